@@ -28,12 +28,13 @@ mod store;
 pub mod text;
 
 pub use error::StoreError;
-pub use fs::{FsHeads, FsObjects, HeadsFiles, Held, PackRequest, Packed, Salvaged, Unpacked};
+pub use fs::{ForgottenPack, FsHeads, FsObjects, HeadsFiles, Held, PackRequest, Packed, Salvaged, Unpacked};
 pub use hash::{Hash, HashError, HashPrefix, hash_bytes, xxh64};
 pub use heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name};
 pub use journal::{Journal, Records};
 pub use memory::{MemoryHeads, MemoryObjects};
 pub use node::{Draft, Node};
 pub use objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
+pub use pack::DamagedPack;
 pub use schema::{Schema, Violation};
 pub use store::{Missing, Problem, ProblemKind, Reached, Store, VerifyReport, Walk, WalkOptions};

@@ -29,6 +29,8 @@ pub struct Stored {
 /// How much room is to be given back: see [`Objects::reclaim`].
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub enum Reclaim<'h> {
+    /// Nothing: only what somebody left behind who was killed is put right, so that it takes no more room.
+    Nothing,
     /// What is worth the effort.
     Worthwhile,
     /// That of these objects, whatever the effort: afterwards their bytes are on the disk no more.
@@ -124,6 +126,14 @@ pub trait Objects: Send + Sync {
     /// # Errors
     /// [`StoreError::Io`] when the backend fails.
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError>;
+
+    /// The same where a part of the store is damaged, without what nobody can tell of: [`Objects::strays`] names those parts.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails.
+    fn list_readable(&self) -> Result<Vec<Hash>, StoreError> {
+        self.list(None)
+    }
 
     /// What is known of an object without reading it, or `None` when there is none.
     ///

@@ -12,7 +12,8 @@ mod reclaim;
 mod set;
 mod writer;
 
-pub(crate) use file::PackFile;
+pub(crate) use file::{PackError, PackFile};
 pub(crate) use reclaim::reclaim;
-pub(crate) use set::{Found, Packs};
+pub use set::DamagedPack;
+pub(crate) use set::{Found, Packs, View};
 pub(crate) use writer::{Writer, Written};

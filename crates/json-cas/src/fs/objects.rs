@@ -15,7 +15,7 @@ use durable_files::{Access, FileError, FileLock, TEMP_PREFIX};
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
-use crate::pack::{self, Packs};
+use crate::pack::{self, DamagedPack, Packs};
 
 /// How long whoever holds waits for a sweep: it keeps the directory for a few seconds at most, unless it is stopped.
 const HOLD_WAIT: Duration = Duration::from_mins(1);
@@ -28,6 +28,10 @@ const EXTENSION: &str = ".bin";
 
 /// Directory of the packs, below that of the objects.
 const PACKS: &str = "packs";
+
+/// Most objects that may be gone and still be in packs, beyond which packs are written anew at once: their names are half of what
+/// the list of packs can hold.
+const MOST_GONE: usize = 500_000;
 
 /// Objects as files `<hash>.bin` in one directory, and in packs, `packs/<name>.pack`.
 #[derive(Debug, Clone)]
@@ -128,6 +132,32 @@ impl FsObjects {
     }
 }
 
+impl FsObjects {
+    /// All objects, those with a prefix if there is one, and the packs that cannot tell.
+    fn listed(&self, prefix: Option<&HashPrefix>) -> Result<(Vec<Hash>, Vec<DamagedPack>), StoreError> {
+        loop {
+            let view = self.packs.view()?;
+            let mut hashes = self.files(prefix)?;
+            let packed = self.packs.list(&view, prefix)?;
+            hashes.extend(packed.hashes);
+            // What moved meanwhile may have been seen in neither place.
+            if !self.packs.have_changed(&view)? {
+                hashes.sort_unstable();
+                hashes.dedup();
+                return Ok((hashes, packed.damaged));
+            }
+        }
+    }
+
+    /// Packs that are missing, or whose index is damaged. Whether the objects in the others are sound is not looked at.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn damaged_packs(&self) -> Result<Vec<DamagedPack>, StoreError> {
+        Ok(self.listed(None)?.1)
+    }
+}
+
 impl Objects for FsObjects {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
         if self.from_pack.load(Ordering::Relaxed)
@@ -208,17 +238,15 @@ impl Objects for FsObjects {
     }
 
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        loop {
-            let view = self.packs.view()?;
-            let mut hashes = self.files(prefix)?;
-            hashes.extend(self.packs.list(&view, prefix)?);
-            // What moved meanwhile may have been seen in neither place.
-            if !self.packs.have_changed(&view)? {
-                hashes.sort_unstable();
-                hashes.dedup();
-                return Ok(hashes);
-            }
+        let (hashes, damaged) = self.listed(prefix)?;
+        match damaged.into_iter().next() {
+            Some(DamagedPack { path, reason }) => Err(StoreError::DamagedPack { path, reason }),
+            None => Ok(hashes),
         }
+    }
+
+    fn list_readable(&self) -> Result<Vec<Hash>, StoreError> {
+        Ok(self.listed(None)?.0)
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
@@ -289,6 +317,10 @@ impl Objects for FsObjects {
                 removed.push(self.remove_file(*hash)? || run[0]);
             }
         }
+        drop(lock);
+        if self.packs.view()?.gone().len() > MOST_GONE {
+            pack::reclaim(&self.packs, Reclaim::Worthwhile)?;
+        }
         Ok(removed)
     }
 
@@ -301,7 +333,11 @@ impl Objects for FsObjects {
         names.retain(|name| hash_of(name).is_none() && name != PACKS);
         names.sort_unstable();
         let unnamed = names.into_iter().map(|name| Stray { name, reason: format!("not named <hash>{EXTENSION}") });
-        Ok(unnamed.chain(self.packs.strays()?).collect())
+        let damaged = self.damaged_packs()?.into_iter().map(|DamagedPack { path, reason }| Stray {
+            name: format!("{PACKS}/{}", path.file_name().unwrap_or_default().to_string_lossy()),
+            reason,
+        });
+        Ok(unnamed.chain(self.packs.strays()?).chain(damaged).collect())
     }
 }
 

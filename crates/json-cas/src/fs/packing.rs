@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use durable_files::{FileError, NewFile};
@@ -15,7 +17,7 @@ use super::objects::FsObjects;
 use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::objects::Objects;
-use crate::pack::{Found, PackFile, Writer, Written};
+use crate::pack::{DamagedPack, Found, PackError, PackFile, View, Writer, Written};
 
 /// How long files are removed before others, who wait, may go on.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -28,6 +30,9 @@ const BETWEEN_LOOKS: usize = 64;
 
 /// Objects that are taken out of packs at a time, and most bytes of them.
 const BATCH: (usize, usize) = (1_000, 32 << 20);
+
+/// What names of packs end with that were given up.
+const ASIDE: &str = "damaged";
 
 /// Bytes of a block of the file system as `stat` counts them.
 const DISK_BLOCK: u64 = 512;
@@ -62,7 +67,7 @@ pub struct Packed {
 }
 
 /// What was taken out of packs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unpacked {
     /// Objects that have files again.
     pub objects: usize,
@@ -70,6 +75,26 @@ pub struct Unpacked {
     pub bytes: u64,
     /// Packs that are gone.
     pub packs: usize,
+    /// Objects that cannot be read, and why. Their packs are left.
+    pub unreadable: Vec<(Hash, String)>,
+    /// Packs of which nobody can tell what is in them.
+    pub damaged: Vec<DamagedPack>,
+}
+
+/// What became of a pack that was to be given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForgottenPack {
+    /// No pack that counts has this name.
+    Unknown,
+    /// Every byte of it is as it was written: nothing was done.
+    Whole,
+    /// It counts no more.
+    Done {
+        /// What could be read of it.
+        unpacked: Unpacked,
+        /// Where its file is now.
+        moved_to: Option<PathBuf>,
+    },
 }
 
 /// A file that is to be removed, as it was when its content was compared with the pack.
@@ -256,11 +281,11 @@ impl FsObjects {
         }
     }
 
-    /// Gives every object in a pack a file again, and then removes the packs. Needs as much room as the objects take.
+    /// Gives every object in a pack a file again, and then removes the packs of which that was done whole. Needs as much room as the
+    /// objects take. What cannot be read is named, and its pack left.
     ///
     /// # Errors
-    /// [`StoreError::Io`], [`StoreError::Busy`]: the same call again goes on. [`StoreError::Corrupt`] and
-    /// [`StoreError::DamagedPack`] when an object cannot be read: the packs are left.
+    /// [`StoreError::Io`], [`StoreError::Busy`]: the same call again goes on.
     pub fn unpack(
         &self,
         is_sound: &dyn Fn(Hash, &[u8]) -> bool,
@@ -273,39 +298,96 @@ impl FsObjects {
         let lock = self.packs().lock()?;
         self.packs().adopt(&lock)?;
         let view = self.packs().view()?;
-        // Tells whether all of them can be read.
-        self.packs().list(&view, None)?;
+        done.damaged = self.packs().list(&view, None)?.damaged;
+        let mut whole = Vec::new();
         for pack in view.packs() {
-            let mut entries = pack.entries(None)?;
-            entries.retain(|entry| !view.gone().contains(&entry.hash));
-            entries.sort_unstable_by_key(|entry| (entry.block, entry.at));
-            let (mut batch, mut size) = (Vec::new(), 0);
-            for entry in entries {
-                progress(done.objects);
-                let bytes = self.packs().read(&Found { pack: pack.clone(), entry })?;
-                match self.read_file(entry.hash)? {
-                    None => {}
-                    // A sound file counts, and so does that of a copy in a newer pack.
-                    Some(file) if file == bytes || is_sound(entry.hash, &file) => continue,
-                    Some(_) => self.replace(entry.hash, &bytes)?,
-                }
-                (done.objects, done.bytes, size) =
-                    (done.objects + 1, done.bytes + bytes.len() as u64, size + bytes.len());
-                batch.push((entry.hash, bytes));
-                if batch.len() >= BATCH.0 || size >= BATCH.1 {
-                    self.publish(&std::mem::take(&mut batch))?;
-                    size = 0;
-                }
+            if self.take_out(pack, &view, is_sound, &mut done, progress)? {
+                whole.push(pack.name());
             }
-            self.publish(&batch)?;
         }
-        let names: Vec<Hash> = view.packs().iter().map(|pack| pack.name()).collect();
-        done.packs = names.len();
-        if !names.is_empty() {
-            self.packs().exchange(&lock, None, &names)?;
+        done.packs = whole.len();
+        if !whole.is_empty() {
+            self.packs().exchange(&lock, None, &whole)?;
         }
         self.packs().remove_old(&lock)?;
         Ok(done)
+    }
+
+    /// Gives up a pack that is damaged or missing. Objects in it that can be read get files; the others are lost, unless they are
+    /// put again. The file, if there is one, is left under another name, in which nobody looks.
+    ///
+    /// # Errors
+    /// As of [`FsObjects::unpack`].
+    pub fn forget_pack(&self, name: Hash, is_sound: &dyn Fn(Hash, &[u8]) -> bool) -> Result<ForgottenPack, StoreError> {
+        if !self.packs().are_used()? {
+            return Ok(ForgottenPack::Unknown);
+        }
+        let lock = self.packs().lock()?;
+        let view = self.packs().view()?;
+        let mut done = Unpacked::default();
+        match view.packs().iter().find(|pack| pack.name() == name) {
+            Some(pack) if pack.check().is_ok() => return Ok(ForgottenPack::Whole),
+            Some(pack) => drop(self.take_out(pack, &view, is_sound, &mut done, &mut |_| ())?),
+            None if view.names().contains(&name) => {}
+            None => return Ok(ForgottenPack::Unknown),
+        }
+        let path = self.packs().path(name);
+        let aside = path.with_extension(ASIDE);
+        let moved_to = match fs::rename(&path, &aside) {
+            Ok(()) => Some(aside),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(FileError::at("rename", &path)(error).into()),
+        };
+        self.packs().exchange(&lock, None, &[name])?;
+        Ok(ForgottenPack::Done { unpacked: done, moved_to })
+    }
+
+    /// Gives the objects of a pack files: whether all of them have one now, or need none.
+    fn take_out(
+        &self,
+        pack: &Arc<PackFile>,
+        view: &View,
+        is_sound: &dyn Fn(Hash, &[u8]) -> bool,
+        done: &mut Unpacked,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<bool, StoreError> {
+        let mut entries = match pack.entries(None) {
+            Err(PackError::Damaged { .. }) => return Ok(false),
+            entries => entries?,
+        };
+        entries.retain(|entry| !view.gone().contains(&entry.hash));
+        entries.sort_unstable_by_key(|entry| (entry.block, entry.at));
+        let unreadable = done.unreadable.len();
+        let (mut batch, mut size) = (Vec::new(), 0);
+        for entry in entries {
+            progress(done.objects);
+            let hash = entry.hash;
+            let file = self.read_file(hash)?;
+            // A sound file counts, and so does that of a copy in a newer pack.
+            if file.as_ref().is_some_and(|file| is_sound(hash, file)) {
+                continue;
+            }
+            let bytes = match self.packs().read(&Found { pack: pack.clone(), entry }) {
+                Err(StoreError::Corrupt { reason, .. }) => {
+                    done.unreadable.push((hash, reason));
+                    continue;
+                }
+                bytes => bytes?,
+            };
+            match file {
+                None => {}
+                Some(file) if file == bytes => continue,
+                Some(_) => self.replace(hash, &bytes)?,
+            }
+            (done.objects, done.bytes, size) = (done.objects + 1, done.bytes + bytes.len() as u64, size + bytes.len());
+            batch.push((hash, bytes));
+            if batch.len() >= BATCH.0 || size >= BATCH.1 {
+                self.publish(&std::mem::take(&mut batch))?;
+                size = 0;
+            }
+        }
+        self.publish(&batch)?;
+        Ok(done.unreadable.len() == unreadable)
     }
 
     fn publish(&self, objects: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@
 //! again then, as after a power cut, but nothing is lost.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 
 use durable_files::FileError;
@@ -68,13 +69,29 @@ impl Manifest {
 
     /// Puts it into the place of the one before, durably and at once.
     pub(super) fn save(&self, dir: &Path) -> Result<(), FileError> {
-        durable_files::replace_itself(&dir.join(NAME), self.text().as_bytes())
+        let (path, text) = (dir.join(NAME), self.text());
+        if text.len() as u64 > MAX {
+            // It would be taken for a damaged one.
+            return Err(FileError::at("write", &path)(io::ErrorKind::FileTooLarge.into()));
+        }
+        durable_files::replace_itself(&path, text.as_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_could_not_be_read_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let with = |gone: u64| Manifest { gone: (0..gone).map(Hash::from_u64).collect(), ..Manifest::default() };
+        with(1_000_000).save(dir.path()).unwrap();
+        let written = std::fs::read(dir.path().join(NAME)).unwrap();
+        assert_eq!(Manifest::parse(&written), Some(with(1_000_000)));
+        assert_eq!(with(1_200_000).save(dir.path()).unwrap_err().source.kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(std::fs::read(dir.path().join(NAME)).unwrap(), written);
+    }
 
     #[test]
     fn what_is_written_is_read_and_nothing_else() {

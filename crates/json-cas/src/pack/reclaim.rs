@@ -62,7 +62,11 @@ pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreErr
     // One that is damaged stays as it is, for whoever has a backup of it; it keeps nobody from the others.
     let mut uses: Vec<Use> = view.packs().iter().filter_map(|pack| Use::of(pack, &view).ok()).collect();
     let is_too_much = view.gone().len() > MAX_GONE;
+    if extent == Reclaim::Nothing {
+        return Ok(());
+    }
     let is_chosen = |used: &&Use| match extent {
+        Reclaim::Nothing => false,
         Reclaim::These(hashes) => hashes.iter().any(|hash| is_gone_in(*hash, &used.pack, &view)),
         Reclaim::Worthwhile => used.is_worthwhile() || (is_too_much && used.gone > 0),
     };

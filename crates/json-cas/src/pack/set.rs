@@ -96,6 +96,22 @@ pub(crate) struct Found {
     pub(crate) entry: Entry,
 }
 
+/// What is in packs.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) hashes: Vec<Hash>,
+    pub(crate) damaged: Vec<DamagedPack>,
+}
+
+/// A pack that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedPack {
+    /// Its file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
 /// Blocks that were read last.
 #[derive(Debug, Default)]
 struct Blocks {
@@ -112,6 +128,11 @@ impl View {
     /// Objects that do not count, though they are in packs.
     pub(crate) fn gone(&self) -> &BTreeSet<Hash> {
         &self.manifest.gone
+    }
+
+    /// Names of the packs that count, whether they can be read or not.
+    pub(crate) fn names(&self) -> &[Hash] {
+        &self.manifest.packs
     }
 
     /// Whether there is a directory that may have packs.
@@ -272,17 +293,22 @@ impl Packs {
         Ok(block)
     }
 
-    /// The objects in packs, those with a prefix if there is one, in no order, and maybe twice.
-    pub(crate) fn list(&self, view: &View, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        if let Some((path, reason)) = view.damaged.first() {
-            return Err(StoreError::DamagedPack { path: path.clone(), reason: reason.clone() });
-        }
-        let mut hashes = Vec::new();
+    /// The objects in packs, those with a prefix if there is one, in no order, and maybe twice; and the packs that cannot tell.
+    pub(crate) fn list(&self, view: &View, prefix: Option<&HashPrefix>) -> Result<Listed, StoreError> {
+        let damaged = view.damaged.iter().cloned().map(|(path, reason)| DamagedPack { path, reason });
+        let mut listed = Listed { hashes: Vec::new(), damaged: damaged.collect() };
         for pack in view.packs() {
-            let entries = pack.entries(prefix)?;
-            hashes.extend(entries.iter().map(|entry| entry.hash).filter(|hash| !view.gone().contains(hash)));
+            let entries = match pack.entries(prefix) {
+                Err(PackError::Damaged { path, reason }) => {
+                    listed.damaged.push(DamagedPack { path, reason });
+                    continue;
+                }
+                entries => entries?,
+            };
+            let counts = entries.iter().map(|entry| entry.hash).filter(|hash| !view.gone().contains(hash));
+            listed.hashes.extend(counts);
         }
-        Ok(hashes)
+        Ok(listed)
     }
 
     /// Whether the packs changed since.

@@ -73,7 +73,7 @@ impl Store {
         match roots {
             Some(roots) => roots.iter().for_each(|root| check.enqueue(*root, None)),
             None => {
-                let all = self.objects.list(None)?;
+                let all = self.objects.list_readable()?;
                 all.iter().for_each(|hash| check.enqueue(*hash, None));
             }
         }

@@ -32,6 +32,10 @@ const FREE_SPACE: &str = "free some space, then run the same command again: noth
 const KEY_INTO_ENV: &str =
     "put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME";
 
+/// What to do about a node that is missing.
+const BRING_BACK: &str =
+    "`uwf cas verify` tells what else is missing; put it back from a backup of cas/, or put the same content again";
+
 /// What to try when a thread is not found.
 const ALL_THREADS: &str = "`uwf thread list --all` lists every thread";
 
@@ -147,11 +151,10 @@ fn of_thread(error: ThreadError) -> Error {
     let of = |kind| Error::new(kind, error.to_string());
     let edge = match error {
         Thread::Root(source) => return of_root(source),
-        Thread::NoEnd { thread, source } => {
-            return of_root(source.into()).hint(format!(
-                "history.jsonl says that thread {thread} ended there: `uwf recover` looks whether that line is damaged"
-            ));
-        }
+        Thread::NoEnd { .. } => of(ErrorKind::Data)
+            .hint("history.jsonl says so: `uwf recover` looks whether that line is damaged")
+            .hint(BRING_BACK),
+        Thread::Gone { .. } => of(ErrorKind::Data).hint(BRING_BACK),
         Thread::HeadMoved { .. } => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
         Thread::Routing { ref thread, .. } => {
             of(ErrorKind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
@@ -406,6 +409,8 @@ impl From<VerbError> for Error {
             Verb::BranchGone { thread, branch } => of(ErrorKind::NotFound)
                 .hint(format!("`uwf thread steps {thread}` lists the steps; the files of each are a commit below refs/uwf/{thread}"))
                 .hint(format!("have the branch again: git branch {branch} COMMIT")),
+            Verb::NoPack(_) => of(ErrorKind::NotFound).hint("`uwf doctor` names packs that are damaged or missing"),
+            Verb::WholePack(_) => of(ErrorKind::Usage).hint("`uwf pack --undo` gives every node a file again"),
             Verb::InItsWorktree { branch, .. } => {
                 of(ErrorKind::Usage).hint(format!("stand where the branch is checked out that is to have {branch}"))
             }
@@ -510,7 +515,8 @@ fn of_store(mut error: Error, source: &StoreError) -> Error {
     }
     if let StoreError::DamagedPack { .. } = source {
         error =
-            error.hint("restore that file from a backup; nodes that are not in it can be read and stored all the same");
+            error.hint("restore that file from a backup; nodes that are not in it can be read and stored all the same")
+                .hint("if there is no backup: `uwf pack --forget NAME` takes out of it what can be read, and gives up the rest");
     }
     if let StoreError::Collision { hash } = source {
         error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));

@@ -403,6 +403,12 @@ pub enum VerbError {
     /// Another process removes or packs nodes.
     #[error("another process removes or packs nodes: {} stayed locked", .0.display())]
     GcBusy(PathBuf),
+    /// No pack has this name.
+    #[error("there is no pack {0}")]
+    NoPack(Hash),
+    /// A pack that was to be given up is as it was written.
+    #[error("pack {0} is whole: all nodes in it can be read")]
+    WholePack(Hash),
     /// A header of the collector that spans are sent to is in a variable that is not set.
     #[error("{variable} is not set, which holds a header for `otel`")]
     HeaderNotSet {

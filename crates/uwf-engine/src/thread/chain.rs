@@ -134,8 +134,13 @@ pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Optio
 
 /// Whether the cache of a thread has a step. Nothing else is read, and nothing is written.
 pub(crate) fn has_cached(home: &Home, thread: &ThreadId, step: Hash) -> bool {
+    cached(home, thread).any(|cached| cached == step)
+}
+
+/// The steps that the cache has, the newest first. Nothing else is read, and nothing is written.
+pub(crate) fn cached(home: &Home, thread: &ThreadId) -> impl Iterator<Item = Hash> {
     let cached = records::read(&home.chain_file(thread)).ok().flatten().unwrap_or_default();
-    cached.records.iter().any(|record| record.step == step)
+    cached.records.into_iter().rev().map(|record| record.step)
 }
 
 /// The last step the cache has, be it the thread's or not; where its end is damaged, the last before that.

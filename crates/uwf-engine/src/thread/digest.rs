@@ -94,7 +94,7 @@ fn of_start(store: &Store, start: Hash) -> Result<Digest> {
 /// # Errors
 /// Those of the nodes.
 pub(crate) fn at_start(store: &Store, node: Hash) -> Result<Option<Digest>> {
-    match NodeKind::of(store.get(node)?.type_hash) {
+    match NodeKind::of(nodes::get(store, node)?.type_hash) {
         Some(NodeKind::StartNode) => Ok(Some(of_start(store, node)?)),
         _ => Ok(None),
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use json_cas::{Hash, StoreError};
+use json_cas::Hash;
 use uwf_core::moderator::{ConditionError, ModeratorError};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::PayloadError;
@@ -17,12 +17,18 @@ pub enum ThreadError {
     #[error(transparent)]
     Root(RootError),
     /// The node at which the history says that a thread ended is missing.
-    #[error("{source}")]
+    #[error("node {hash} is missing, at which thread {thread} ended")]
     NoEnd {
         /// The thread.
         thread: ThreadId,
-        /// It has the hash.
-        source: StoreError,
+        /// The node.
+        hash: Hash,
+    },
+    /// A node that a thread or a name leads to is missing.
+    #[error("node {hash} is missing")]
+    Gone {
+        /// The node.
+        hash: Hash,
     },
     /// Somebody moved the head of a thread at the same time.
     #[error("the head of thread {thread} moved while it was {meanwhile}")]

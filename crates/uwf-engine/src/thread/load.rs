@@ -2,12 +2,11 @@
 
 use std::cell::OnceCell;
 
-use json_cas::{Hash, Head, StoreError};
+use json_cas::{Hash, Head};
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
-use crate::root::error::RootError;
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -81,9 +80,7 @@ impl<'h> Thread<'h> {
     pub fn ended(home: &'h Home, line: &Finished) -> Result<Thread<'h>> {
         let id = &line.thread;
         Thread::at(home, id.clone(), line.head).map_err(|error| match error {
-            ThreadError::Root(RootError::Store(source @ StoreError::NotFound { .. })) => {
-                ThreadError::NoEnd { thread: id.clone(), source }
-            }
+            ThreadError::Gone { hash } => ThreadError::NoEnd { thread: id.clone(), hash },
             error => error,
         })
     }
@@ -93,11 +90,11 @@ impl<'h> Thread<'h> {
     /// # Errors
     /// Those of the nodes; `Data` when the node is neither start nor step.
     pub fn at(home: &'h Home, id: ThreadId, head: Hash) -> Result<Thread<'h>> {
-        let node = home.store().get(head)?;
+        let node = nodes::get(home.store(), head)?;
         let (last, start_hash, start_node) = match NodeKind::of(node.type_hash) {
             Some(NodeKind::StepNode) => {
                 let step: StepNode = nodes::payload(head, &node)?;
-                let start = home.store().get(step.start)?;
+                let start = nodes::get(home.store(), step.start)?;
                 (Some(step.clone()), step.start, start)
             }
             Some(NodeKind::StartNode) => (None, head, node.clone()),
@@ -146,7 +143,7 @@ impl<'h> Thread<'h> {
                 let (step, timestamp) = nodes::step_node(self.home.store(), record.step)?;
                 (record.step, Some(step), timestamp)
             }
-            None => (self.start_hash, None, self.home.store().get(self.start_hash)?.timestamp),
+            None => (self.start_hash, None, nodes::get(self.home.store(), self.start_hash)?.timestamp),
         };
         let (id, start) = (self.id.clone(), self.start.clone());
         let (chain, start_hash, is_past) = (OnceCell::from(chain), self.start_hash, true);

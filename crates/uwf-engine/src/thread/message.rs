@@ -15,7 +15,7 @@ use crate::thread::nodes;
 /// # Errors
 /// Those of the nodes.
 pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
-    let node = store.get(detail)?;
+    let node = nodes::get(store, detail)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return of_node(store, detail, &node, None);
     }
@@ -48,7 +48,7 @@ pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
     Ok(match NodeKind::of(node.type_hash) {
         Some(NodeKind::ReactSession) => {
             let session: Session = nodes::payload(detail, node)?;
-            text_of(&store.get(session.raw)?.payload)
+            text_of(&nodes::get(store, session.raw)?.payload)
         }
         Some(NodeKind::Content | NodeKind::HermesRaw) => text_of(&node.payload),
         Some(NodeKind::HermesDetail) => last_words(store, &node.payload)?,
@@ -97,7 +97,7 @@ fn last_words(store: &Store, session: &Value) -> Result<Option<String>> {
     else {
         return Ok(None);
     };
-    let turn = store.get(last)?;
+    let turn = nodes::get(store, last)?;
     Ok(turn.payload.get("content").and_then(Value::as_str).map(str::to_owned))
 }
 

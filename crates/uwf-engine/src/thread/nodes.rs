@@ -1,6 +1,6 @@
 //! Reads nodes as the Rust types of their payloads: steps, workflows, attempts, and the node that says how an output was made.
 
-use json_cas::{Hash, Node, Store};
+use json_cas::{Hash, Node, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uwf_core::node::{Attempt, NodeKind, Payload, StepNode};
@@ -8,12 +8,23 @@ use uwf_core::workflow::Workflow;
 
 use crate::thread::error::{Result, ThreadError};
 
+/// Reads a node that a thread leads to.
+///
+/// # Errors
+/// `Data` when it is missing; those of the store.
+pub(crate) fn get(store: &Store, hash: Hash) -> Result<Node> {
+    store.get(hash).map_err(|error| match error {
+        StoreError::NotFound { hash } => ThreadError::Gone { hash },
+        error => error.into(),
+    })
+}
+
 /// Reads a StepNode, and the time it was first stored (Unix milliseconds).
 ///
 /// # Errors
 /// Those of the store; `Data` if the node has another type.
 pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
-    let node = store.get(hash)?;
+    let node = get(store, hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return Err(wrong_kind(store, hash, "StepNode", &node));
     }
@@ -25,7 +36,7 @@ pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
 /// # Errors
 /// Those of the store; `Data` if the node has another type or is damaged.
 pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
-    let node = store.get(hash)?;
+    let node = get(store, hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::Workflow) {
         return Err(wrong_kind(store, hash, "Workflow", &node));
     }
@@ -43,7 +54,7 @@ pub(crate) const MAX_NESTING: usize = 64;
 pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
     let mut at = detail;
     for _ in 0..MAX_NESTING {
-        let node = store.get(at)?;
+        let node = get(store, at)?;
         if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
             return Ok((at, node));
         }
@@ -82,7 +93,7 @@ pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
 /// # Errors
 /// `Data` when the node has another type.
 pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result<T> {
-    let node = store.get(hash)?;
+    let node = get(store, hash)?;
     if node.type_hash != T::TYPE {
         let wanted = NodeKind::of(T::TYPE).map_or("node", NodeKind::title);
         return Err(wrong_kind(store, hash, wanted, &node));
@@ -95,7 +106,7 @@ pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result
 /// # Errors
 /// `Data` if the node has another type.
 pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
-    let node = store.get(hash)?;
+    let node = get(store, hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::Attempt) {
         return Err(wrong_kind(store, hash, NodeKind::Attempt.title(), &node));
     }

@@ -50,7 +50,7 @@ impl<'h> RunReader<'h> {
     /// Those of the step and its detail.
     pub(crate) fn of_step(&mut self, step: Hash) -> Result<StepRuns> {
         let (step, _) = nodes::step_node(self.store, step)?;
-        let node = self.store.get(step.detail)?;
+        let node = nodes::get(self.store, step.detail)?;
         match NodeKind::of(node.type_hash) {
             Some(NodeKind::StepNode) => Ok(StepRuns { child: Some(step.detail), ..StepRuns::default() }),
             Some(NodeKind::ReactSession) => self.session(&node, step.detail),
@@ -79,7 +79,7 @@ impl<'h> RunReader<'h> {
     /// # Errors
     /// Those of its node.
     pub(crate) fn failed(&mut self, hash: Hash) -> Result<Option<KnownRun>> {
-        let node = self.store.get(hash)?;
+        let node = nodes::get(self.store, hash)?;
         let attempt: node::Attempt = nodes::payload(hash, &node)?;
         if attempt.error.is_none() {
             return Ok(None);

@@ -34,7 +34,7 @@ impl Parts {
 
 /// The step of a StepNode that is known already; `index` from 1.
 pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, u64), parts: Parts) -> Result<Step> {
-    let output = store.get(node.0.output)?.payload;
+    let output = nodes::get(store, node.0.output)?.payload;
     let mut step = with_output(index, hash, node, output);
     let detail = step.detail;
     if parts.detail {
@@ -87,7 +87,7 @@ fn in_schema_order(store: &Store, output: Node) -> Value {
 
 /// Adds what a step's detail says, all of it or nothing; `schema` is the type of its output.
 fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()> {
-    let detail = store.get(step.detail)?;
+    let detail = nodes::get(store, step.detail)?;
     let message = message::of_node(store, step.detail, &detail, schema)?;
     match NodeKind::of(detail.type_hash) {
         Some(NodeKind::StepNode) => step.is_child_thread = true,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::{Hash, StoreError};
 use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
@@ -14,12 +14,14 @@ use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
 use crate::attempt::worktree::NewWorktree;
-use crate::error::{Error, Result, VerbError};
+use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::project_files;
 use crate::root::worktree::Worktree;
+use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
+use crate::thread::{chain, nodes};
 use crate::verbs::start;
 
 /// What was forked.
@@ -56,7 +58,11 @@ pub struct Changes {
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
     // Nothing but this fork may lead to the node.
     let _hold = home.hold_nodes()?;
-    let thread = Thread::at(home, ids::new_thread_id(), at).map_err(Error::from).map_err(|error| {
+    let named = |error| match error {
+        ThreadError::Gone { hash } if hash == at => StoreError::NotFound { hash }.into(),
+        error => Error::from(error),
+    };
+    let thread = Thread::at(home, ids::new_thread_id(), at).map_err(named).map_err(|error| {
         if is_other(home, at) {
             error.hint("`uwf thread steps THREAD` lists the nodes that can be forked")
         } else {
@@ -103,7 +109,7 @@ fn is_other(home: &Home, at: Hash) -> bool {
 /// `NotFound` when the role was never played, `Usage` for another task of a step, `Io` when the workspace does not exist.
 pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let _hold = home.hold_nodes()?;
-    let thread = Thread::any(home, id)?;
+    let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error.into()))?;
     let node = match (from_role, &changes.prompt) {
         (Some(role), _) => before_role(&thread, role)?,
         (None, Some(_)) => thread.start_hash,
@@ -119,6 +125,15 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     let settings = Settings { digest, ..settings(known, changes, cwd)? };
     let (thread, worktree) = start::create(home, node, settings, worktree.as_ref())?;
     Ok(Forked { thread, step: node, worktree, note })
+}
+
+/// The error of a thread whose head cannot be read, with the newest step before it that can.
+fn with_earlier_step(home: &Home, id: &ThreadId, error: Error) -> Error {
+    let is_whole = |step: &Hash| nodes::step_node(home.store(), *step).is_ok();
+    match chain::cached(home, id).find(is_whole).filter(|_| error.kind == ErrorKind::Data) {
+        Some(step) => error.hint(format!("`uwf thread fork {step}` goes on after the newest step that can be read")),
+        None => error,
+    }
 }
 
 /// The repository that has the files of a node, and those. Without git there are none to be restored.

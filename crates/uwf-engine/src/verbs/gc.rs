@@ -31,8 +31,9 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// How long others have then. Whoever waits looks more often than that.
 const LET_OTHERS: Duration = Duration::from_millis(30);
 
-/// Nodes that are removed between two looks at the clock. For those in packs a list is written each time.
+/// Nodes that are removed between two looks at the clock, at first and at most. For those in packs a list is written each time.
 const BETWEEN_LOOKS: usize = 256;
+const MOST_BETWEEN_LOOKS: usize = 16_384;
 
 /// Clocks of files are coarser than that of the system by some milliseconds, on some file systems by two seconds.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(2);
@@ -69,6 +70,9 @@ pub struct Collected {
     /// The thread of that attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_thread: Option<String>,
+    /// Why the room of nodes in packs was not given back: the disk is too full for new packs. The next `gc` does it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_reclaimed: Option<String>,
     /// Git worktrees of ended threads that were removed: nothing in them would be lost.
     #[serde(skip_serializing_if = "is_none")]
     pub removed_worktrees: usize,
@@ -86,8 +90,9 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
     // Where nothing is, nothing is made.
     let _lock = if home.exists()? && !request.dry_run { Some(lock(home)?) } else { None };
     if !request.dry_run {
-        // A pack of somebody who was killed counts from now on, and not when its nodes were removed from elsewhere.
-        home.store().objects().reclaim(Reclaim::Worthwhile)?;
+        // A pack of somebody who was killed counts from now on, and not when its nodes were removed from elsewhere. Nothing is
+        // written anew before nodes were removed: the disk may be full.
+        home.store().objects().reclaim(Reclaim::Nothing)?;
     }
     let begun = SystemTime::now();
     let mut marked = Marked::of(home);
@@ -125,8 +130,16 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
     }
     let order = home.store().referrers_first(&candidates)?;
     sweep(home, &mut marked, order, (begun, request.grace), &mut done)?;
-    home.store().objects().reclaim(Reclaim::Worthwhile)?;
+    done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(Reclaim::Worthwhile))?;
     Ok(done)
+}
+
+/// Why packs were not written anew, if the disk is too full for that: it is no failure of what was done before.
+pub(crate) fn not_reclaimed(reclaimed: Result<(), StoreError>) -> Result<Option<String>> {
+    match reclaimed {
+        Err(error) if error.is_disk_full() => Ok(Some(error.to_string())),
+        reclaimed => Ok(reclaimed.map(|()| None)?),
+    }
 }
 
 /// One `gc` at a time: what one marks, another must not remove before it is read.
@@ -151,8 +164,10 @@ fn sweep(
         marked.keep_young(&order, roots.young_since(begun, grace))?;
         order.retain(|hash| !marked.reached.has(*hash));
         let until = Instant::now() + SWEEP;
-        let mut removed = 0;
-        for some in order.chunks(BETWEEN_LOOKS) {
+        let (mut removed, mut at_once) = (0, BETWEEN_LOOKS);
+        while removed < order.len() {
+            let begun = Instant::now();
+            let some = &order[removed..order.len().min(removed + at_once)];
             let mut sizes = Vec::with_capacity(some.len());
             for hash in some {
                 sizes.push(objects.stored(*hash)?.map_or(0, |stored| stored.bytes));
@@ -165,6 +180,10 @@ fn sweep(
             removed += some.len();
             if Instant::now() >= until {
                 break;
+            }
+            // Many of those in packs take little longer than a few.
+            if begun.elapsed() < SWEEP / 8 {
+                at_once = (at_once * 2).min(MOST_BETWEEN_LOOKS);
             }
         }
         order.drain(..removed);

@@ -6,13 +6,14 @@
 //! Nodes that every step of a workflow with a name needs stay in their files, as do uwf's own types: there are few of them.
 
 use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use json_cas::{Hash, Node, Objects, PackRequest, Reclaim, StoreError, bootstrap};
+use json_cas::{DamagedPack, ForgottenPack, Hash, Node, Objects, PackRequest, Reclaim, StoreError, bootstrap};
 use serde::Serialize;
 use uwf_core::node::OWN_TYPES;
 
-use crate::error::Result;
+use crate::error::{Result, VerbError};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::{ids, registry};
@@ -28,7 +29,7 @@ pub struct PackThreads {
 }
 
 /// What was packed, or would be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Packed {
     /// Ended threads whose nodes had files.
@@ -47,10 +48,13 @@ pub struct Packed {
     pub disk_after: u64,
     /// Packs there are now.
     pub packs: usize,
+    /// Why small packs were not made one: the disk is too full for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_reclaimed: Option<String>,
 }
 
 /// What was taken out of packs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unpacked {
     /// Nodes that have files again.
@@ -59,6 +63,56 @@ pub struct Unpacked {
     pub bytes: u64,
     /// Packs that were removed.
     pub removed_packs: usize,
+    /// Nodes that cannot be read. Their packs are left.
+    pub unreadable: Vec<UnreadableNode>,
+    /// Packs of which nobody can tell what is in them.
+    pub damaged_packs: Vec<UnreadablePack>,
+}
+
+/// A node in a pack that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadableNode {
+    /// The node.
+    pub hash: Hash,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// A pack that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadablePack {
+    /// Its file.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl From<json_cas::Unpacked> for Unpacked {
+    fn from(done: json_cas::Unpacked) -> Unpacked {
+        let node = |(hash, reason)| UnreadableNode { hash, reason };
+        let pack = |DamagedPack { path, reason }| UnreadablePack { path, reason };
+        Unpacked {
+            unpacked_nodes: done.objects,
+            bytes: done.bytes,
+            removed_packs: done.packs,
+            unreadable: done.unreadable.into_iter().map(node).collect(),
+            damaged_packs: done.damaged.into_iter().map(pack).collect(),
+        }
+    }
+}
+
+/// A pack that was given up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Forgotten {
+    /// Its name.
+    pub pack: Hash,
+    /// Where its file is now; absent when there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<PathBuf>,
+    /// What could still be read of it, and what not.
+    #[serde(flatten)]
+    pub unpacked: Unpacked,
 }
 
 /// Moves the nodes of ended threads into a pack, and makes one of packs that are small. `progress` is told how many nodes were looked
@@ -93,7 +147,7 @@ pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) 
         progress: &mut |count| progress(looked_at + count),
     })?;
     if !request.dry_run {
-        files.reclaim(Reclaim::Worthwhile)?;
+        done.not_reclaimed = gc::not_reclaimed(files.reclaim(Reclaim::Worthwhile))?;
     }
     Ok(Packed {
         packed_nodes: packed.objects,
@@ -110,15 +164,31 @@ pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) 
 /// Gives every node a file again, as another implementation needs it, and removes the packs.
 ///
 /// # Errors
-/// As of [`pack`]; `Data` when a node in a pack cannot be read: the packs stay then.
+/// As of [`pack`]. What cannot be read is in the report.
 pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> {
     let files = home.files()?;
     if !home.has_objects_dir()? {
         return Ok(Unpacked::default());
     }
     let _lock = gc::lock(home)?;
-    let done = files.unpack(&Node::is_stored_as, progress)?;
-    Ok(Unpacked { unpacked_nodes: done.objects, bytes: done.bytes, removed_packs: done.packs })
+    Ok(files.unpack(&Node::is_stored_as, progress)?.into())
+}
+
+/// Gives up a pack that is damaged or missing, for good: nodes of it that can be read get files, and the others are lost.
+///
+/// # Errors
+/// As of [`pack`]; `NotFound` when there is no such pack, `Usage` when nothing is wrong with it.
+pub fn forget(home: &Home, pack: Hash) -> Result<Forgotten> {
+    let files = home.files()?;
+    if !home.has_objects_dir()? {
+        return Err(VerbError::NoPack(pack).into());
+    }
+    let _lock = gc::lock(home)?;
+    match files.forget_pack(pack, &Node::is_stored_as)? {
+        ForgottenPack::Unknown => Err(VerbError::NoPack(pack).into()),
+        ForgottenPack::Whole => Err(VerbError::WholePack(pack).into()),
+        ForgottenPack::Done { unpacked, moved_to } => Ok(Forgotten { pack, moved_to, unpacked: unpacked.into() }),
+    }
 }
 
 /// Nodes that stay in their files: workflows with a name, their schemas, and types of uwf.

@@ -60,6 +60,7 @@ impl Report for GcReport {
             open_thread,
             removed_worktrees,
             kept_worktrees,
+            not_reclaimed,
         } = &self.collected;
         let verb = if self.dry_run { "would remove" } else { "removed" };
         let nodes = style::bold(&count(*deleted_entries, "node"));
@@ -80,6 +81,11 @@ impl Report for GcReport {
         if *kept_worktrees > 0 {
             let kept = count(*kept_worktrees, "worktree");
             text.push_str(&format!("{kept} of ended threads kept: something in them is not committed\n"));
+        }
+        if let Some(why) = not_reclaimed {
+            text.push_str(&format!(
+                "the room of nodes in packs was not given back, the next `uwf gc` does it: {why}\n"
+            ));
         }
         if let (Some(since), Some(thread)) = (open_since, open_thread) {
             let since = view::time(*since);

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::document::parse_duration;
-use uwf_engine::verbs::pack::{self, PackThreads, Packed, Unpacked};
+use uwf_engine::error::ErrorKind;
+use uwf_engine::verbs::pack::{self, Forgotten, PackThreads, Packed, Unpacked};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -20,12 +22,13 @@ Examples:
   uwf pack --older-than 7d
   uwf pack | jq .diskAfter
   uwf pack --undo                 before another implementation reads the store
+  uwf pack --forget 2XY1PEX26ZD0Y a pack that is damaged for good
 
 The nodes of threads that have ended move from a file each into one compressed file, cas/packs/NAME.pack. Every command \
 reads, forks, verifies and removes them there as before; nodes that active threads share with them may be among them. Each \
 pack is read back from the disk and compared before a file is removed. Others may start, step and read threads \
 meanwhile. Workflows with a name stay in their files. Programs that read cas/*.bin themselves do not find what is in \
-packs: `--undo` writes all of it back.")]
+packs: `--undo` writes all of it back. What cannot be read is named, exit 65.")]
 pub(crate) struct Args {
     /// Only threads that ended so long ago: `90s`, `15m`, `24h`, `7d`.
     #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = duration)]
@@ -36,6 +39,9 @@ pub(crate) struct Args {
     /// Give every node in a pack a file again, and remove the packs.
     #[arg(long, conflicts_with_all = ["older_than", "dry_run"])]
     undo: bool,
+    /// Give up a pack that is damaged or missing, when there is no backup of it: what can be read of it gets files, the rest is lost.
+    #[arg(long, value_name = "PACK", conflicts_with_all = ["older_than", "dry_run", "undo"])]
+    forget: Option<Hash>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -61,6 +67,7 @@ impl Report for PackReport {
             disk_before,
             disk_after,
             packs,
+            ref not_reclaimed,
         } = self.packed;
         let verb = if self.dry_run { "would pack" } else { "packed" };
         let nodes = style::bold(&count(packed_nodes, "node"));
@@ -78,22 +85,45 @@ impl Report for PackReport {
             ));
         }
         text.push_str(&format!("there {} {}\n", if packs == 1 { "is" } else { "are" }, count(packs, "pack")));
+        if let Some(why) = not_reclaimed {
+            text.push_str(&format!("small packs were not made one: {why}\n"));
+        }
         text
     }
 }
 
-#[derive(Serialize)]
-struct UnpackReport {
-    #[serde(flatten)]
-    unpacked: Unpacked,
+impl Report for Unpacked {
+    fn text(&self) -> String {
+        let nodes = style::bold(&count(self.unpacked_nodes, "node"));
+        let packs = count(self.removed_packs, "pack");
+        format!("{}wrote {nodes}, {} bytes, as files; removed {packs}\n", unreadable(self), self.bytes)
+    }
+
+    fn exit_code(&self) -> u8 {
+        let is_whole = self.unreadable.is_empty() && self.damaged_packs.is_empty();
+        if is_whole { 0 } else { ErrorKind::Data.exit_code() }
+    }
 }
 
-impl Report for UnpackReport {
+impl Report for Forgotten {
     fn text(&self) -> String {
-        let Unpacked { unpacked_nodes, bytes, removed_packs } = self.unpacked;
-        let nodes = style::bold(&count(unpacked_nodes, "node"));
-        format!("wrote {nodes}, {bytes} bytes, as files; removed {}\n", count(removed_packs, "pack"))
+        let Forgotten { pack, moved_to, unpacked } = self;
+        let nodes = count(unpacked.unpacked_nodes, "node");
+        let file = moved_to.as_ref().map(|path| format!("; its file is {} now", path.display())).unwrap_or_default();
+        format!(
+            "{}gave up pack {}{file}\n{nodes} of it could be read and have files; `uwf cas verify` tells what is missing now\n",
+            unreadable(unpacked),
+            style::bold(&pack.to_string()),
+        )
     }
+}
+
+/// What could not be read, a line each.
+fn unreadable(unpacked: &Unpacked) -> String {
+    let mark = style::red("not readable:");
+    let nodes = unpacked.unreadable.iter().map(|node| format!("{mark} {}: {}\n", node.hash, node.reason));
+    let packs = unpacked.damaged_packs.iter().map(|pack| format!("{mark} {}: {}\n", pack.path.display(), pack.reason));
+    nodes.chain(packs).collect()
 }
 
 /// Runs the command.
@@ -102,7 +132,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.undo {
         let unpacked = pack::unpack(&context.home, &mut |count| progress.at(count))?;
         drop(progress);
-        return Printed::new(&UnpackReport { unpacked });
+        return Printed::new(&unpacked);
+    }
+    if let Some(pack) = args.forget {
+        return Printed::new(&pack::forget(&context.home, pack)?);
     }
     let request = PackThreads { older_than: args.older_than, dry_run: args.dry_run };
     let packed = pack::pack(&context.home, request, &mut |count| progress.at(count))?;

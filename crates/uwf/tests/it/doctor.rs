@@ -326,7 +326,7 @@ fn names_that_lead_nowhere_are_told() {
     let hash = home.put("count-rounds", &counting_workflow(3));
     assert_eq!(found(&home, &[], "workflows"), "ok: 1 name");
     fs::remove_file(home.root().join("cas").join(format!("{hash}.bin"))).unwrap();
-    let nowhere = format!("ok: 1 name\nfail: `count-rounds`: there is no node {hash}");
+    let nowhere = format!("ok: 1 name\nfail: `count-rounds`: node {hash} is missing");
     assert_eq!(found(&home, &[], "workflows"), nowhere);
     fs::remove_file(home.root().join("registry.yaml")).unwrap();
     let gone = found(&home, &[], "workflows");

@@ -9,6 +9,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, numbered, text};
 
+use crate::fixtures::faults::with_fault;
 use crate::fixtures::notes::{file_of, put_text};
 use crate::fixtures::review::{reviewing_home, step};
 use crate::{home, told};
@@ -264,6 +265,7 @@ fn a_damaged_pack_is_named_and_other_threads_go_on() {
     assert!(ran.code == Some(65) && ran.stderr.contains("nothing was removed"), "{ran:?}");
     let ran = home.uwf(&["pack", "--undo"]);
     assert!(ran.code == Some(65) && packs(&home).len() == 1, "{ran:?}");
+    assert!(ran.stdout.contains("has another checksum"), "{ran:?}");
     // Restored, everything is as before.
     let path = packs(&home).pop().unwrap();
     fs::write(&path, &whole).unwrap();
@@ -275,6 +277,7 @@ fn a_damaged_pack_is_named_and_other_threads_go_on() {
     --- stderr
     error: the pack <dir>/root/cas/packs/NAME.pack is damaged: its foot has another checksum
     hint: restore that file from a backup; nodes that are not in it can be read and stored all the same
+    hint: if there is no backup: `uwf pack --forget NAME` takes out of it what can be read, and gives up the rest
     ");
     let another = home.start("review-text", "a third task");
     home.json(&["thread", "step", &another]);
@@ -344,4 +347,104 @@ fn a_damaged_pack_stays_and_hinders_neither_pack_nor_gc() {
     assert_eq!(collected.code, Some(0), "{}", collected.told());
     assert!(packs(&home).contains(&damaged), "whoever has a backup may restore it");
     assert_eq!(home.json(&["thread", "verify", &sound])["verdict"], "intact");
+}
+
+/// The report of a command that found something wrong.
+fn bad(home: &TestHome, args: &[&str]) -> Value {
+    let ran = home.uwf(args);
+    assert_eq!(ran.code, Some(65), "{ran:?}");
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// The name of the only pack.
+fn pack_name(home: &TestHome) -> String {
+    let [path] = packs(home).try_into().unwrap();
+    path.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_pack_that_is_damaged_for_good_is_named_and_given_up() {
+    let home = reviewing_home();
+    // Two blocks, so that one can be read without the other.
+    let big: String = (0..18_000).map(|number| format!("{number} ")).collect();
+    let threads = [ended(&home, "one task"), ended(&home, &big)];
+    home.json(&["pack"]);
+    let name = pack_name(&home);
+    let refused = home.uwf(&["pack", "--forget", &name]);
+    assert!(refused.code == Some(64) && refused.stderr.contains("is whole"), "{refused:?}");
+    assert_eq!(home.uwf(&["pack", "--forget", "0000000000000"]).code, Some(69));
+    damage(&home, |_| 200);
+    let verified = bad(&home, &["cas", "verify"]);
+    let lost = verified["problems"].as_array().unwrap().iter().filter(|it| it["kind"] == "corrupt").count();
+    assert!(lost > 0 && verified["checked"].as_u64().unwrap() > 0, "{verified}");
+    let undone = bad(&home, &["pack", "--undo"]);
+    assert_eq!(undone["unreadable"].as_array().unwrap().len(), lost, "{undone}");
+    let forgotten = home.json(&["pack", "--forget", &name]);
+    assert_eq!(forgotten["unreadable"].as_array().unwrap().len(), lost, "{forgotten}");
+    assert!(std::path::Path::new(forgotten["movedTo"].as_str().unwrap()).exists() && packs(&home).is_empty());
+    let kinds: BTreeSet<String> = bad(&home, &["cas", "verify"])["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| text(problem, "kind"))
+        .collect();
+    assert_eq!(kinds, BTreeSet::from(["missing".to_owned()]));
+    for thread in &threads {
+        home.json(&["thread", "rm", thread]);
+    }
+    assert!(home.json(&["gc", "--grace", "0s"])["deletedEntries"].is_u64());
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn a_pack_that_is_gone_or_unreadable_is_told_by_doctor_and_verify() {
+    let home = reviewing_home();
+    ended(&home, "one task");
+    home.json(&["pack"]);
+    let (name, [path]) = (pack_name(&home), packs(&home).try_into().unwrap());
+    let whole = damage(&home, |len| len - 3);
+    for reason in ["its foot has another checksum", "it is missing"] {
+        let told = home.uwf(&["doctor", "--format", "text"]).stdout;
+        let hint = format!("`uwf pack --forget {name}` gives it up");
+        assert!(told.contains(reason) && told.contains(&hint), "{told}");
+        let verified = bad(&home, &["cas", "verify"]);
+        let named = verified["problems"].as_array().unwrap().iter().any(|it| it["reason"] == json!(reason));
+        assert!(named, "{verified}");
+        let undone = bad(&home, &["pack", "--undo"]);
+        assert_eq!(undone["damagedPacks"][0]["reason"], json!(reason));
+        let _ = fs::remove_file(&path);
+    }
+    fs::write(&path, whole).unwrap();
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+    fs::remove_file(&path).unwrap();
+    assert_eq!(home.json(&["pack", "--forget", &name]).get("movedTo"), None);
+    assert!(!home.uwf(&["doctor"]).stdout.contains("it is missing"));
+}
+
+#[test]
+fn a_full_disk_keeps_no_node_from_being_removed_and_no_report_from_being_told() {
+    let mut not_reclaimed = 0;
+    for write in 1..=4 {
+        let home = reviewing_home();
+        let removed = ended(&home, "one task");
+        let kept = ended(&home, "another task");
+        home.json(&["pack"]);
+        home.json(&["thread", "rm", &removed]);
+        put_text(&home, "nobody needs this");
+        // The list of packs is written, and then a pack in the place of the one there is.
+        let ran = with_fault(&home, &format!("write:error=ENOSPC:when={write}"), &["gc", "--grace", "0s"]);
+        if ran.code == Some(0) {
+            let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert!(report["deletedEntries"].as_u64().unwrap() > 5, "{report}");
+            let why = report["notReclaimed"].as_str().unwrap_or_default();
+            not_reclaimed += usize::from(why.contains("No space left"));
+        } else {
+            assert!(ran.code == Some(74) && ran.stderr.contains("No space left"), "{ran:?}");
+        }
+        let again = home.json(&["gc", "--grace", "0s"]);
+        assert_eq!(again.get("notReclaimed"), None);
+        assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+        assert_eq!(home.json(&["thread", "verify", &kept])["verdict"], "intact");
+    }
+    assert!(not_reclaimed > 0, "one of the writes is that of a pack");
 }

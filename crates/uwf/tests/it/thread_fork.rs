@@ -272,3 +272,18 @@ fn a_start_is_forked_with_another_task() {
     ");
     assert_eq!(home.uwf(&["thread", "fork", &thread, "--from-role", "writer", "-p", "x"]).code, Some(64));
 }
+
+#[test]
+fn of_a_thread_whose_end_is_lost_the_newest_step_that_is_left_is_named() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    step(&home, &thread, 3);
+    let nodes = hashes(&home, &thread);
+    std::fs::remove_file(home.root().join(format!("cas/{}.bin", nodes[3]))).unwrap();
+    damage(&home, &nodes[2]);
+    let refused = home.uwf(&["thread", "fork", &thread]);
+    let hint = format!("`uwf thread fork {}` goes on after the newest step that can be read", nodes[1]);
+    assert!(refused.code == Some(65) && refused.stderr.contains(&hint), "{refused:?}");
+    let fork = text(&home.json(&["thread", "fork", &nodes[1]]), "thread");
+    assert_eq!(home.json(&["thread", "step", &fork])["role"], "reviewer");
+}

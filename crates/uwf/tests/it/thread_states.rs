@@ -197,6 +197,13 @@ fn with_a_damaged_node() {
 }
 
 #[test]
+fn with_a_missing_node() {
+    let stage = Stage::after(1);
+    fs::remove_file(stage.home.root().join(format!("cas/{}.bin", stage.last))).unwrap();
+    assert_snapshot!(stage.table(&[READING, WRITING]));
+}
+
+#[test]
 fn with_an_unreadable_record() {
     let stage = Stage::after(1);
     let file = stage.home.record_file(&stage.thread);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use durable_files::FileLock;
+use json_cas::DamagedPack;
 use uwf_core::thread::ThreadId;
 
 use super::{Finding, Remedy, counted};
@@ -105,9 +106,9 @@ pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     }
 }
 
-/// How much there is.
+/// How much there is, and whether packs can be read.
 pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
-    let nodes = home.store().objects().list(None)?.len();
+    let nodes = home.store().objects().list_readable()?.len();
     let size_of = |dir| {
         let files = std::fs::read_dir(dir).ok()?.flatten().filter_map(|file| file.metadata().ok());
         Some(files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>())
@@ -116,10 +117,19 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let size = size_of(home.objects_dir()).map_or_else(String::new, |files| {
         format!(", {}", bytes(files + size_of(home.packs_dir()).unwrap_or_default()))
     });
-    Ok(vec![match nodes {
+    let mut findings = vec![match nodes {
         0 => Finding::ok("store", "no node is stored yet"),
         nodes => Finding::ok("store", format!("{}{size}", counted(nodes, "node"))),
-    }])
+    }];
+    // Nodes that are kept elsewhere are in no packs.
+    let damaged = home.files().map_or(Ok(Vec::new()), json_cas::FsObjects::damaged_packs)?;
+    findings.extend(damaged.into_iter().map(|DamagedPack { path, reason }| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Finding::fail("packs", format!("the pack {}: {reason}", path.display())).hint(format!(
+            "restore it from a backup; if there is none, `uwf pack --forget {name}` gives it up, and `uwf cas verify` tells what is lost"
+        ))
+    }));
+    Ok(findings)
 }
 
 /// Temporary files of processes that died.

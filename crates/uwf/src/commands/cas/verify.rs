@@ -79,11 +79,17 @@ fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandE
     unreadable.iter().for_each(|error| context.printer.warn(&error.to_string()));
     for (hash, by) in named {
         let is_known = report.problems.iter().any(|problem| problem.hash == Some(hash));
-        if !is_known && !context.home.store().has(hash)? {
-            let reason = format!("it does not exist, and is {by}");
-            let kind = ProblemKind::Missing;
-            report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: None });
+        if is_known {
+            continue;
         }
+        let (kind, reason) = match context.home.store().has(hash) {
+            Ok(true) => continue,
+            Ok(false) => (ProblemKind::Missing, format!("it does not exist, and is {by}")),
+            // It may be in a pack that is damaged.
+            Err(StoreError::Corrupt { reason, .. }) => (ProblemKind::Corrupt, format!("{reason}, and is {by}")),
+            Err(error) => return Err(error.into()),
+        };
+        report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: None });
     }
     Ok(())
 }
