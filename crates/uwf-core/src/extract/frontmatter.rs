@@ -114,12 +114,18 @@ impl Search<'_> {
     }
 
     fn failure(self) -> Failure {
-        let missing =
-            || vec!["there is no header: the answer must begin with `---`, the keys, and `---` again".to_owned()];
+        let keys: Vec<&str> = self.target.keys.names().take(MOST_NAMED).collect();
+        let missing = || match self.text.trim_start().starts_with("---\n") && !keys.is_empty() {
+            true => vec![format!("the header has none of the keys that are asked for: {}", keys.join(", "))],
+            false => vec!["there is no header: the answer must begin with `---`, the keys, and `---` again".to_owned()],
+        };
         let errors = self.nearest.filter(|nearest| nearest.known > 0 || self.target.keys.is_empty());
         Failure { errors: errors.map_or_else(missing, |nearest| nearest.errors), candidates: self.read.len() }
     }
 }
+
+/// Most keys that are named in an error.
+const MOST_NAMED: usize = 8;
 
 /// What is said of an answer that stands in the midst of a text.
 pub(super) const IN_THE_TEXT: [&str; 2] =

@@ -34,6 +34,11 @@ impl<'s> Keys<'s> {
         self.exact.is_empty()
     }
 
+    /// The listed keys, sorted.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'s str> {
+        self.exact.iter().copied()
+    }
+
     /// The listed key a word means.
     pub(super) fn listed(&self, word: &str) -> Option<&'s str> {
         self.exact.get(word).or_else(|| self.listed.get(&normal(word))).copied()

@@ -188,7 +188,7 @@ pub enum AttemptError {
         source: io::Error,
     },
     /// An advisor ended without a reply.
-    #[error("{ended:?}; its last words: {last_words}")]
+    #[error("it {ended}; its last words: {last_words}")]
     AdvisorEnded {
         /// How it ended.
         ended: Ended,

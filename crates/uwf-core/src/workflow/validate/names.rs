@@ -98,7 +98,9 @@ fn kebab(name: &str) -> Option<String> {
         out.push(c.to_ascii_lowercase());
     }
     let words: Vec<&str> = out.split('-').filter(|word| !word.is_empty()).collect();
-    Some(words.join("-")).filter(|name| is_kebab(name))
+    // Of a name in another script too little is left.
+    let is_most_of_it = |better: &String| better.len() * 2 > name.chars().count();
+    Some(words.join("-")).filter(|better| is_kebab(better) && is_most_of_it(better))
 }
 
 #[cfg(test)]
@@ -108,6 +110,7 @@ mod tests {
     #[test]
     fn a_better_name_is_offered_when_there_is_one() {
         for (name, better) in [
+            ("ünï", None),
             ("SolveIssue", Some("solve-issue")),
             ("solve_issue", Some("solve-issue")),
             ("Solve an issue!", Some("solve-an-issue")),

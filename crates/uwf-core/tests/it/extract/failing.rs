@@ -13,6 +13,13 @@ fn an_answer_with_nothing_to_read_fails() {
 }
 
 #[test]
+fn a_header_with_other_keys_is_not_called_none() {
+    let failure = failed("---\ntitle: Ducks\nauthor: me\n---\nText.\n");
+    assert!(failure.errors[0].starts_with("the header has none of the keys that are asked for: "), "{failure:#?}");
+    assert!(failure.errors[0].contains("count"), "{failure:#?}");
+}
+
+#[test]
 fn every_error_is_told_with_key_and_what_was_found() {
     let failure = failed("---\nstatus: almost\ncount: many\n---\n");
     let about =

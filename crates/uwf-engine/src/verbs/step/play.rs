@@ -23,7 +23,7 @@ impl<'a, 'h> Step<'a, 'h> {
         let ended = agent_process::run(&job, signals, |pid| {
             recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
         })?;
-        log!(self.log, "P9ZB3N6E", Info, "attempt {}: {ended:?}", opened.attempt);
+        log!(self.log, "P9ZB3N6E", Info, "attempt {}: the agent {ended}", opened.attempt);
         let (hash, finished) = self.result(opened, &job, ended)?;
         Ok(Stored::new(self, opened, hash, finished))
     }

@@ -220,7 +220,9 @@ fn grouped(number: u64) -> String {
 /// All rows, without the total: whoever adds them up wants nothing twice. An empty cell is what is not known.
 fn csv(costs: &Costs) -> String {
     let (_, has_workflow) = heading(costs.by);
-    let currencies: BTreeSet<&str> = costs.total.cost.keys().map(|(currency, _)| currency.as_str()).collect();
+    // The columns are the same whether there was money or not; other currencies have columns of their own.
+    let currencies = costs.total.cost.keys().map(|(currency, _)| currency.as_str());
+    let currencies: BTreeSet<&str> = currencies.chain(["USD"]).collect();
     let name = format!("{:?}", costs.by).to_lowercase();
     let mut headings = vec![name];
     headings.extend(has_workflow.then(|| "workflow".to_owned()));
@@ -239,11 +241,17 @@ fn csv(costs: &Costs) -> String {
         cells.extend(sums.map(number));
         cells.push(spent.tokens_unknown.to_string());
         let sums = spent.by_currency();
-        cells.extend(currencies.iter().map(|currency| sums.get(currency).map(f64::to_string).unwrap_or_default()));
+        cells.extend(currencies.iter().map(|currency| sums.get(currency).map(exact).unwrap_or_default()));
         cells.extend([spent.cost_unknown.to_string(), spent.duration_ms.to_string()]);
         text.push_str(&csv_line(&cells));
     }
     text
+}
+
+/// An amount of money as a number: a millionth is the least that providers tell, and sums of binary fractions have more digits.
+fn exact(amount: &f64) -> String {
+    let text = format!("{amount:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A line as RFC 4180 has it, but for its end, which is that of every other tool here.
