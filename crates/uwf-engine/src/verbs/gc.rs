@@ -166,7 +166,7 @@ fn sweep(
         let until = Instant::now() + SWEEP;
         let (mut removed, mut at_once) = (0, BETWEEN_LOOKS);
         while removed < order.len() {
-            let begun = Instant::now();
+            let turn = Instant::now();
             let some = &order[removed..order.len().min(removed + at_once)];
             let mut sizes = Vec::with_capacity(some.len());
             for hash in some {
@@ -182,7 +182,7 @@ fn sweep(
                 break;
             }
             // Many of those in packs take little longer than a few.
-            if begun.elapsed() < SWEEP / 8 {
+            if turn.elapsed() < SWEEP / 8 {
                 at_once = (at_once * 2).min(MOST_BETWEEN_LOOKS);
             }
         }

@@ -61,7 +61,8 @@ fn there_are_two_rounds_of_feedback_and_every_error_is_kept() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41), "the third would have been right");
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
-    let why = "[frontmatter] NO_HEADER; [feedback] NOT_INTEGER; [feedback] NO_HEADER";
+    let why = "[frontmatter] NO_HEADER; [feedback] NOT_INTEGER; [feedback] the header has none of the \
+               keys that are asked for: n";
     let why = why.replace("NO_HEADER", NO_HEADER).replace("NOT_INTEGER", NOT_INTEGER);
     assert_eq!(attempt["error"], format!("{NO_OUTPUT}: {why}"));
     assert_eq!(attempt["raw"], "I counted to one.");

@@ -1,6 +1,6 @@
 //! `uwf pack`: the nodes of ended threads go into packs, and nobody who reads them notices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -447,4 +447,48 @@ fn a_full_disk_keeps_no_node_from_being_removed_and_no_report_from_being_told() 
         assert_eq!(home.json(&["thread", "verify", &kept])["verdict"], "intact");
     }
     assert!(not_reclaimed > 0, "one of the writes is that of a pack");
+}
+
+/// Kinds of problems in the store, with how many there are of each.
+fn problems(home: &TestHome) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for problem in bad(home, &["cas", "verify"])["problems"].as_array().unwrap() {
+        *found.entry(text(problem, "kind")).or_default() += 1;
+    }
+    found
+}
+
+#[test]
+fn giving_up_a_pack_survives_a_kill_and_a_full_disk() {
+    let big: String = (0..18_000).map(|number| format!("{number} ")).collect();
+    let faults = [
+        "fsync:signal=SIGKILL:when=99",
+        "fsync:signal=SIGKILL:when=1",
+        "fsync:signal=SIGKILL:when=3",
+        "rename:signal=SIGKILL:when=1",
+        "renameat:signal=SIGKILL:when=1",
+        "renameat:error=ENOSPC:when=1",
+        "write:error=ENOSPC:when=1",
+        "write:error=ENOSPC:when=3",
+        "fsync:error=EIO:when=2",
+    ];
+    let mut ends = BTreeSet::new();
+    let mut interrupted = 0;
+    for fault in faults {
+        let home = reviewing_home();
+        ended(&home, "one task");
+        ended(&home, &big);
+        home.json(&["pack"]);
+        let name = pack_name(&home);
+        damage(&home, |_| 200);
+        let ran = with_fault(&home, fault, &["pack", "--forget", &name]);
+        interrupted += usize::from(ran.code != Some(0));
+        let again = home.uwf(&["pack", "--forget", &name]);
+        // It was given up, and only the report was not told, or it is given up now.
+        assert!(matches!(again.code, Some(0 | 69)), "{fault}: {ran:?} {again:?}");
+        assert!(packs(&home).is_empty(), "{fault}");
+        ends.insert((problems(&home), files(&home).len()));
+    }
+    assert_eq!(ends.len(), 1, "whatever happened, it came to the same: {ends:?}");
+    assert!(interrupted >= 4, "{interrupted}");
 }

@@ -87,7 +87,7 @@ fn a_history_that_names_nodes_that_never_were_is_put_right() {
         let line = fs::read_to_string(&history).unwrap();
         fs::write(&history, line.replace(&hash, &format!("{}{last}", &hash[..12]))).unwrap();
         let shown = home.uwf(&["thread", "show", &ended]);
-        let is_told = shown.code == Some(69) && shown.stderr.contains("uwf recover");
+        let is_told = shown.code == Some(65) && shown.stderr.contains("uwf recover");
         assert!(is_told || key == "end", "{shown:?}");
         let report = home.json(&["recover"]);
         assert_eq!(report["threads"][2]["finding"], "archived", "{report}");

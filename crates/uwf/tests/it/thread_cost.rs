@@ -210,9 +210,9 @@ fn costs_are_a_table_for_other_programs() {
     assert_eq!(
         without_durations,
         [
-            "model,steps,failedAttempts,input,cached,output,reasoning,tokensUnknown,costEUR,costUnknown",
-            "big,2,0,2400000,400000,200000,20000,0,6.2,0",
-            ",1,0,,,,,1,,1",
+            "model,steps,failedAttempts,input,cached,output,reasoning,tokensUnknown,costEUR,costUSD,costUnknown",
+            "big,2,0,2400000,400000,200000,20000,0,6.2,,0",
+            ",1,0,,,,,1,,,1",
         ]
     );
     let by_thread = csv("thread");
