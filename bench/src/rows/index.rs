@@ -49,6 +49,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
     }));
     cases.push(Case::always(|| spent.uwf(&["thread", "cost"])));
     cases.push(Case::always(|| spent.uwf(&["gc"])));
+    cases.push(Case::always(|| listed.place.uwf(&["thread", "ps"])));
     let times = interleave(bench.sizes.runs, cases)?;
 
     let active = bench.sizes.active;
@@ -61,7 +62,16 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
             Row::ratio(what, Unit::Times, ("many", &pair[1]), ("one", &pair[0]))
         })
         .collect();
-    rows.push(Row::millis(format!("thread list of {active} threads"), &times[6]).at_most(LIST_MS));
+    let each = |median: f64| format!("{:.1} µs a thread", median / active as f64 * 1000.0);
+    rows.push(
+        Row::millis(format!("thread list of {active} threads"), &times[6])
+            .at_most(LIST_MS)
+            .note(each(times[6].median())),
+    );
+    rows.push(
+        Row::millis(format!("thread ps with {active} active threads, none at work"), &times[10])
+            .note(each(times[10].median())),
+    );
     rows.push(Row::millis(format!("thread list of {active} threads, what heads say not remembered"), &times[7]));
     let cost = times[8].median() / active as f64;
     rows.push(
