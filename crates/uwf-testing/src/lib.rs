@@ -7,6 +7,7 @@ mod fed;
 pub mod llm_server;
 mod numbered;
 pub mod processes;
+pub mod server;
 mod steady;
 
 pub use fed::{Subject, dir_in_memory};

@@ -12,7 +12,7 @@ use uwf_engine::verbs::{notify, otel as spans, step};
 
 use crate::commands::{
     agent, cas, completions, config, doctor, gc, help, init, log, man, mcp, otel, pack, recover, reference, schema,
-    setup, skill, thread, top, workflow,
+    serve, setup, skill, thread, top, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -111,6 +111,8 @@ enum Group {
     Pack(pack::Args),
     /// JSON Schemas of workflow files, config.yaml, mock scripts and events, for editors.
     Schema(schema::Args),
+    /// Serve web pages and the HTTP API: what needs you, what runs, what it cost, and why.
+    Serve(serve::Args),
     /// Reference texts for agents: the commands, writing workflows, writing agents.
     Skill(skill::Args),
     /// Help for a command, or a page of the documentation.
@@ -154,7 +156,8 @@ impl Group {
             | Group::Recover(_)
             | Group::Gc(_)
             | Group::Init(_)
-            | Group::Pack(_) => Stdout::Report,
+            | Group::Pack(_)
+            | Group::Serve(_) => Stdout::Report,
         }
     }
 
@@ -253,6 +256,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Recover(args) => recover::run(context, &args),
         Group::Gc(args) => gc::run(context, &args),
         Group::Pack(args) => pack::run(context, &args),
+        Group::Serve(args) => serve::run(context, args),
         Group::Config(command) => config::run(context, command),
         Group::Log(args) => log::run(context, &args),
         Group::Otel(command) => otel::run(context, command),

@@ -17,6 +17,7 @@ pub(crate) mod pack;
 pub(crate) mod recover;
 pub(crate) mod reference;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod skill;
 pub(crate) mod thread;

@@ -165,6 +165,11 @@ impl Home {
         Ok((config, problems))
     }
 
+    /// The secret of the pages and the HTTP API, for its owner only.
+    pub fn dashboard_token(&self) -> PathBuf {
+        self.root.join("dashboard.token")
+    }
+
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
         self.root.join("config.yaml")

@@ -75,6 +75,7 @@ mod root_permissions;
 mod run;
 mod run_all;
 mod schema;
+mod serve;
 mod setup;
 mod shared_examples;
 mod skill;

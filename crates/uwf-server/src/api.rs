@@ -1,0 +1,19 @@
+//! The HTTP API: what the commands report, as JSON.
+
+mod threads;
+
+use axum::Router;
+
+use crate::app::App;
+use crate::failure::Failure;
+
+pub(crate) use threads::{listed, status};
+
+/// Its routes, below `/api`.
+pub(crate) fn routes() -> Router<App> {
+    Router::new().merge(threads::routes()).fallback(unknown)
+}
+
+async fn unknown() -> Failure {
+    Failure::not_found("the API has no such path").hint("docs/reference/http-api.md has all paths")
+}

@@ -1,0 +1,56 @@
+//! The style sheet and the scripts: files of this program, served under names that change with their content.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use crate::app::App;
+use crate::failure::Failure;
+
+/// A file.
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    content: &'static str,
+}
+
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+const ASSETS: &[Asset] = &[
+    Asset { name: "style.css", kind: "text/css; charset=utf-8", content: include_str!("../assets/style.css") },
+    Asset { name: "app.js", kind: JAVASCRIPT, content: include_str!("../assets/app.js") },
+    Asset { name: "icon.svg", kind: "image/svg+xml", content: include_str!("../assets/icon.svg") },
+];
+
+/// Sum of all files: scripts import each other by name, so they change their names together.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let all: String = ASSETS.iter().map(|asset| asset.content).collect();
+    format!("{:013x}", json_cas::xxh64(all.as_bytes()).as_u64())
+});
+
+/// Its routes, which everybody may use: there is nothing of anybody in them.
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/assets/{version}/{name}", get(asset)).route("/favicon.ico", get(icon))
+}
+
+/// Where a page finds a file.
+pub(crate) fn path(name: &str) -> String {
+    format!("/assets/{}/{name}", *VERSION)
+}
+
+async fn asset(Path((version, name)): Path<(String, String)>) -> Response {
+    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
+        return Failure::not_found(format!("there is no file {name}")).into_response();
+    };
+    // Another version of the server may ask for its own; what it gets then must not be kept under that name.
+    let kept = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-store" };
+    ([(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept)], asset.content).into_response()
+}
+
+async fn icon() -> Response {
+    asset(Path((VERSION.clone(), "icon.svg".to_owned()))).await
+}

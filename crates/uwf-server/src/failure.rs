@@ -1,0 +1,95 @@
+//! What a request fails with: an HTTP status, and the report that the command prints of the same failure.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use uwf_engine::error::{Error, ErrorKind};
+
+/// A failed request. API answers are JSON; what shows pages makes one of it (see [`crate::pages::shown_as_page`]).
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    /// The HTTP status.
+    pub(crate) status: StatusCode,
+    /// Why, in one line.
+    pub(crate) message: String,
+    /// What to try next.
+    pub(crate) hints: Vec<String>,
+    /// The whole report.
+    report: Value,
+}
+
+/// The HTTP status of a command that ended with this exit code. docs/reference/http-api.md has the table.
+pub(crate) fn status(exit_code: u8) -> StatusCode {
+    match exit_code {
+        0 | 10 => StatusCode::OK,
+        20 => StatusCode::ACCEPTED,
+        30 | 40 | 41 => StatusCode::UNPROCESSABLE_ENTITY,
+        64 | 65 => StatusCode::BAD_REQUEST,
+        69 => StatusCode::NOT_FOUND,
+        75 => StatusCode::CONFLICT,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl Failure {
+    /// A failure of the server's own: not one that a command has.
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Failure {
+        let message = message.into();
+        let report = json!({ "error": { "message": message, "hints": [] } });
+        Failure { status, message, hints: Vec::new(), report }
+    }
+
+    /// Something that was asked for and does not exist.
+    pub(crate) fn not_found(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// A request that makes no sense.
+    pub(crate) fn bad_request(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// A bug in the server.
+    pub(crate) fn internal(error: impl std::fmt::Display) -> Failure {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("this should not happen: {error}"))
+    }
+
+    /// Adds what to try next.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hints.push(hint.into());
+        self.report["error"]["hints"] = json!(self.hints);
+        self
+    }
+
+    /// The report of a command that failed, as it printed it.
+    pub(crate) fn reported(exit_code: u8, report: Map<String, Value>) -> Failure {
+        let error = report.get("error").cloned().unwrap_or_default();
+        let message = error["message"].as_str().unwrap_or("the command failed").to_owned();
+        let hints = error["hints"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Failure { status: status(exit_code), message, hints: hints.collect(), report: Value::Object(report) }
+    }
+}
+
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        let Error { kind, message, hints, .. } = error.into();
+        let exit_code = kind.exit_code();
+        let error = json!({ "kind": kind, "message": message, "hints": hints, "exitCode": exit_code });
+        let status = match kind {
+            // A name that is not one cannot be found: a link that was cut short, not a bad request.
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+            _ => status(exit_code),
+        };
+        Failure { status, message, hints, report: json!({ "error": error }) }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.report.clone())).into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}

@@ -1,0 +1,121 @@
+//! The login page, and the cookie it gives.
+
+use axum::Form;
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::html;
+use serde::Deserialize;
+
+use super::{attempts, comes_from_here, peer};
+use crate::app::App;
+use crate::failure::Failure;
+use crate::pages::layout;
+
+/// Seconds a browser keeps the cookie: 30 days.
+const KEPT: u64 = 30 * 24 * 3600;
+
+/// Its routes, which everybody may use.
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/login", get(page).post(log_in)).route("/logout", post(log_out))
+}
+
+/// Where somebody without the cookie is sent, to come back to where they wanted to be.
+pub(super) fn path_back_to(path: &str) -> String {
+    if path == "/" { "/login".to_owned() } else { format!("/login?next={}", layout::encoded(path)) }
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    /// The secret, in the link that `uwf serve` prints.
+    token: Option<String>,
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Given {
+    secret: String,
+    next: Option<String>,
+}
+
+async fn page(State(app): State<App>, Query(asked): Query<Asked>, extensions: Extensions) -> Response {
+    match asked.token {
+        Some(token) => checked(&app, &extensions, &token, asked.next.as_deref()),
+        None => shown(StatusCode::OK, None, asked.next.as_deref()),
+    }
+}
+
+async fn log_in(
+    State(app): State<App>,
+    headers: HeaderMap,
+    extensions: Extensions,
+    Form(given): Form<Given>,
+) -> Response {
+    if !comes_from_here(&headers) {
+        return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
+    }
+    checked(&app, &extensions, &given.secret, given.next.as_deref())
+}
+
+/// Gives the cookie to whoever knows the secret.
+fn checked(app: &App, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
+    let (guard, from) = (app.guard(), peer(extensions));
+    if let Some(wait) = guard.attempts.must_wait(from) {
+        return attempts::too_many(wait);
+    }
+    if !guard.secret.is(secret.trim()) {
+        guard.attempts.failed(from);
+        return shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next);
+    }
+    let cookie = set_cookie(&guard.cookie(), guard.secret.session(), KEPT);
+    ([(header::SET_COOKIE, cookie)], Redirect::to(own_path(next))).into_response()
+}
+
+async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
+    if !comes_from_here(&headers) {
+        return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
+    }
+    let cookie = set_cookie(&app.guard().cookie(), "", 0);
+    ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()
+}
+
+fn set_cookie(name: &str, value: &str, seconds: u64) -> HeaderValue {
+    let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict");
+    HeaderValue::from_str(&cookie).unwrap_or(HeaderValue::from_static(""))
+}
+
+/// Where to go on: only to a path of this server, so that no link to the login page leads elsewhere.
+fn own_path(next: Option<&str>) -> &str {
+    next.filter(|path| path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\n', '\r']))
+        .unwrap_or("/")
+}
+
+fn shown(status: StatusCode, problem: Option<&str>, next: Option<&str>) -> Response {
+    let form = html! {
+        form.login method="post" action="/login" {
+            h1 { "uwf" }
+            @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
+            label for="secret" { "Secret of this server" }
+            input #secret name="secret" type="password" required autofocus autocomplete="current-password";
+            @if let Some(next) = next { input type="hidden" name="next" value=(next); }
+            button.primary { "Log in" }
+            p.quiet { code { "uwf serve" } " printed a link that logs you in." }
+        }
+    };
+    (status, layout::bare("Log in", &form)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_path;
+
+    #[test]
+    fn a_login_leads_only_to_pages_of_this_server() {
+        assert_eq!(own_path(Some("/threads/X?y=1")), "/threads/X?y=1");
+        for elsewhere in ["//evil.example", "https://evil.example", "/\\evil.example", "", "evil"] {
+            assert_eq!(own_path(Some(elsewhere)), "/", "{elsewhere}");
+        }
+    }
+}

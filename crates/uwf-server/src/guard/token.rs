@@ -1,0 +1,149 @@
+//! The secret that lets people and scripts in.
+
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use durable_files::regular;
+
+/// The environment variable that sets the secret.
+pub const SECRET_VARIABLE: &str = "WORKFLOW_DASHBOARD_SECRET";
+
+/// Fewest bytes of a secret that somebody chose: with five attempts a minute, what is shorter could be guessed.
+const SHORTEST: usize = 12;
+
+/// Longest secret, and largest file of one.
+const LONGEST: u64 = 1024;
+
+/// What the cookie is derived for. A cookie that leaks is not the secret, and ends with it.
+const SESSION: &str = "uwf 2026-11 session cookie of the dashboard";
+
+/// A secret.
+#[derive(Clone)]
+pub struct Secret {
+    text: String,
+    session: String,
+    is_chosen: bool,
+}
+
+impl Secret {
+    /// The secret that somebody chose.
+    ///
+    /// # Errors
+    /// Why it cannot be one, in words.
+    pub fn chosen(text: impl Into<String>) -> Result<Secret, String> {
+        let text = text.into();
+        if text.len() < SHORTEST || text.len() as u64 > LONGEST {
+            return Err(format!("a secret has {SHORTEST} to {LONGEST} bytes; this one has {}", text.len()));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(
+                "a secret has only visible ASCII symbols and no spaces, so that it fits into a header".to_owned()
+            );
+        }
+        Ok(Secret::of(text, true))
+    }
+
+    /// The secret of a storage root: read from its file, or made there, for the owner only.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn of_file(path: &Path) -> std::io::Result<Secret> {
+        match regular::read(path, LONGEST) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+                if text.len() < SHORTEST {
+                    let why = format!("{} holds no secret; delete it, and a new one is made", path.display());
+                    return Err(std::io::Error::new(ErrorKind::InvalidData, why));
+                }
+                Ok(Secret::of(text, false))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Secret::make(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a secret. Of two servers that do so at once one wins, and both take its.
+    fn make(path: &Path) -> std::io::Result<Secret> {
+        let mut bytes = [0u8; 20];
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        let text = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new()
+            .make_in(dir, |path| std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(path) {
+            Ok(_) => Ok(Secret::of(text, false)),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Secret::of_file(path),
+            Err(error) => Err(error.error),
+        }
+    }
+
+    fn of(text: String, is_chosen: bool) -> Secret {
+        let session = blake3::Hash::from(blake3::derive_key(SESSION, text.as_bytes())).to_hex().to_string();
+        Secret { text, session, is_chosen }
+    }
+
+    /// The secret itself.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether somebody chose it.
+    pub fn is_chosen(&self) -> bool {
+        self.is_chosen
+    }
+
+    /// What a browser keeps once it has proved that it knows the secret.
+    pub(crate) fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Whether somebody knows the secret.
+    pub(crate) fn is(&self, given: &str) -> bool {
+        is_same(given, &self.text)
+    }
+
+    /// Whether this is what a browser keeps.
+    pub(crate) fn is_session(&self, given: &str) -> bool {
+        is_same(given, &self.session)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Compares without telling by the time it takes how much is right: hashes of both are compared, which nobody can choose.
+fn is_same(one: &str, other: &str) -> bool {
+    blake3::hash(one.as_bytes()) == blake3::hash(other.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_made_once_and_only_its_owner_reads_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dashboard.token");
+        let made = Secret::of_file(&path).unwrap();
+        assert_eq!(made.text().len(), 40);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(Secret::of_file(&path).unwrap().text(), made.text());
+        assert!(made.is(made.text()) && !made.is("") && !made.is(made.session()));
+        assert!(made.is_session(made.session()) && !made.is_session(made.text()));
+    }
+
+    #[test]
+    fn what_could_be_guessed_is_no_secret() {
+        assert_eq!(Secret::chosen("short").unwrap_err(), "a secret has 12 to 1024 bytes; this one has 5");
+        assert!(Secret::chosen("with a space in it").unwrap_err().contains("no spaces"));
+        assert!(!Secret::chosen("long-enough-to-be-one").unwrap().is_chosen() == false);
+    }
+}

@@ -1,0 +1,58 @@
+//! The pages. Each is a URL, works without JavaScript, and is drawn from what the engine reads.
+
+mod inbox;
+pub(crate) mod layout;
+mod markdown;
+mod parts;
+mod thread;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use maud::html;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::respond::wants_json;
+
+use self::layout::{Page, Section};
+
+/// Their routes.
+pub(crate) fn routes() -> Router<App> {
+    Router::new().merge(inbox::routes()).merge(thread::routes()).fallback(unknown)
+}
+
+async fn unknown() -> Failure {
+    Failure::not_found("there is no such page").hint("the first page has everything that runs, waits or has ended")
+}
+
+/// Shows a failure as a page to whoever asked for one.
+pub(crate) async fn shown_as_page(State(app): State<App>, request: Request, next: Next) -> Response {
+    let wants_page = !wants_json(request.headers()) && accepts_html(&request);
+    let mut response = next.run(request).await;
+    let Some(failure) = response.extensions_mut().remove::<Failure>().filter(|_| wants_page) else { return response };
+    let body = html! {
+        section.failure role="alert" {
+            h1 { (failure.status.canonical_reason().unwrap_or("Failed")) }
+            p { (parts::sentence(&failure.message)) }
+            @if !failure.hints.is_empty() {
+                ul { @for hint in &failure.hints { li { (parts::sentence(hint)) } } }
+            }
+            p { a href="/" { "Back to the threads" } }
+        }
+    };
+    let page = Page::new("Failed", Section::None, body).into_response(&app);
+    let mut shown = (failure.status, page).into_response();
+    // What the answer says beside its body still holds, such as how long to wait.
+    for (name, value) in response.headers() {
+        shown.headers_mut().entry(name).or_insert(value.clone());
+    }
+    shown
+}
+
+/// A browser names `text/html`; a script that names nothing gets JSON.
+fn accepts_html(request: &Request) -> bool {
+    let accepted = request.headers().get(axum::http::header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|value| value.contains("text/html"))
+}

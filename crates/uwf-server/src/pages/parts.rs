@@ -1,0 +1,93 @@
+//! Small pieces of pages: times, states, ids, amounts.
+
+use maud::{Markup, html};
+use uwf_core::spending::{Spent, TokenSums};
+use uwf_core::view;
+use uwf_engine::root::ids;
+use uwf_engine::thread::state::State;
+
+/// Symbols at the end of an id that people tell threads apart by.
+const SHORT: usize = 5;
+
+/// A message of the engine as a sentence.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut symbols = text.trim().chars();
+    let first: String = symbols.next().into_iter().flat_map(char::to_uppercase).collect();
+    let text = format!("{first}{}", symbols.as_str());
+    if text.ends_with(['.', '!', '?', ':']) { text } else { format!("{text}.") }
+}
+
+/// A state in its colour.
+pub(crate) fn state(state: State, pausing: bool) -> Markup {
+    let words = uwf_engine::verbs::show::state_in_words(state, pausing);
+    html! { span.state data-state=(state.name()) { (words) } }
+}
+
+/// A point of time: how long ago, and in full for whoever asks.
+pub(crate) fn ago(unix_ms: u64) -> Markup {
+    let seconds = ids::now_ms().saturating_sub(unix_ms) / 1000;
+    let words = match seconds {
+        0..60 => "just now".to_owned(),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86_400 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} d ago", seconds / 86_400),
+    };
+    let full = format!("{} UTC", view::time(unix_ms));
+    html! { time datetime=(view::time(unix_ms).replacen(' ', "T", 1) + "Z") title=(full) data-ms=(unix_ms) { (words) } }
+}
+
+/// A point of time in full.
+pub(crate) fn time(unix_ms: u64) -> Markup {
+    let text = view::time(unix_ms);
+    html! { time datetime=(text.replacen(' ', "T", 1) + "Z") data-ms=(unix_ms) { (text) " UTC" } }
+}
+
+/// How long something took.
+pub(crate) fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..10 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{}:{:02} min", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02} h", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// The end of an id, which tells threads apart; the whole of it for whoever asks.
+pub(crate) fn short_id(id: &str) -> Markup {
+    html! { code.id title=(id) { "…" (&id[id.len().saturating_sub(SHORT)..]) } }
+}
+
+/// Tokens read and written together, shortened.
+pub(crate) fn tokens(sums: &TokenSums) -> Option<String> {
+    let all = sums.input.into_iter().chain(sums.output).reduce(u64::saturating_add)?;
+    Some(count(all))
+}
+
+/// A count, shortened.
+pub(crate) fn count(count: u64) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        1000..100_000 => format!("{}.{}k", count / 1000, count % 1000 / 100),
+        100_000..1_000_000 => format!("{}k", count / 1000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// Money, each currency with its sum; `None` when none is known.
+pub(crate) fn money(spent: &Spent) -> Option<String> {
+    let sums = spent.by_currency();
+    if sums.is_empty() {
+        return None;
+    }
+    let sums = sums.into_iter().map(|(currency, amount)| match currency {
+        "USD" => format!("${amount:.2}"),
+        other => format!("{amount:.2} {other}"),
+    });
+    Some(sums.collect::<Vec<_>>().join(" + "))
+}
+
+/// A number with its noun.
+pub(crate) fn many(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,53 @@
+//! Whether whoever asks wants a page or JSON, and answers that need not be sent again.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+/// Answers up to this size get an `ETag`: pages and reports, not streams.
+const MAX_TAGGED: u64 = 8 << 20;
+
+/// Whether a client asks for JSON rather than for a page. A browser names `text/html`; a script names JSON, or nothing.
+pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
+    let accepted = |kind| {
+        headers
+            .get_all(header::ACCEPT)
+            .iter()
+            .any(|value| value.to_str().is_ok_and(|value| value.to_ascii_lowercase().contains(kind)))
+    };
+    accepted("application/json") && !accepted("text/html")
+}
+
+/// Gives answers of GET a tag of their content, and sends 304 to whoever has that content already. A page that is asked for
+/// again after every change is then sent only when it looks different.
+pub(crate) async fn tagged(request: Request, next: Next) -> Response {
+    let is_get = request.method() == Method::GET;
+    let known = request.headers().get(header::IF_NONE_MATCH).cloned();
+    let response = next.run(request).await;
+    if !is_get || response.status() != StatusCode::OK || response.headers().contains_key(header::ETAG) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let size = axum::body::HttpBody::size_hint(&body).exact();
+    if size.is_none_or(|size| size > MAX_TAGGED) {
+        return Response::from_parts(parts, body);
+    }
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        parts.status = StatusCode::INTERNAL_SERVER_ERROR;
+        return Response::from_parts(parts, Body::empty());
+    };
+    let tag = format!("\"{:016x}\"", json_cas::xxh64(&bytes).as_u64());
+    if let Ok(value) = HeaderValue::from_str(&tag) {
+        parts.headers.insert(header::ETAG, value);
+    }
+    parts.headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+    if known.is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
+        parts.status = StatusCode::NOT_MODIFIED;
+        parts.headers.remove(header::CONTENT_LENGTH);
+        parts.headers.remove(header::CONTENT_TYPE);
+        return Response::from_parts(parts, Body::empty());
+    }
+    Response::from_parts(parts, Body::from(bytes))
+}

@@ -1,0 +1,111 @@
+//! Listening: address, routes, and an end that lets open requests finish.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use axum::{Router, middleware};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use uwf_engine::root::home::Home;
+
+use crate::app::App;
+use crate::guard::{self, Guard, token::Secret};
+use crate::{api, assets, pages, respond};
+
+/// How long requests that are open may take when the server ends. Streams never end by themselves.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How to serve.
+pub struct Serve<'s> {
+    /// The storage root.
+    pub home: &'s Home,
+    /// Where names of workflows are looked up, and commands are started.
+    pub cwd: &'s Path,
+    /// The address to listen at; port 0 takes any that is free.
+    pub address: SocketAddr,
+    /// Names besides the loopback ones under which the server is reached.
+    pub hosts: Vec<String>,
+    /// What people have to know.
+    pub secret: Secret,
+    /// Whether nothing can be changed.
+    pub read_only: bool,
+}
+
+/// Where the server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// Its address.
+    pub address: SocketAddr,
+    /// The page to open, which holds the secret once.
+    pub url: String,
+}
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Anybody in the network could reach it.
+    #[error("{0} is not a loopback address, and no secret is set")]
+    NeedsSecret(SocketAddr),
+    /// The address is in use, or not one of this machine.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The runtime, or waiting for signals.
+    #[error("cannot serve: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Serves until SIGINT or SIGTERM. `ready` is called once requests are answered.
+///
+/// # Errors
+/// [`ServeError::NeedsSecret`] unless the address is a loopback one or a secret was chosen; those of the socket.
+pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), ServeError> {
+    if !settings.address.ip().is_loopback() && !settings.secret.is_chosen() {
+        return Err(ServeError::NeedsSecret(settings.address));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let served = runtime.block_on(listen(settings, ready));
+    // Reading threads may be in the middle of a file; nothing they do has to be finished.
+    runtime.shutdown_timeout(GRACE);
+    served
+}
+
+async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), ServeError> {
+    let address = settings.address;
+    let failed = |source| ServeError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let url = format!("http://{address}/login?token={}", settings.secret.text());
+    let guard = Guard::new(address, settings.hosts, settings.secret);
+    let app = App::new(settings.home, settings.cwd, settings.read_only, guard);
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let service = router(app).into_make_service_with_connect_info::<SocketAddr>();
+    ready(&Served { address, url });
+    let serving = axum::serve(listener, service);
+    tokio::select! {
+        served = std::future::IntoFuture::into_future(serving) => served?,
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+/// Everything that is answered.
+pub(crate) fn router(app: App) -> Router {
+    let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
+    let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::admit));
+    Router::new()
+        .merge(inside)
+        .merge(guard::login::routes())
+        .merge(assets::routes())
+        .layer(middleware::from_fn(respond::tagged))
+        .layer(middleware::from_fn_with_state(app.clone(), pages::shown_as_page))
+        .layer(middleware::from_fn_with_state(app.clone(), guard::expected_host))
+        .layer(middleware::map_response(guard::headers::protect))
+        .with_state(app)
+}

@@ -1,0 +1,197 @@
+//! A real `uwf serve` process, and requests to it as they go over the wire.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::TestHome;
+
+/// How long a server may take to start, and to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server that is ended when the value is dropped.
+pub struct Server {
+    process: Child,
+    /// `127.0.0.1:PORT`.
+    pub address: String,
+    /// Its secret, as the printed link has it.
+    pub secret: String,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// Lower-case names and values, in order.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+impl Answer {
+    /// The body, parsed.
+    ///
+    /// # Panics
+    /// When it is not JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {}: {:?}", self.status, self.body))
+    }
+
+    /// A header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Server {
+    /// Starts `uwf serve` at a free port of loopback.
+    ///
+    /// # Panics
+    /// When it does not say within some seconds where it is.
+    pub fn start(home: &TestHome, args: &[&str]) -> Server {
+        Server::start_with(home, args, &[])
+    }
+
+    /// The same with environment variables.
+    ///
+    /// # Panics
+    /// As [`Server::start`].
+    pub fn start_with(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Server {
+        let mut command = home.command(&["serve", "--address", "127.0.0.1:0"]);
+        command.args(args).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = command.spawn().expect("uwf serve starts");
+        let stderr = process.stderr.take().expect("its stderr is a pipe");
+        let (send, lines) = mpsc::channel();
+        // Reads to the end, so that the server never waits for somebody to read what it says.
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _ = send.send(line);
+            }
+        });
+        let mut said = String::new();
+        loop {
+            let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no link was printed: {said}"));
+            if let Some((before, secret)) = line.split_once("/login?token=") {
+                let address = before.rsplit("://").next().unwrap_or_default().to_owned();
+                return Server { process, address, secret: secret.trim().to_owned() };
+            }
+            said.push_str(&line);
+            said.push('\n');
+        }
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Ends it with SIGKILL and waits for that.
+    ///
+    /// # Panics
+    /// When it cannot be waited for.
+    pub fn kill(&mut self) {
+        let _ = self.process.kill();
+        self.process.wait().expect("a child can be waited for");
+    }
+
+    /// GET by a script that knows the secret.
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[("authorization", &self.bearer()), ("accept", "application/json")], "")
+    }
+
+    /// GET by a browser that has logged in.
+    pub fn page(&self, path: &str) -> Answer {
+        self.send("GET", path, &[("cookie", &self.cookie()), ("accept", "text/html")], "")
+    }
+
+    /// POST of JSON by a script that knows the secret.
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        let headers = [("authorization", &*self.bearer()), ("content-type", "application/json")];
+        self.send("POST", path, &headers, &body.to_string())
+    }
+
+    /// What a script sends to prove that it knows the secret.
+    pub fn bearer(&self) -> String {
+        format!("Bearer {}", self.secret)
+    }
+
+    /// The cookie that logging in gives.
+    ///
+    /// # Panics
+    /// When it gives none.
+    pub fn cookie(&self) -> String {
+        let answer = self.send("GET", &format!("/login?token={}", self.secret), &[], "");
+        let cookie = answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer:?}"));
+        cookie.split(';').next().unwrap_or_default().to_owned()
+    }
+
+    /// Sends a request as it is; `host` is the server's address unless a header says otherwise.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut stream = self.open(method, path, headers, body);
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("the answer can be read");
+        parsed(&bytes)
+    }
+
+    /// Sends a request and leaves the answer to be read, for streams.
+    ///
+    /// # Panics
+    /// When the server is not there.
+    pub fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).expect("the server is there");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        if headers.iter().all(|(name, _)| *name != "host") {
+            request.push_str(&format!("host: {}\r\n", self.address));
+        }
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        request.push_str("\r\n");
+        request.push_str(body);
+        stream.write_all(request.as_bytes()).expect("the request can be sent");
+        stream
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn parsed(bytes: &[u8]) -> Answer {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("headers end");
+    let head = String::from_utf8_lossy(&bytes[..end]);
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).expect("a status");
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let is_chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+    let body = &bytes[end + 4..];
+    let body = if is_chunked { unchunked(body) } else { body.to_vec() };
+    Answer { status, headers, body: String::from_utf8_lossy(&body).into_owned() }
+}
+
+/// A body without the sizes of its chunks.
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = bytes.windows(2).position(|two| two == b"\r\n") {
+        let size = usize::from_str_radix(&String::from_utf8_lossy(&bytes[..end]), 16).unwrap_or(0);
+        let Some(chunk) = bytes.get(end + 2..end + 2 + size).filter(|_| size > 0) else { break };
+        body.extend(chunk);
+        bytes = bytes.get(end + 4 + size..).unwrap_or_default();
+    }
+    body
+}

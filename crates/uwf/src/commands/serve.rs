@@ -1,0 +1,97 @@
+//! `uwf serve`
+
+use std::net::SocketAddr;
+
+use uwf_engine::error::ErrorKind;
+use uwf_server::{SECRET_VARIABLE, Secret, Serve, ServeError};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf serve`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf serve                                  pages at http://127.0.0.1:7717; it prints the link that logs you in
+  uwf serve --open                           and opens it in a browser
+  uwf serve --read-only                      for people who only look
+  curl -H \"Authorization: Bearer $SECRET\" http://127.0.0.1:7717/api/threads
+
+Nobody gets in without the secret, on loopback neither: other users of the machine could. It is made at the first start and
+kept in the storage root; WORKFLOW_DASHBOARD_SECRET sets another one, and has to where the address is not a loopback one.
+The server keeps no state: several of them, commands and cron work on one root, and ending one loses nothing.")]
+pub(crate) struct Args {
+    /// Where to listen; port 0 takes any that is free.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7717")]
+    address: SocketAddr,
+    /// A name besides localhost under which the server is reached, behind a proxy for instance; may be repeated.
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// Let nobody change anything.
+    #[arg(long)]
+    read_only: bool,
+    /// Open the page in a browser.
+    #[arg(long)]
+    open: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let secret = secret(context)?;
+    let Args { address, hosts, read_only, open } = args;
+    let settings = Serve { home: &context.home, cwd: &context.cwd, address, hosts, secret, read_only };
+    let served = uwf_server::serve(settings, |served| {
+        context.printer.talk(&format!("serving at http://{}; Ctrl-C ends it", served.address));
+        context.printer.talk(&format!("open {}", served.url));
+        if open && let Err(why) = open_in_browser(&served.url) {
+            context.printer.warn(&format!("no browser was opened: {why}"));
+        }
+    });
+    served.map_err(|error| failure(&error))?;
+    Ok(Printed::nothing())
+}
+
+/// What people have to know: what the environment says, else what the storage root has.
+fn secret(context: &Context) -> Result<Secret, CommandError> {
+    match std::env::var(SECRET_VARIABLE) {
+        Ok(text) if !text.is_empty() => Secret::chosen(text)
+            .map_err(|why| CommandError::new(ErrorKind::Config, format!("{SECRET_VARIABLE}: {why}"))),
+        _ => {
+            context.home.make_root()?;
+            let path = context.home.dashboard_token();
+            Secret::of_file(&path).map_err(|error| {
+                CommandError::new(ErrorKind::Io, format!("cannot read the secret of this server: {error}"))
+            })
+        }
+    }
+}
+
+fn failure(error: &ServeError) -> CommandError {
+    let hint = match error {
+        ServeError::NeedsSecret(_) => "set WORKFLOW_DASHBOARD_SECRET to a long random text, or leave --address out",
+        ServeError::Listen { .. } => "another server may be there already; --address 127.0.0.1:0 takes a free port",
+        ServeError::Io(_) => "",
+    };
+    let kind = match error {
+        ServeError::NeedsSecret(_) => ErrorKind::Usage,
+        ServeError::Listen { .. } | ServeError::Io(_) => ErrorKind::Io,
+    };
+    let failure = CommandError::new(kind, error.to_string());
+    if hint.is_empty() { failure } else { failure.hint(hint) }
+}
+
+/// Asks the desktop to open a page.
+fn open_in_browser(url: &str) -> std::io::Result<()> {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = std::process::Command::new(opener);
+    command
+        .arg(url)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null());
+    let mut child = command.spawn()?;
+    // Somebody has to notice its end.
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}
