@@ -41,26 +41,26 @@ pub enum From {
     After(Hash),
 }
 
-/// A thread that is watched, with its child threads.
-pub struct Live<'h> {
-    home: &'h Home,
+/// A thread that is watched, with its child threads. It does not hold the storage root, so that it can be kept anywhere
+/// between two looks.
+pub struct Live {
     role: Option<String>,
     thread: Watched,
 }
 
-impl<'h> Live<'h> {
+impl Live {
     /// Begins to watch a thread, or only what one role does in it. Nothing is read before [`Live::poll`].
-    pub fn of(home: &'h Home, thread: ThreadId, from: From, role: Option<String>) -> Live<'h> {
-        Live { home, role, thread: Watched::new(thread, 0, from) }
+    pub fn of(thread: ThreadId, from: From, role: Option<String>) -> Live {
+        Live { role, thread: Watched::new(thread, 0, from) }
     }
 
     /// What happened since the last call; at the first one the thread's past.
     ///
     /// # Errors
     /// `NotFound` if there is no such thread (any more); those of its nodes. It can be called again.
-    pub fn poll(&mut self) -> Result<Vec<Event>> {
+    pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
         let mut events = Vec::new();
-        self.thread.poll(self.home, &mut events)?;
+        self.thread.poll(home, &mut events)?;
         if let Some(wanted) = &self.role {
             let mut roles = self.thread.roles();
             roles.retain(|_, role| role == wanted);
@@ -81,12 +81,11 @@ impl<'h> Live<'h> {
 }
 
 /// All active threads that are watched, those that are started meanwhile too.
-pub struct LiveAll<'h> {
-    home: &'h Home,
+pub struct LiveAll {
     /// Where to begin in the threads there are at the first look; those that come later are followed from their beginning.
     from: Option<From>,
     role: Option<String>,
-    threads: BTreeMap<ThreadId, Seen<'h>>,
+    threads: BTreeMap<ThreadId, Seen>,
     /// Threads that ended while they were watched, or that were there and gone between two looks.
     ended: BTreeSet<ThreadId>,
     /// Size of the history at the last look; `None` before the first.
@@ -96,17 +95,17 @@ pub struct LiveAll<'h> {
 }
 
 /// A thread as the index and its marks showed it last.
-struct Seen<'h> {
+struct Seen {
     head: Hash,
     marks: BTreeSet<Mark>,
-    live: Live<'h>,
+    live: Live,
 }
 
-impl<'h> LiveAll<'h> {
+impl LiveAll {
     /// Begins to watch all threads: from now on, or with some of the steps there are already.
-    pub fn of(home: &'h Home, from: Option<From>, role: Option<String>) -> LiveAll<'h> {
+    pub fn of(from: Option<From>, role: Option<String>) -> LiveAll {
         let (threads, ended) = (BTreeMap::new(), BTreeSet::new());
-        LiveAll { home, from, role, threads, ended, history: None, since: ids::now_ms() }
+        LiveAll { from, role, threads, ended, history: None, since: ids::now_ms() }
     }
 
     /// What happened in any of them since the last call. Only threads whose head or marks have changed, or in which an attempt
@@ -114,10 +113,10 @@ impl<'h> LiveAll<'h> {
     ///
     /// # Errors
     /// Those of the index and the marks.
-    pub fn poll(&mut self) -> Result<Vec<Event>> {
+    pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
         let is_first = self.history.is_none();
-        let heads = self.home.heads().list()?;
-        let mut marked = marks::all(self.home)?;
+        let heads = home.heads().list()?;
+        let mut marked = marks::all(home)?;
         let mut events = Vec::new();
         let mut gone = std::mem::take(&mut self.threads);
         for (id, head) in heads {
@@ -130,28 +129,28 @@ impl<'h> LiveAll<'h> {
             };
             let mut seen = known.unwrap_or_else(|| {
                 let now = if is_first { self.from.unwrap_or(From::After(head)) } else { From::Beginning };
-                Seen { head, marks: BTreeSet::new(), live: Live::of(self.home, thread.clone(), now, self.role.clone()) }
+                Seen { head, marks: BTreeSet::new(), live: Live::of(thread.clone(), now, self.role.clone()) }
             });
             if !is_calm || marks.contains(&Mark::Open) {
-                events.extend(seen.live.poll().unwrap_or_default());
+                events.extend(seen.live.poll(home).unwrap_or_default());
             }
             self.threads.insert(thread, Seen { head, marks, ..seen });
         }
         for (id, mut seen) in gone {
-            events.extend(seen.live.poll().unwrap_or_default());
+            events.extend(seen.live.poll(home).unwrap_or_default());
             self.ended.insert(id);
         }
-        events.extend(self.short_lived()?);
+        events.extend(self.short_lived(home)?);
         Ok(events)
     }
 
     /// What happened in threads that were started and ended between two looks. The history is read only if it has changed.
-    fn short_lived(&mut self) -> Result<Vec<Event>> {
-        let size = self.home.history_file().metadata().map_or(0, |meta| meta.len());
+    fn short_lived(&mut self, home: &Home) -> Result<Vec<Event>> {
+        let size = home.history_file().metadata().map_or(0, |meta| meta.len());
         if self.history.replace(size) == Some(size) {
             return Ok(Vec::new());
         }
-        let finished = history::all(self.home)?;
+        let finished = history::all(home)?;
         let mut new: Vec<ThreadId> = finished
             .into_iter()
             .rev()
@@ -160,7 +159,7 @@ impl<'h> LiveAll<'h> {
             .filter(|id| self.ended.insert(id.clone()))
             .collect();
         new.reverse();
-        let live = |id| Live::of(self.home, id, From::Beginning, self.role.clone()).poll().unwrap_or_default();
+        let live = |id| Live::of(id, From::Beginning, self.role.clone()).poll(home).unwrap_or_default();
         Ok(new.into_iter().flat_map(live).collect())
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool,
         Range::All => Settings::load(home, thread)?.and_then(|settings| settings.begun_at).map(From::After),
         Range::Since { head, .. } => head.map(From::After),
     };
-    let events = Live::of(home, thread.clone(), from.unwrap_or(From::Beginning), None).poll()?;
+    let events = Live::of(thread.clone(), from.unwrap_or(From::Beginning), None).poll(home)?;
     let trace = trace_of(home, thread);
     let mut writer =
         Writer { home, config, content, trace, agents: HashMap::new(), spans: Vec::new(), unreadable: Vec::new() };

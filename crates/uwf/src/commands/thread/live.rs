@@ -68,9 +68,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
     let from = args.tail.map_or(From::Beginning, From::Newest);
-    let mut live = Live::of(&context.home, thread.clone(), from, args.role.clone());
+    let mut live = Live::of(thread.clone(), from, args.role.clone());
     loop {
-        if !screen.show(&live.poll()?)? {
+        if !screen.show(&live.poll(&context.home)?)? {
             return Ok(Printed::nothing());
         }
         match live.state() {
@@ -106,8 +106,8 @@ fn warn_if_unknown(context: &Context, args: &Args, role: &str) -> Result<(), Com
 
 /// Follows every active thread until nobody reads any more.
 fn all(context: &Context, args: &Args, screen: &mut Screen<'_>) -> CommandResult {
-    let mut live = LiveAll::of(&context.home, args.tail.map(From::Newest), args.role.clone());
-    while screen.show(&live.poll()?)? {
+    let mut live = LiveAll::of(args.tail.map(From::Newest), args.role.clone());
+    while screen.show(&live.poll(&context.home)?)? {
         std::thread::sleep(PACE);
     }
     Ok(Printed::nothing())

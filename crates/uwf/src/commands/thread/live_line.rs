@@ -21,7 +21,7 @@ const KEPT: usize = 4 << 10;
 pub(crate) struct LiveLine<'c> {
     context: &'c Context,
     /// What happens in the thread; nobody looks without a terminal.
-    live: Option<Live<'c>>,
+    live: Option<Live>,
     begun: Instant,
     /// Role and agent of the attempt.
     player: Option<String>,
@@ -33,7 +33,7 @@ impl<'c> LiveLine<'c> {
     /// Of a thread, from now on.
     pub(crate) fn of(context: &'c Context, thread: &ThreadId) -> LiveLine<'c> {
         let is_seen = std::io::stderr().is_terminal();
-        let live = is_seen.then(|| Live::of(&context.home, thread.clone(), From::Newest(0), None));
+        let live = is_seen.then(|| Live::of(thread.clone(), From::Newest(0), None));
         LiveLine { context, live, begun: Instant::now(), player: None, said: String::new(), is_shown: false }
     }
 
@@ -46,7 +46,7 @@ impl<'c> LiveLine<'c> {
     /// Looks again, and shows what there is.
     pub(crate) fn show(&mut self) {
         // What cannot be read just now is there the next time.
-        let Some(Ok(events)) = self.live.as_mut().map(Live::poll) else { return };
+        let Some(Ok(events)) = self.live.as_mut().map(|live| live.poll(&self.context.home)) else { return };
         events.iter().for_each(|event| self.take(event));
         let Some(player) = &self.player else { return };
         let known = format!("{player}, {}: ", table::duration(self.begun.elapsed()));
