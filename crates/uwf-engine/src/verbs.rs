@@ -3,6 +3,7 @@
 pub(crate) mod after_step;
 pub mod agent_link;
 pub mod answer;
+pub mod cas_get;
 pub mod cas_rm;
 pub mod child_threads;
 pub mod cost;
@@ -42,7 +43,10 @@ pub mod start;
 pub mod start_child;
 pub mod step;
 pub mod step_details;
+pub mod steps;
 pub mod validate;
 pub mod verify;
 pub mod why;
+pub mod workflow_names;
+pub mod workflows;
 pub(crate) mod worktrees;

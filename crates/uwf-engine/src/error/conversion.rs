@@ -307,6 +307,14 @@ impl From<VerbError> for Error {
                 of(ErrorKind::Data).hint("take it out: agents are given secrets by `env` in config.yaml")
             }
             Verb::NoWorkflow { instead, .. } => with_what_is_there(of(ErrorKind::NotFound), instead),
+            Verb::NotRegistered { name, file: Some(file), .. } => of(ErrorKind::NotFound).hint(format!(
+                "`{name}` is the project's file {}: its history is that of the file",
+                file.display()
+            )),
+            Verb::NotRegistered { near, .. } => {
+                let near = near.clone();
+                of(ErrorKind::NotFound).hint(near.unwrap_or_else(|| "`uwf workflow list` shows the names there are".to_owned()))
+            }
             Verb::TaskOfStep { start, .. } => of(ErrorKind::Usage)
                 .hint(format!("fork the start with another task: uwf thread fork {start} -p 'TEXT'")),
             Verb::EmptyPrompt => {

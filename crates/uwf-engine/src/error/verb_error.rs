@@ -73,6 +73,19 @@ pub enum VerbError {
         instead: Instead,
     },
 
+    /// The registry does not have this name.
+    #[error("{} has no workflow `{name}`", registry.display())]
+    NotRegistered {
+        /// The name.
+        name: String,
+        /// The registry's file.
+        registry: PathBuf,
+        /// The file of the project that has it.
+        file: Option<PathBuf>,
+        /// A name that may be meant, as a question.
+        near: Option<String>,
+    },
+
     /// A thread was to be started without a task.
     #[error("the prompt is empty")]
     EmptyPrompt,

@@ -251,11 +251,6 @@ fn write(registry: &Registry) -> String {
     text
 }
 
-/// Where the registry is, for messages.
-pub fn path(home: &Home) -> PathBuf {
-    home.registry_file()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

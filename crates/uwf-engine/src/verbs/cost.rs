@@ -22,7 +22,7 @@ use crate::root::ids;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
-use crate::verbs::overview;
+use crate::verbs::workflow_names;
 
 /// Which threads, and how their costs are put together.
 #[derive(Debug, Clone, Default)]
@@ -187,7 +187,7 @@ struct CostReader<'h> {
 impl CostReader<'_> {
     fn workflow(&mut self, hash: Hash) -> Option<String> {
         let home = self.home;
-        self.workflows.entry(hash).or_insert_with(|| overview::workflow_name(home, hash)).clone()
+        self.workflows.entry(hash).or_insert_with(|| workflow_names::own_name(home, hash)).clone()
     }
 
     fn step(&mut self, step: Hash) -> Rc<StepRuns> {

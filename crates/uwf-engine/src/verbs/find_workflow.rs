@@ -9,7 +9,8 @@ use uwf_core::workflow::Workflow;
 
 use crate::error::{Instead, Result, VerbError};
 use crate::root::home::Home;
-use crate::root::{project_files, registry};
+use crate::root::project_files;
+use crate::root::registry::{self, Registry};
 use crate::thread::nodes;
 use crate::verbs::validate::Validated;
 use crate::verbs::{put, validate};
@@ -49,6 +50,13 @@ pub struct Found {
 /// As of [`locate`], and `Data` when the file has errors.
 pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
     stored(home, typed, locate(home, typed, cwd)?)
+}
+
+/// All versions of a workflow that was found by its name in the registry, else the one that was found.
+pub fn versions(registry: &Registry, typed: &str, found: &Found) -> Vec<Hash> {
+    let entry = registry.get(typed).filter(|_| found.origin == Origin::Registry);
+    let earlier = entry.into_iter().flat_map(|entry| entry.history.iter().map(|past| past.hash));
+    std::iter::once(found.hash).chain(earlier).collect()
 }
 
 /// The same where nobody has said that files of the project count: they may be anybody's. A path is one below `dir`;

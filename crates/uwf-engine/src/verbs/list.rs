@@ -16,6 +16,7 @@ use crate::thread::load::{self, Thread};
 use crate::thread::nodes;
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
+use crate::verbs::workflow_names::Names;
 
 /// Up to this many heads are read from their nodes each time, so that damage shows at once. Beyond, what a head says
 /// is remembered by its hash.
@@ -55,6 +56,26 @@ impl Row {
     /// Whether what only its nodes tell is there.
     fn is_read(&self) -> bool {
         self.workflow.is_some() || self.state == State::Corrupt
+    }
+}
+
+/// A thread with the name its workflow has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Named {
+    /// The thread.
+    #[serde(flatten)]
+    pub row: Row,
+    /// What its workflow is called; absent when that is not readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_name: Option<String>,
+}
+
+impl Named {
+    /// A row with its name.
+    pub fn of(row: Row, names: &mut Names, home: &Home) -> Named {
+        let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
+        Named { row, workflow_name }
     }
 }
 

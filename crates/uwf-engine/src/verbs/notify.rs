@@ -20,8 +20,8 @@ use crate::root::home::Home;
 use crate::root::log::{Log, log};
 use crate::root::marks::{self, Mark, Reason};
 use crate::verbs::after_step;
-use crate::verbs::overview;
 use crate::verbs::show;
+use crate::verbs::workflow_names;
 
 /// Hidden argument of the process that tells; the thread and what happened follow it.
 pub const NOTIFY_ARGUMENT: &str = "__notify";
@@ -114,7 +114,7 @@ pub fn perform(
 /// What `thread show` says, with what happened and the name of the workflow.
 fn report(home: &Home, thread: &ThreadId, happening: Happening) -> Result<Value> {
     let shown = show::show(home, thread)?;
-    let name = overview::workflow_name(home, shown.workflow);
+    let name = workflow_names::own_name(home, shown.workflow);
     let mut report = json!({ "event": happening.name(), "workflowName": name });
     if let (Some(report), Ok(Value::Object(shown))) = (report.as_object_mut(), serde_json::to_value(shown)) {
         report.extend(shown);

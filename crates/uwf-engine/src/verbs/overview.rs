@@ -74,9 +74,3 @@ impl<'h> Overviews<'h> {
         }
     }
 }
-
-/// What a workflow calls itself.
-pub fn workflow_name(home: &Home, workflow: Hash) -> Option<String> {
-    let node = home.store().try_get(workflow).ok()??;
-    node.payload.get("name").and_then(serde_json::Value::as_str).map(str::to_owned)
-}

@@ -18,7 +18,7 @@ use crate::thread::moderate::{self, Explained};
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::thread::steps::Parts;
-use crate::verbs::{overview, pages, show};
+use crate::verbs::{pages, show, workflow_names};
 
 /// Why a step is as it is, or why a thread stands where it stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -171,7 +171,7 @@ pub fn of_step(home: &Home, hash: Hash) -> Result<Reasons> {
 
 fn about(home: &Home, thread: &Thread<'_>, id: Option<ThreadId>) -> Reasons {
     let workflow = thread.start.workflow;
-    let workflow_name = overview::workflow_name(home, workflow);
+    let workflow_name = workflow_names::own_name(home, workflow);
     Reasons { workflow, workflow_name, thread: id, step: None, next: None }
 }
 

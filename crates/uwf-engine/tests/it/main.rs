@@ -17,4 +17,5 @@ mod rm;
 mod show;
 mod start;
 mod step;
+mod steps;
 mod whole_run;

@@ -9,13 +9,7 @@ mod rollback;
 mod show;
 mod validate;
 
-use json_cas::nearest;
-use uwf_engine::error::ErrorKind;
-use uwf_engine::root::project_files;
-use uwf_engine::root::registry::{self, Registry};
-
 use crate::context::Context;
-use crate::error::CommandError;
 use crate::printer::{CommandResult, Format, Stdout};
 
 /// Commands of the group.
@@ -70,24 +64,4 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Rollback(args) => rollback::run(context, &args),
         Command::Graph(args) => graph::run(context, &args),
     }
-}
-
-/// Makes sure that the registry has a name.
-fn require(context: &Context, registry: &Registry, name: &str) -> Result<(), CommandError> {
-    if registry.contains_key(name) {
-        return Ok(());
-    }
-    let error = CommandError::new(
-        ErrorKind::NotFound,
-        format!("{} has no workflow `{name}`", registry::path(&context.home).display()),
-    );
-    if let Some((_, file)) = project_files::all(&context.cwd).into_iter().find(|(project, _)| project == name) {
-        return Err(
-            error.hint(format!("`{name}` is the project's file {}: its history is that of the file", file.display()))
-        );
-    }
-    Err(match nearest::did_you_mean(name, registry.keys().map(String::as_str)) {
-        Some(near) => error.hint(near),
-        None => error.hint("`uwf workflow list` shows the names there are"),
-    })
 }

@@ -1,13 +1,13 @@
 //! `uwf cas get`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::Node;
-use serde_json::json;
+use serde::Serialize;
 use uwf_engine::root::type_index;
+use uwf_engine::verbs::cas_get::StoredNode;
 
 use crate::complete;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, Printed, Report};
 use crate::table;
 
 /// Arguments of `uwf cas get`.
@@ -27,13 +27,27 @@ pub(crate) struct Args {
     timestamp: bool,
 }
 
+/// A node, and what its type is called.
+#[derive(Serialize)]
+struct Got {
+    #[serde(flatten)]
+    node: StoredNode,
+    #[serde(skip)]
+    title: Option<String>,
+}
+
+impl Report for Got {
+    fn text(&self) -> String {
+        let StoredNode { hash, r#type, payload, timestamp } = &self.node;
+        let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
+        let stored = table::time(*timestamp);
+        format!("hash:   {hash}\ntype:   {type}{title}\nstored: {stored}\n\n{payload:#}\n")
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (hash, node) = context.read_node(&args.node)?;
-    let Node { type_hash, payload, timestamp, .. } = node;
-    let title = type_index::title(context.home.store(), type_hash).map(|title| format!(" ({title})"));
-    let (title, stored) = (title.unwrap_or_default(), table::time(timestamp));
-    let text = format!("hash:   {hash}\ntype:   {type_hash}{title}\nstored: {stored}\n\n{payload:#}\n");
-    let value = json!({ "hash": hash, "type": type_hash, "payload": payload, "timestamp": timestamp });
-    Ok(Printed::of(value, text))
+    let title = type_index::title(context.home.store(), node.type_hash);
+    Printed::new(&Got { node: StoredNode::of(hash, node), title })
 }

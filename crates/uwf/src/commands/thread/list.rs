@@ -2,7 +2,6 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use json_cas::Hash;
@@ -12,9 +11,10 @@ use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::chain;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::find_workflow::{self, Origin};
-use uwf_engine::verbs::list::{self, Filter, Listing, Row};
-use uwf_engine::verbs::overview::{self, Overview, Overviews};
+use uwf_engine::verbs::find_workflow;
+use uwf_engine::verbs::list::{self, Filter, Listing, Named};
+use uwf_engine::verbs::overview::{Overview, Overviews};
+use uwf_engine::verbs::workflow_names::Names;
 
 use crate::commands::thread::show;
 use crate::complete;
@@ -80,16 +80,6 @@ struct Listed {
     /// What is only shown to people.
     #[serde(skip)]
     for_people: Option<ForPeople>,
-}
-
-/// A thread with the name its workflow has.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Named {
-    #[serde(flatten)]
-    row: Row,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workflow_name: Option<String>,
 }
 
 /// What text shows beside the rows.
@@ -223,15 +213,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let limit = args.limit.or(is_text.then_some(SHOWN));
     let filter = Filter { all: args.all, workflows, state: args.state, limit, offset: args.offset };
     let Listing { rows, matching } = list::list(&context.home, &filter)?;
-    let mut names = names(&registry);
-    let mut named = |row: Row| {
-        let name = row.workflow.and_then(|hash| match names.entry(hash) {
-            Entry::Occupied(known) => Some(known.get().clone()),
-            Entry::Vacant(unknown) => Some(unknown.insert(overview::workflow_name(&context.home, hash)?).clone()),
-        });
-        Named { row, workflow_name: name }
-    };
-    let rows: Vec<Named> = rows.into_iter().map(&mut named).collect();
+    let mut names = Names::of(&registry);
+    let rows: Vec<Named> = rows.into_iter().map(|row| Named::of(row, &mut names, &context.home)).collect();
     let for_people = if is_text { Some(for_people(context, args, &rows, matching)?) } else { None };
     Ok(Printed::long(Listed { rows, for_people })?.paged(&args.paging))
 }
@@ -262,16 +245,5 @@ fn versions(context: &Context, registry: &Registry, typed: &str) -> Result<Vec<H
     for note in &found.notes {
         context.printer.warn(note);
     }
-    let entry = registry.get(typed).filter(|_| found.origin == Origin::Registry);
-    let earlier = entry.into_iter().flat_map(|entry| entry.history.iter().map(|past| past.hash));
-    Ok(std::iter::once(found.hash).chain(earlier).collect())
-}
-
-/// What workflows are called: by their name now, else by one they had.
-fn names(registry: &Registry) -> HashMap<Hash, String> {
-    let earlier = registry
-        .iter()
-        .flat_map(|(name, entry)| entry.history.iter().map(move |past| (past.hash, format!("{name} (earlier)"))));
-    let current = registry.iter().map(|(name, entry)| (entry.hash, name.clone()));
-    earlier.chain(current).collect()
+    Ok(find_workflow::versions(registry, typed, &found))
 }

@@ -1,12 +1,7 @@
 //! `uwf thread steps`
 
-use json_cas::Hash;
-use serde::Serialize;
-use serde_json::Value;
-use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view;
-use uwf_engine::thread::load::Thread;
-use uwf_engine::thread::steps::Parts;
+use uwf_engine::verbs::steps::{self, Entry, Steps};
 
 use super::which::Which;
 use crate::context::Context;
@@ -30,39 +25,10 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
-#[derive(Serialize)]
-struct Steps {
-    thread: ThreadId,
-    workflow: Hash,
-    steps: Vec<Entry>,
-}
-
-/// What `steps` has one of for the start and for each step. Timestamps are Unix milliseconds.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Entry {
-    Start { hash: Hash, prompt: String, timestamp: Option<u64> },
-    Step(#[serde(with = "ListedStep")] Box<Step>),
-}
-
-/// What the list has of a step.
-#[derive(Serialize)]
-#[serde(remote = "Step")]
-struct ListedStep {
-    hash: Hash,
-    role: String,
-    output: Value,
-    detail: Hash,
-    agent: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    alias: Option<String>,
-    timestamp: u64,
-}
-
 impl Report for Steps {
     fn text(&self) -> String {
         let mut table = Table::new(&["#", "step", "role", "agent", "time (UTC)", "output"]).flexible([2, 3]);
-        for (index, entry) in self.steps.iter().enumerate() {
+        for (index, entry) in (self.first..).zip(&self.steps) {
             table.row(match entry {
                 Entry::Start { hash, prompt, timestamp } => {
                     let start = style::dim("start");
@@ -92,12 +58,6 @@ impl Report for Steps {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
-    let thread = Thread::any(&context.home, &id)?;
-    let start =
-        Entry::Start { hash: thread.start_hash, prompt: thread.start.prompt.clone(), timestamp: thread.started_at() };
-    let mut steps = vec![start];
-    for index in 0..thread.chain()?.len() {
-        steps.push(Entry::Step(Box::new(thread.step(index, Parts::ALIAS)?)));
-    }
-    Ok(Printed::long(Steps { workflow: thread.start.workflow, steps, thread: id })?.paged(&args.paging))
+    let all = steps::steps(&context.home, &id, 0..usize::MAX)?;
+    Ok(Printed::long(all)?.paged(&args.paging))
 }

@@ -10,8 +10,9 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
 use uwf_engine::verbs::list::{self, Filter, Row};
-use uwf_engine::verbs::overview::{self, Overview, Overviews};
+use uwf_engine::verbs::overview::{Overview, Overviews};
 use uwf_engine::verbs::show;
+use uwf_engine::verbs::workflow_names;
 
 use crate::commands::thread::cost::cost_of;
 use crate::context::Context;
@@ -166,7 +167,7 @@ impl<'c> Threads<'c> {
 
     fn workflow(&mut self, hash: Hash) -> String {
         let home = &self.context.home;
-        let name = || overview::workflow_name(home, hash).unwrap_or_else(|| hash.to_string());
+        let name = || workflow_names::own_name(home, hash).unwrap_or_else(|| hash.to_string());
         self.workflows.entry(hash).or_insert_with(name).clone()
     }
 

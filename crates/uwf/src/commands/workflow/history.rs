@@ -1,12 +1,12 @@
 //! `uwf workflow history`
 
 use clap_complete::engine::ArgValueCompleter;
-use serde_json::{Value, json};
-use uwf_engine::root::registry;
+use serde::Serialize;
+use uwf_engine::verbs::workflows::{self, Version};
 
 use crate::complete;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table::{self, Table};
 
@@ -24,21 +24,23 @@ pub(crate) struct Args {
     name: String,
 }
 
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Versions(Vec<Version>);
+
+impl Report for Versions {
+    fn text(&self) -> String {
+        let mut table = Table::new(&["hash", "since"]);
+        for Version { hash, timestamp, current } in &self.0 {
+            let since = if *timestamp == 0 { "-".to_owned() } else { table::time(*timestamp) };
+            let mark = if *current { format!("  {}", style::green("current")) } else { String::new() };
+            table.row(vec![hash.to_string(), format!("{since}{mark}")]);
+        }
+        table.text()
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let mut registry = registry::read(&context.home)?;
-    super::require(context, &registry, &args.name)?;
-    let mut table = Table::new(&["hash", "since"]);
-    let mut versions = Vec::new();
-    let known = registry.remove(&args.name).into_iter().flat_map(|entry| {
-        let past = entry.history.into_iter().map(|past| (past.hash, past.timestamp, false));
-        std::iter::once((entry.hash, entry.timestamp, true)).chain(past)
-    });
-    for (hash, timestamp, current) in known {
-        let since = if timestamp == 0 { "-".to_owned() } else { table::time(timestamp) };
-        let mark = if current { format!("  {}", style::green("current")) } else { String::new() };
-        table.row(vec![hash.to_string(), format!("{since}{mark}")]);
-        versions.push(json!({ "hash": hash, "timestamp": timestamp, "current": current }));
-    }
-    Ok(Printed::of(Value::Array(versions), table.text()))
+    Printed::new(&Versions(workflows::history(&context.home, &args.name, &context.cwd)?))
 }

@@ -4,6 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::registry;
+use uwf_engine::verbs::workflows;
 
 use crate::complete;
 use crate::context::Context;
@@ -25,7 +26,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    super::require(context, &registry::read(&context.home)?, &args.name)?;
+    workflows::entry(&context.home, &registry::read(&context.home)?, &args.name, &context.cwd)?;
     let hash = registry::update(&context.home, |registry| {
         let entry = registry.remove(&args.name);
         // Somebody else may have been faster.

@@ -6,6 +6,7 @@ use serde_json::json;
 use uwf_engine::error;
 use uwf_engine::root::ids;
 use uwf_engine::root::registry::{self, Entry};
+use uwf_engine::verbs::workflows;
 
 use crate::complete;
 use crate::context::Context;
@@ -34,11 +35,8 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home)?;
-    super::require(context, &registry, &args.name)?;
-    let version = match (&args.version, registry.get(&args.name)) {
-        (Some(typed), Some(entry)) => Some(version(&args.name, entry, typed)?),
-        _ => None,
-    };
+    let entry = workflows::entry(&context.home, &registry, &args.name, &context.cwd)?;
+    let version = args.version.as_ref().map(|typed| version(&args.name, entry, typed)).transpose()?;
     let (previous, hash) =
         registry::update(&context.home, |registry| registry::roll_back(registry, &args.name, version, ids::now_ms()))?;
     let name = style::bold(&args.name);

@@ -1,14 +1,9 @@
 //! `uwf workflow show`
 
 use clap_complete::engine::ArgValueCompleter;
-use std::collections::BTreeMap;
-
-use json_cas::{Hash, Store};
-use serde::Serialize;
-use serde_json::Value;
 use uwf_core::text::one_line;
 use uwf_core::workflow::{START, Transition, Workflow, role_order};
-use uwf_engine::thread::nodes;
+use uwf_engine::verbs::workflows::{self, ShownWorkflow};
 
 use crate::complete;
 use crate::context::Context;
@@ -32,54 +27,42 @@ pub(crate) struct Args {
     workflow: String,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    hash: Hash,
-    name: String,
-    r#type: Hash,
-    payload: Value,
-    timestamp: u64,
-    #[serde(skip)]
-    workflow: Workflow,
-    /// Role → keys of its output.
-    #[serde(skip)]
-    outputs: BTreeMap<String, String>,
-}
-
-impl Report for Shown {
+impl Report for ShownWorkflow {
     fn text(&self) -> String {
         let mut text = format!("{}  {}\n", style::bold(&self.name), self.hash);
         if !self.workflow.description.is_empty() {
             text.push_str(&format!("{}\n", self.workflow.description.trim_end()));
         }
         text.push_str(&style::dim(&format!("stored {}\n", table::time(self.timestamp))));
-        text.push_str(&format!("\n{}\n{}", style::bold("roles"), self.roles()));
+        text.push_str(&format!("\n{}\n{}", style::bold("roles"), roles(self)));
         if !self.workflow.conditions.is_empty() {
-            text.push_str(&format!("\n{}\n{}", style::bold("conditions"), self.conditions()));
+            text.push_str(&format!("\n{}\n{}", style::bold("conditions"), conditions(&self.workflow)));
         }
         text.push_str(&format!("\n{}\n{}", style::bold("graph"), graph(&self.workflow)));
         text
     }
 }
 
-impl Shown {
-    fn roles(&self) -> String {
-        let mut table = Table::new(&["role", "output", "description"]).flexible([0, 1]);
-        for name in role_order(&self.workflow) {
-            let output = self.outputs.get(name).cloned().unwrap_or_default();
-            let description = self.workflow.roles.get(name).map(|role| one_line(&role.description));
-            table.row(vec![name.to_owned(), output, description.unwrap_or_default()]);
-        }
-        table.text()
+fn roles(shown: &ShownWorkflow) -> String {
+    let mut table = Table::new(&["role", "output", "description"]).flexible([0, 1]);
+    for name in role_order(&shown.workflow) {
+        let output = match shown.outputs.get(name) {
+            Some(Some(keys)) => keys.join(", "),
+            Some(None) => style::red("its schema is not readable"),
+            None => String::new(),
+        };
+        let description = shown.workflow.roles.get(name).map(|role| one_line(&role.description));
+        table.row(vec![name.to_owned(), output, description.unwrap_or_default()]);
     }
+    table.text()
+}
 
-    fn conditions(&self) -> String {
-        let mut table = Table::new(&["condition", "expression", "description"]).flexible([0, 1]);
-        for (name, condition) in &self.workflow.conditions {
-            table.row(vec![name.clone(), one_line(&condition.expression), one_line(&condition.description)]);
-        }
-        table.text()
+fn conditions(workflow: &Workflow) -> String {
+    let mut table = Table::new(&["condition", "expression", "description"]).flexible([0, 1]);
+    for (name, condition) in &workflow.conditions {
+        table.row(vec![name.clone(), one_line(&condition.expression), one_line(&condition.description)]);
     }
+    table.text()
 }
 
 fn graph(workflow: &Workflow) -> String {
@@ -98,30 +81,5 @@ fn graph(workflow: &Workflow) -> String {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let hash = context.workflow(&args.workflow)?;
-    let store = context.home.store();
-    let workflow = nodes::workflow(store, hash)?;
-    let node = store.get(hash)?;
-    let outputs = workflow.roles.iter().map(|(name, role)| (name.clone(), keys(store, role.meta))).collect();
-    Printed::new(&Shown {
-        hash,
-        name: workflow.name.clone(),
-        r#type: node.type_hash,
-        payload: node.payload,
-        timestamp: node.timestamp,
-        workflow,
-        outputs,
-    })
-}
-
-/// The keys of a role's output, those that may be absent with a `?`.
-fn keys(store: &Store, schema: Hash) -> String {
-    let Ok(schema) = store.schema(schema) else { return style::red("its schema is not readable") };
-    let schema = schema.value();
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return String::new() };
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let keys =
-        properties.keys().map(|key| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") });
-    keys.collect::<Vec<_>>().join(", ")
+    Printed::new(&workflows::show(&context.home, context.workflow(&args.workflow)?)?)
 }

@@ -1,0 +1,25 @@
+//! `cas get`: a node as it is stored.
+
+use json_cas::{Hash, Node};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A node with its name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoredNode {
+    /// Its hash.
+    pub hash: Hash,
+    /// The node of its type.
+    pub r#type: Hash,
+    /// Its content.
+    pub payload: Value,
+    /// When it was first stored, Unix milliseconds.
+    pub timestamp: u64,
+}
+
+impl StoredNode {
+    /// A node that was read, under the hash it was read by.
+    pub fn of(hash: Hash, node: Node) -> StoredNode {
+        StoredNode { hash, r#type: node.type_hash, payload: node.payload, timestamp: node.timestamp }
+    }
+}

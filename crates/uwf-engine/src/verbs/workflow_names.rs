@@ -1,0 +1,39 @@
+//! What workflows are called where threads are told of.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use json_cas::Hash;
+
+use crate::root::home::Home;
+use crate::root::registry::Registry;
+
+/// The names of workflows. Each node that has to be read for one is read once.
+pub struct Names {
+    known: HashMap<Hash, String>,
+}
+
+impl Names {
+    /// Those of the registry: the name that a workflow has now, else one that it had.
+    pub fn of(registry: &Registry) -> Names {
+        let earlier = registry
+            .iter()
+            .flat_map(|(name, entry)| entry.history.iter().map(move |past| (past.hash, format!("{name} (earlier)"))));
+        let current = registry.iter().map(|(name, entry)| (entry.hash, name.clone()));
+        Names { known: earlier.chain(current).collect() }
+    }
+
+    /// What a workflow is called: its name in the registry, else what it calls itself.
+    pub fn name(&mut self, home: &Home, workflow: Hash) -> Option<String> {
+        match self.known.entry(workflow) {
+            Entry::Occupied(known) => Some(known.get().clone()),
+            Entry::Vacant(unknown) => Some(unknown.insert(own_name(home, workflow)?).clone()),
+        }
+    }
+}
+
+/// What a workflow calls itself.
+pub fn own_name(home: &Home, workflow: Hash) -> Option<String> {
+    let node = home.store().try_get(workflow).ok()??;
+    node.payload.get("name").and_then(serde_json::Value::as_str).map(str::to_owned)
+}

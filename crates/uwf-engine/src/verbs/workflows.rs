@@ -1,0 +1,152 @@
+//! `workflow list`, `workflow show`, `workflow history`: what is known of workflows and their names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use json_cas::{Hash, Store, nearest};
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::workflow::Workflow;
+
+use crate::error::{Result, VerbError};
+use crate::root::home::Home;
+use crate::root::project_files;
+use crate::root::registry::{self, Entry, Registry};
+use crate::thread::nodes;
+use crate::verbs::validate;
+
+/// Where the workflows of the registry are said to come from.
+const REGISTRY: &str = "registry";
+
+/// A workflow of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NamedWorkflow {
+    /// Its name.
+    pub name: String,
+    /// Absent when its file is not valid.
+    pub hash: Option<Hash>,
+    /// `registry`, or the file of the project.
+    pub origin: String,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// The workflows of the registry, and of the project that `cwd` is in, by name. Of two with the same name the project's
+/// comes first.
+///
+/// # Errors
+/// Those of the registry, and of looking for nodes.
+pub fn list(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
+    let mut rows = of_project(home, cwd)?;
+    for (name, entry) in registry::read(home)? {
+        let problem = (!home.store().has(entry.hash)?).then(|| "its node is not in the store".to_owned());
+        rows.push(NamedWorkflow { name, hash: Some(entry.hash), origin: REGISTRY.to_owned(), problem });
+    }
+    // Stable: of two of the same name the project's stays first.
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(rows)
+}
+
+fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
+    let mut rows = Vec::new();
+    for (name, file) in project_files::all(cwd) {
+        let checked = validate::file(home, &file)?;
+        let problem = checked.problems.iter().find(|problem| problem.is_error()).map(|problem| {
+            format!("not valid: {} (line {}); `uwf workflow validate` tells all", problem.message, problem.line)
+        });
+        rows.push(NamedWorkflow {
+            name,
+            hash: checked.draft.map(validate::hash).transpose()?,
+            origin: file.display().to_string(),
+            problem,
+        });
+    }
+    Ok(rows)
+}
+
+/// A workflow as it is stored.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShownWorkflow {
+    /// Its version.
+    pub hash: Hash,
+    /// What it calls itself.
+    pub name: String,
+    /// Type of its node.
+    pub r#type: Hash,
+    /// Its node's content.
+    pub payload: Value,
+    /// When it was first stored, Unix milliseconds.
+    pub timestamp: u64,
+    /// The payload, read.
+    #[serde(skip)]
+    pub workflow: Workflow,
+    /// Role → keys of its output, those that may be absent with a `?`; none where its schema is not readable.
+    #[serde(skip)]
+    pub outputs: BTreeMap<String, Option<Vec<String>>>,
+}
+
+/// Reads a workflow.
+///
+/// # Errors
+/// Those of its node; a schema that is not readable is told in [`ShownWorkflow::outputs`].
+pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
+    let store = home.store();
+    let workflow = nodes::workflow(store, hash)?;
+    let node = store.get(hash)?;
+    let outputs = workflow.roles.iter().map(|(name, role)| (name.clone(), output_keys(store, role.meta))).collect();
+    Ok(ShownWorkflow {
+        hash,
+        name: workflow.name.clone(),
+        r#type: node.type_hash,
+        payload: node.payload,
+        timestamp: node.timestamp,
+        workflow,
+        outputs,
+    })
+}
+
+fn output_keys(store: &Store, schema: Hash) -> Option<Vec<String>> {
+    let schema = store.schema(schema).ok()?;
+    let schema = schema.value();
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let key = |key: &String| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") };
+    Some(properties.map(|properties| properties.keys().map(key).collect()).unwrap_or_default())
+}
+
+/// A version that a name stood for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Version {
+    /// The workflow.
+    pub hash: Hash,
+    /// When the name was given to it, Unix milliseconds; 0 when that is not known.
+    pub timestamp: u64,
+    /// Whether it is what the name stands for now.
+    pub current: bool,
+}
+
+/// The versions that a name stood for, the newest first.
+///
+/// # Errors
+/// Those of the registry, and of [`entry`].
+pub fn history(home: &Home, name: &str, cwd: &Path) -> Result<Vec<Version>> {
+    let registry = registry::read(home)?;
+    let Entry { hash, timestamp, history } = entry(home, &registry, name, cwd)?;
+    let current = Version { hash: *hash, timestamp: *timestamp, current: true };
+    let past = history.iter().map(|past| Version { hash: past.hash, timestamp: past.timestamp, current: false });
+    Ok(std::iter::once(current).chain(past).collect())
+}
+
+/// What a name of the registry stands for.
+///
+/// # Errors
+/// `NotFound` when the registry does not have it; a file of the project that `cwd` is in is named then.
+pub fn entry<'r>(home: &Home, registry: &'r Registry, name: &str, cwd: &Path) -> Result<&'r Entry> {
+    registry.get(name).ok_or_else(|| {
+        let file = project_files::all(cwd).into_iter().find(|(project, _)| project == name).map(|(_, file)| file);
+        let near = nearest::did_you_mean(name, registry.keys().map(String::as_str));
+        VerbError::NotRegistered { name: name.to_owned(), registry: home.registry_file(), file, near }.into()
+    })
+}
