@@ -67,6 +67,7 @@ fn a_quick_run_takes_every_figure() {
       thread step, output: text: 250 active threads over 1 [×]
       thread start: 250 active threads over 1 [×]
       thread list of 250 threads [ms ≤ 50]
+      thread ps with 250 active threads, none at work [ms]
       thread list of 250 threads, what heads say not remembered [ms]
       thread cost of 250 threads [ms]
       gc with 250 threads, all in use [ms]
