@@ -333,9 +333,14 @@ impl Home {
         self.cache_dir().join(if is_priced { "usage-priced" } else { "usage" }).join(thread.as_str())
     }
 
-    /// What the heads of a large index said the last time.
-    pub fn heads_cache(&self) -> PathBuf {
-        self.cache_dir().join("heads")
+    /// What the heads of many active threads said the last time.
+    pub(crate) fn active_heads_cache(&self) -> PathBuf {
+        self.cache_dir().join("active-heads")
+    }
+
+    /// What the heads of many finished threads said the last time.
+    pub(crate) fn finished_heads_cache(&self) -> PathBuf {
+        self.cache_dir().join("finished-heads")
     }
 
     /// Which type each node has.

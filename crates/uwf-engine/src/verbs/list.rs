@@ -1,26 +1,26 @@
 //! Listing threads. One readdir, one index, one history; nodes only of the threads that are shown.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod filter;
+mod memory;
+mod search;
 
-use durable_files::regular;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
 use json_cas::Hash;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::START;
 
+pub use self::filter::Filter;
+use self::memory::Memories;
+use self::search::Search;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::thread::load::{self, Thread};
-use crate::thread::nodes;
+use crate::thread::load;
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
 use crate::verbs::workflow_names::Names;
-
-/// Up to this many heads are read from their nodes each time, so that damage shows at once. Beyond, what a head says
-/// is remembered by its hash.
-const READ_DIRECTLY: usize = 200;
 
 /// One thread of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -55,7 +55,8 @@ impl Row {
 
     /// Whether what only its nodes tell is there.
     fn is_read(&self) -> bool {
-        self.workflow.is_some() || self.state == State::Corrupt
+        let has_been = if self.is_finished() { self.role.is_some() } else { self.workflow.is_some() };
+        has_been || self.state == State::Corrupt
     }
 }
 
@@ -79,45 +80,6 @@ impl Named {
     }
 }
 
-/// What to list.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// Finished threads too.
-    pub all: bool,
-    /// Only threads of these workflows.
-    pub workflows: Option<Vec<Hash>>,
-    /// Only threads in this state.
-    pub state: Option<State>,
-    /// At most this many.
-    pub limit: Option<usize>,
-    /// Leave out this many first.
-    pub offset: usize,
-}
-
-impl Filter {
-    /// Whether a thread may be shown, as far as that is known without its nodes.
-    fn may_show(&self, row: &Row) -> bool {
-        let is_of_workflow = match (&self.workflows, row.workflow) {
-            (Some(wanted), Some(workflow)) => wanted.contains(&workflow),
-            (Some(_), None) => !row.is_finished(),
-            (None, _) => true,
-        };
-        is_of_workflow
-            && self.state.is_none_or(|state| row.state == state || state == State::Corrupt && !row.is_finished())
-    }
-
-    /// Whether a thread whose nodes were read is shown.
-    fn shows(&self, row: &Row) -> bool {
-        let is_of_workflow = |wanted: &Vec<Hash>| row.workflow.is_some_and(|workflow| wanted.contains(&workflow));
-        self.workflows.as_ref().is_none_or(is_of_workflow) && self.state.is_none_or(|state| row.state == state)
-    }
-
-    /// Whether it takes the nodes of all active threads to know which are shown.
-    fn asks_nodes(&self) -> bool {
-        self.workflows.is_some() || self.state == Some(State::Corrupt)
-    }
-}
-
 /// Threads that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
@@ -125,14 +87,9 @@ pub struct Listing {
     pub rows: Vec<Row>,
     /// How many there are without limit and offset.
     pub matching: usize,
-}
-
-/// What a head says about its thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Summary {
-    workflow: Hash,
-    role: Option<String>,
-    timestamp: u64,
+    /// How many threads are in each state, whatever else the filter says; finished ones only if they were asked for. No node is
+    /// read for it, so threads whose nodes are not readable are in the state that their marks tell.
+    pub counts: BTreeMap<State, usize>,
 }
 
 /// Threads, newest first. Their states are known from index, marks and locks; nodes are read of those only that are shown,
@@ -146,40 +103,41 @@ pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
     let paused_below = child_threads::paused_below(home, &marks)?;
     let known = Known { home, marks, paused_below };
     let mut rows: Vec<Row> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
-    let finished_only = matches!(filter.state, Some(State::Completed | State::Killed));
-    if filter.all || finished_only {
+    let mut finished_heads = Vec::new();
+    if filter.asks_finished() {
         let history = history::all(home)?;
         // Whoever ended since the index was read is in both.
         let ended: HashSet<&ThreadId> = history.iter().map(|line| &line.thread).collect();
         rows.retain(|row| !ended.contains(&row.thread));
+        finished_heads.extend(history.iter().map(|line| line.head));
         rows.extend(history.into_iter().map(finished));
     }
+    let counts = counts(&rows);
     rows.retain(|row| filter.may_show(row));
     rows.sort_by(|a, b| b.thread.cmp(&a.thread));
-    let active = rows.iter().filter(|row| !row.is_finished()).count();
-    let asked = if filter.asks_nodes() { active } else { active.min(filter.limit.unwrap_or(usize::MAX)) };
-    let mut memory = if asked > READ_DIRECTLY { Memory::load(home) } else { Memory::default() };
+    let mut memories = Memories::load(home, filter, &rows);
     if filter.asks_nodes() {
-        rows.iter_mut().filter(|row| !row.is_finished()).for_each(|row| known.read(row, &mut memory));
-        rows.retain(|row| filter.shows(row));
+        let mut search = filter.search.as_deref().map(|text| Search::of(home, text));
+        rows.retain_mut(|row| {
+            known.read_for(filter, row, &mut memories);
+            filter.shows(row) && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))
+        });
     }
     let mut matching = rows.len();
     let mut rows: Vec<Row> = rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
-    for row in &mut rows {
-        if row.is_finished() {
-            row.role = nodes::step_node(home.store(), row.head).ok().map(|(step, _)| step.role);
-        } else if !row.is_read() {
-            known.read(row, &mut memory);
-        }
-    }
+    rows.iter_mut().filter(|row| !row.is_read()).for_each(|row| known.read(row, &mut memories));
     // Whose nodes turned out to be damaged is in another state than the one asked for.
     let shown = rows.len();
-    rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
+    rows.retain(|row| filter.is_in_state(row));
     matching -= shown - rows.len();
-    if asked > READ_DIRECTLY {
-        memory.save(home, &heads);
-    }
-    Ok(Listing { rows, matching })
+    memories.save(home, heads.into_iter().map(|(_, head)| head), finished_heads);
+    Ok(Listing { rows, matching, counts })
+}
+
+fn counts(rows: &[Row]) -> BTreeMap<State, usize> {
+    let mut counts = BTreeMap::new();
+    rows.iter().for_each(|row| *counts.entry(row.state).or_default() += 1);
+    counts
 }
 
 /// What is known of active threads without their nodes.
@@ -219,10 +177,21 @@ impl Known<'_> {
         })
     }
 
+    /// Adds to a row what it takes to know whether the filter shows it.
+    fn read_for(&self, filter: &Filter, row: &mut Row, memories: &mut Memories) {
+        if !row.is_finished() || filter.asks_last_steps() {
+            self.read(row, memories);
+        }
+    }
+
     /// Adds to a row what its nodes and marks tell.
-    fn read(&self, row: &mut Row, memory: &mut Memory) {
+    fn read(&self, row: &mut Row, memories: &mut Memories) {
+        if row.is_finished() {
+            row.role = memories.finished.of_finished(self.home, row).and_then(|summary| summary.role);
+            return;
+        }
         row.why = self.why(row);
-        match memory.summary(self.home, &row.thread, row.head) {
+        match memories.active.of_active(self.home, &row.thread, row.head) {
             Ok(summary) => {
                 let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
                 row.changed_at = load::changed_at(row.started_at, stepped_at);
@@ -261,78 +230,4 @@ fn finished(line: history::Finished) -> Row {
         pausing: false,
         thread: line.thread,
     }
-}
-
-/// What heads said the last time: a cache keyed by content, so it is never out of date.
-#[derive(Debug, Default)]
-struct Memory {
-    known: HashMap<Hash, Summary>,
-    learned: bool,
-}
-
-impl Memory {
-    fn load(home: &Home) -> Memory {
-        let bytes = regular::read(&home.heads_cache(), regular::MAX_LIST).unwrap_or_default();
-        let Some((sum, body)) = bytes.split_first_chunk::<8>() else { return Memory::default() };
-        if u64::from_le_bytes(*sum) != json_cas::xxh64(body).as_u64() {
-            return Memory::default();
-        }
-        Memory { known: decode(body), learned: false }
-    }
-
-    fn summary(&mut self, home: &Home, id: &ThreadId, head: Hash) -> Result<Summary> {
-        if let Some(known) = self.known.get(&head) {
-            return Ok(known.clone());
-        }
-        let thread = Thread::at(home, id.clone(), head)?;
-        let role = (thread.position() != START).then(|| thread.position().to_owned());
-        let summary = Summary { workflow: thread.start.workflow, role, timestamp: thread.head_timestamp_ms };
-        self.known.insert(head, summary.clone());
-        self.learned = true;
-        Ok(summary)
-    }
-
-    /// Keeps what the present heads say. A failure costs time at the next listing, nothing else.
-    fn save(&self, home: &Home, heads: &[(String, Hash)]) {
-        if !self.learned {
-            return;
-        }
-        let body = encode(heads.iter().filter_map(|(_, head)| Some((*head, self.known.get(head)?))));
-        let mut bytes = json_cas::xxh64(&body).as_u64().to_le_bytes().to_vec();
-        bytes.extend(body);
-        let path = home.heads_cache();
-        let _ = std::fs::create_dir_all(home.cache_dir());
-        let _ = tempfile::NamedTempFile::new_in(home.cache_dir()).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, &bytes)?;
-            file.persist(&path).map_err(|error| error.error)
-        });
-    }
-}
-
-/// Head, workflow, timestamp as u64, then the role's length and text; length 0 is "no role".
-fn encode<'s>(known: impl Iterator<Item = (Hash, &'s Summary)>) -> Vec<u8> {
-    let mut body = Vec::new();
-    for (head, summary) in known {
-        let role = summary.role.as_deref().unwrap_or_default();
-        let Ok(length) = u8::try_from(role.len()) else { continue };
-        for word in [head.as_u64(), summary.workflow.as_u64(), summary.timestamp] {
-            body.extend(word.to_le_bytes());
-        }
-        body.push(length);
-        body.extend(role.as_bytes());
-    }
-    body
-}
-
-fn decode(mut body: &[u8]) -> HashMap<Hash, Summary> {
-    let mut known = HashMap::new();
-    while let Some((words, rest)) = body.split_first_chunk::<25>() {
-        let word = |at: usize| words[at..at + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
-        let length = usize::from(words[24]);
-        let Some((role, rest)) = rest.split_at_checked(length) else { break };
-        let role = (length > 0).then(|| String::from_utf8_lossy(role).into_owned());
-        known.insert(Hash::from_u64(word(0)), Summary { workflow: Hash::from_u64(word(8)), role, timestamp: word(16) });
-        body = rest;
-    }
-    known
 }

@@ -1,11 +1,14 @@
 //! `thread list`: what is active, and what has ended.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use json_cas::Objects;
 use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::State;
+use uwf_engine::verbs::fork::{self, Changes};
 use uwf_engine::verbs::list::{self, Filter};
-use uwf_engine::verbs::{kill, pause};
+use uwf_engine::verbs::{kill, pause, rm, start};
 
 use crate::memory::{ESSAY, Machine};
 
@@ -31,7 +34,7 @@ fn a_state_is_asked_for_by_its_name() {
     let [paused, completed, active] = [(); 3].map(|()| machine.start("essay"));
     pause::pause(&machine.home, &paused, None).unwrap();
     machine.approved(&completed);
-    let of = |state| listed(&machine, &Filter { state: Some(state), ..Filter::default() });
+    let of = |state| listed(&machine, &Filter { states: vec![state], ..Filter::default() });
     assert_eq!(of(State::Paused), [(paused, State::Paused)]);
     assert_eq!(of(State::Completed), [(completed, State::Completed)], "without --all");
     assert_eq!(of(State::Active), [(active, State::Active)]);
@@ -73,7 +76,7 @@ fn one_thread_that_cannot_be_read_is_a_row_that_says_so() {
     let head = machine.answer(&broken, json!({"text": "It rains."})).unwrap().head;
     machine.objects.replace(head, b"not a node").unwrap();
     assert_eq!(listed(&machine, &Filter::default()), [(broken.clone(), State::Corrupt), (whole, State::Active)]);
-    let corrupt = Filter { state: Some(State::Corrupt), ..Filter::default() };
+    let corrupt = Filter { states: vec![State::Corrupt], ..Filter::default() };
     assert_eq!(listed(&machine, &corrupt), [(broken, State::Corrupt)]);
 }
 
@@ -85,4 +88,115 @@ fn a_listing_says_which_role_was_played_last() {
     assert_eq!(role(), None);
     machine.refused(&id, 1);
     assert_eq!(role().as_deref(), Some("editor"));
+}
+
+#[test]
+fn threads_are_counted_by_state_whatever_else_is_asked_for() {
+    let machine = Machine::with_essay();
+    let [killed, paused, completed, active] = [(); 4].map(|()| machine.start("essay"));
+    kill::kill(&machine.home, &killed).unwrap();
+    pause::pause(&machine.home, &paused, None).unwrap();
+    machine.approved(&completed);
+    let counts = |filter| list::list(&machine.home, &filter).unwrap().counts;
+    let of_active = BTreeMap::from([(State::Active, 1), (State::Paused, 1)]);
+    let of_all = BTreeMap::from([(State::Completed, 1), (State::Killed, 1)]).into_iter().chain(of_active.clone());
+    assert_eq!(counts(Filter::default()), of_active);
+    let narrow =
+        Filter { all: true, after: Some(active), limit: Some(1), states: vec![State::Stuck], ..Filter::default() };
+    assert_eq!(counts(narrow), of_all.collect());
+}
+
+#[test]
+fn several_states_are_asked_for_at_once() {
+    let machine = Machine::with_essay();
+    let [paused, completed, _active] = [(); 3].map(|()| machine.start("essay"));
+    pause::pause(&machine.home, &paused, None).unwrap();
+    machine.approved(&completed);
+    let states = vec![State::Paused, State::Completed];
+    let rows = listed(&machine, &Filter { states, ..Filter::default() });
+    assert_eq!(rows, [(completed, State::Completed), (paused, State::Paused)]);
+}
+
+#[test]
+fn threads_are_found_by_the_role_of_their_last_step() {
+    let machine = Machine::with_essay();
+    let [written, refused, killed, _new] = [(); 4].map(|()| machine.start("essay"));
+    machine.answer(&written, json!({"text": "It rains."})).unwrap();
+    machine.refused(&refused, 1);
+    machine.refused(&killed, 1);
+    kill::kill(&machine.home, &killed).unwrap();
+    let of = |role: &str, all| listed(&machine, &Filter { role: Some(role.to_owned()), all, ..Filter::default() });
+    assert_eq!(of("writer", true), [(written, State::Active)]);
+    assert_eq!(of("editor", false), [(refused.clone(), State::Active)]);
+    assert_eq!(of("editor", true), [(killed, State::Killed), (refused, State::Active)]);
+    assert_eq!(of("nobody", true), []);
+}
+
+#[test]
+fn threads_are_found_by_id_name_of_the_workflow_and_task() {
+    let machine = Machine::with_essay();
+    machine.put("poem", &ESSAY.replace("name: essay", "name: poem"));
+    let start = |workflow, prompt| {
+        start::start(&machine.home, &machine.request(workflow, prompt), &machine.work()).unwrap().thread
+    };
+    let rain = start("essay", "On Rain and ÖSTERREICH.");
+    let poem = start("poem", "On snow.");
+    machine.answer(&poem, json!({"text": "It snows."})).unwrap();
+    let killed = start("essay", "On rain again.");
+    kill::kill(&machine.home, &killed).unwrap();
+    let found = |text: &str, all| {
+        let filter = Filter { search: Some(text.to_owned()), all, ..Filter::default() };
+        listed(&machine, &filter).into_iter().map(|(id, _)| id).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(found("RAIN", false), BTreeSet::from([rain.clone()]));
+    assert_eq!(found("rain", true), BTreeSet::from([rain.clone(), killed.clone()]));
+    assert_eq!(found("österreich", true), BTreeSet::from([rain.clone()]));
+    assert_eq!(found("Poe", true), BTreeSet::from([poem.clone()]));
+    assert_eq!(found("snow", true), BTreeSet::from([poem.clone()]), "a thread with a step");
+    assert_eq!(found(&killed.as_str()[16..].to_lowercase(), true), BTreeSet::from([killed]));
+    assert_eq!(found("hail", true), BTreeSet::new());
+}
+
+#[test]
+fn a_page_begins_after_a_thread_even_after_one_that_is_gone() {
+    let machine = Machine::with_essay();
+    let ids = [(); 4].map(|()| machine.start("essay"));
+    let after = |id: &ThreadId, limit| {
+        let filter = Filter { after: Some(id.clone()), limit, all: true, ..Filter::default() };
+        let listing = list::list(&machine.home, &filter).unwrap();
+        (listing.rows.into_iter().map(|row| row.thread).collect::<Vec<_>>(), listing.matching)
+    };
+    assert_eq!(after(&ids[3], Some(2)), (vec![ids[2].clone(), ids[1].clone()], 3));
+    assert_eq!(after(&ids[1], Some(2)), (vec![ids[0].clone()], 1));
+    kill::kill(&machine.home, &ids[2]).unwrap();
+    rm::remove(&machine.home, &ids[2], false).unwrap();
+    assert_eq!(after(&ids[2], None).0, [ids[1].clone(), ids[0].clone()]);
+}
+
+#[test]
+fn what_many_heads_say_is_remembered_of_finished_threads_too() {
+    let machine = Machine::with_essay();
+    let first = machine.start("essay");
+    machine.refused(&first, 1);
+    let head = machine.thread(&first).head;
+    for _ in 0..=200 {
+        let forked = fork::thread(&machine.home, &first, None, &Changes::default(), &machine.work()).unwrap();
+        kill::kill(&machine.home, &forked.thread).unwrap();
+    }
+    let finished = Filter { states: vec![State::Killed], ..Filter::default() };
+    let roles = || {
+        let rows = list::list(&machine.home, &finished).unwrap().rows;
+        rows.into_iter().map(|row| row.role).collect::<BTreeSet<_>>()
+    };
+    let editor = BTreeSet::from([Some("editor".to_owned())]);
+    assert_eq!(roles(), editor);
+    machine.objects.replace(head, b"not a node").unwrap();
+    assert_eq!(roles(), editor, "without reading");
+    list::list(&machine.home, &Filter::default()).unwrap();
+    assert_eq!(roles(), editor, "a listing of few active threads has not forgotten them");
+    let cache = machine.home.cache_dir().join("finished-heads");
+    let mut bytes = std::fs::read(&cache).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&cache, bytes).unwrap();
+    assert_eq!(roles(), BTreeSet::from([None]), "what is damaged is read anew");
 }

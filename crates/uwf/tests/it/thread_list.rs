@@ -313,3 +313,23 @@ fn a_registry_that_is_not_readable_costs_names_only() {
     warning: <dir>/root/registry.yaml is not readable: line 2 column 1: while parsing a node, did not find expected node content
     "##);
 }
+
+#[test]
+fn threads_are_searched_filtered_and_paged() {
+    let home = reviewing_home();
+    let [finished, stuck, active] = three_threads(&home);
+    let found = |args: &[&str]| threads(&home.json(&[&["thread", "list"], args].concat()));
+    assert_eq!(found(&["--search", "The SECOND"]), [stuck.as_str()]);
+    assert_eq!(found(&["--search", "review-t", "--all"]), [active.as_str(), &stuck, &finished]);
+    assert_eq!(found(&["--search", "the first"]), Vec::<String>::new());
+    assert_eq!(found(&["--state", "stuck,completed"]), [stuck.as_str(), &finished]);
+    assert_eq!(found(&["--state", "stuck", "--state", "active"]), [active.as_str(), &stuck]);
+    let role = text(&home.json(&["thread", "show", &stuck]), "role");
+    assert_eq!(found(&["--role", &role]), [stuck.as_str()]);
+    assert_eq!(found(&["--all", "--after", &active[20..], "--limit", "1"]), [stuck.as_str()]);
+    assert_eq!(found(&["--all", "--after", &stuck]), [finished.as_str()]);
+    let listed = list(&home, &["--all", "--after", &active, "--limit", "1"]);
+    assert!(listed.contains("the second") && listed.contains("… 1 more"), "{listed}");
+    assert_eq!(home.uwf(&["thread", "list", "--after", "ZZZZZZ"]).code, Some(69));
+    assert_eq!(home.uwf(&["thread", "list", "--search", ""]).code, Some(64));
+}

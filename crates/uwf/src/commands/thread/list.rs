@@ -3,7 +3,7 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::collections::HashMap;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
@@ -37,7 +37,7 @@ const WIDE: usize = 120;
 /// Arguments of `uwf thread list`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck --format json | jq -r '.[].thread'\n\nNewest thread first. Without --all, and unless --state asks for them, finished threads are left out. Text shows 30\nunless --limit says otherwise, child threads below their parents, and of the roles the one that is played, waited for\nor next. JSON is an array of all; its `role` is that of the last step, its times are Unix milliseconds."
+    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck,waiting --format json | jq -r '.[].thread'\n  uwf thread list --all --search 'dark mode'\n\nNewest thread first. Without --all, and unless --state asks for them, finished threads are left out. Text shows 30\nunless --limit says otherwise, child threads below their parents, and of the roles the one that is played, waited for\nor next. JSON is an array of all; its `role` is that of the last step, its times are Unix milliseconds."
 )]
 pub(crate) struct Args {
     /// The workflow, as --workflow gives it.
@@ -50,9 +50,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WORKFLOW")]
     #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: Option<String>,
-    /// Only threads in this state.
-    #[arg(long, value_name = "STATE", value_parser = state_parser(), ignore_case = true)]
-    state: Option<State>,
+    /// Only threads in this state, or in one of several: stuck,waiting.
+    #[arg(long, value_name = "STATE", value_parser = state_parser(), ignore_case = true, value_delimiter = ',')]
+    state: Vec<State>,
+    /// Only threads whose last step is of this role.
+    #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
+    role: Option<String>,
+    /// Only threads with this text in their id, the name of their workflow or their task; upper or lower case is the same.
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    search: Option<String>,
+    /// Only threads older than this one: the next page after one that ended with it.
+    #[arg(long, value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
+    after: Option<String>,
     /// At most this many.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -211,8 +220,18 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let workflow = args.workflow.as_deref().or(args.name.as_deref());
     let workflows = workflow.map(|typed| versions(context, &registry, typed)).transpose()?;
     let limit = args.limit.or(is_text.then_some(SHOWN));
-    let filter = Filter { all: args.all, workflows, state: args.state, limit, offset: args.offset };
-    let Listing { rows, matching } = list::list(&context.home, &filter)?;
+    let after = args.after.as_deref().map(|typed| thread_ids::resolve(&context.home, typed)).transpose()?;
+    let filter = Filter {
+        all: args.all,
+        workflows,
+        states: args.state.clone(),
+        role: args.role.clone(),
+        search: args.search.clone(),
+        after,
+        limit,
+        offset: args.offset,
+    };
+    let Listing { rows, matching, .. } = list::list(&context.home, &filter)?;
     let mut names = Names::of(&registry);
     let rows: Vec<Named> = rows.into_iter().map(|row| Named::of(row, &mut names, &context.home)).collect();
     let for_people = if is_text { Some(for_people(context, args, &rows, matching)?) } else { None };
@@ -222,7 +241,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -> Result<ForPeople, CommandError> {
     let before = args.offset.min(matching);
     let mut overviews = Overviews::new(&context.home);
-    let hides_finished = !args.all && args.state.is_none() && matching == 0;
+    let hides_finished = !args.all && args.state.is_empty() && matching == 0;
     Ok(ForPeople {
         nothing: if hides_finished { "no active threads; --all lists finished ones too\n" } else { "no threads\n" },
         overviews: rows.iter().map(|named| overviews.of(&named.row)).collect(),

@@ -1,0 +1,190 @@
+//! What heads said the last time: a cache keyed by content, so it is never out of date.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use durable_files::regular;
+use json_cas::Hash;
+use uwf_core::node::{NodeKind, StartNode, StepNode};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::START;
+
+use super::{Filter, Row};
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+
+/// Up to this many heads are read from their nodes each time, so that damage shows at once. Beyond, what a head says
+/// is remembered by its hash.
+const READ_DIRECTLY: usize = 200;
+
+/// Bytes of an entry before the role.
+const FIXED: usize = 33;
+
+/// What a head says about its thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Summary {
+    pub(super) workflow: Hash,
+    pub(super) start: Hash,
+    pub(super) role: Option<String>,
+    /// Unix milliseconds.
+    pub(super) timestamp: u64,
+}
+
+/// Those of active threads and those of finished ones, which are not looked at by every listing.
+pub(super) struct Memories {
+    pub(super) active: Memory,
+    pub(super) finished: Memory,
+}
+
+impl Memories {
+    /// What is remembered, where a listing has to read many heads.
+    pub(super) fn load(home: &Home, filter: &Filter, rows: &[Row]) -> Memories {
+        let finished = rows.iter().filter(|row| row.is_finished()).count();
+        let active = filter.reads_of(filter.asks_nodes(), rows.len() - finished);
+        let finished = filter.reads_of(filter.asks_last_steps(), finished);
+        Memories {
+            active: Memory::load(home.active_heads_cache(), active),
+            finished: Memory::load(home.finished_heads_cache(), finished),
+        }
+    }
+
+    /// The StartNode of a thread that was read.
+    pub(super) fn start_of(&self, row: &Row) -> Option<Hash> {
+        let memory = if row.is_finished() { &self.finished } else { &self.active };
+        memory.known.get(&row.head).map(|summary| summary.start)
+    }
+
+    /// Keeps what these heads say, which are all there are.
+    pub(super) fn save(&self, home: &Home, active: impl IntoIterator<Item = Hash>, finished: Vec<Hash>) {
+        self.active.save(home, active);
+        self.finished.save(home, finished);
+    }
+}
+
+/// What some heads say.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// Where it is kept; nowhere when there are few.
+    path: Option<PathBuf>,
+    known: HashMap<Hash, Summary>,
+    learned: bool,
+}
+
+impl Memory {
+    fn load(path: PathBuf, asked: usize) -> Memory {
+        if asked <= READ_DIRECTLY {
+            return Memory::default();
+        }
+        let bytes = regular::read(&path, regular::MAX_LIST).unwrap_or_default();
+        let body = bytes.split_first_chunk::<8>().filter(|(sum, body)| u64::from_le_bytes(**sum) == sum_of(body));
+        let known = body.map(|(_, body)| decode(body)).unwrap_or_default();
+        Memory { path: Some(path), known, learned: false }
+    }
+
+    /// What the head of an active thread says.
+    ///
+    /// # Errors
+    /// Those of head and StartNode.
+    pub(super) fn of_active(&mut self, home: &Home, id: &ThreadId, head: Hash) -> Result<Summary> {
+        if let Some(known) = self.known.get(&head) {
+            return Ok(known.clone());
+        }
+        let thread = Thread::at(home, id.clone(), head)?;
+        let role = (thread.position() != START).then(|| thread.position().to_owned());
+        let (workflow, start, timestamp) = (thread.start.workflow, thread.start_hash, thread.head_timestamp_ms);
+        Ok(self.learn(head, Summary { workflow, start, role, timestamp }))
+    }
+
+    /// What the head of a finished thread says; `None` when it is not readable. The history has the workflow, unless the nodes
+    /// were not readable when the thread ended.
+    pub(super) fn of_finished(&mut self, home: &Home, row: &Row) -> Option<Summary> {
+        if let Some(known) = self.known.get(&row.head) {
+            return Some(known.clone());
+        }
+        let (head, store) = (row.head, home.store());
+        let node = store.get(head).ok()?;
+        let (start, role) = match NodeKind::of(node.type_hash) {
+            Some(NodeKind::StartNode) => (head, None),
+            Some(NodeKind::StepNode) => {
+                let step: StepNode = nodes::payload(head, &node).ok()?;
+                (step.start, Some(step.role))
+            }
+            _ => return None,
+        };
+        let workflow = match row.workflow {
+            Some(workflow) => workflow,
+            None => nodes::typed::<StartNode>(store, start).ok()?.workflow,
+        };
+        Some(self.learn(head, Summary { workflow, start, role, timestamp: node.timestamp }))
+    }
+
+    fn learn(&mut self, head: Hash, summary: Summary) -> Summary {
+        self.known.insert(head, summary.clone());
+        self.learned = true;
+        summary
+    }
+
+    /// Keeps what these heads say. A failure costs time at the next listing, nothing else.
+    fn save(&self, home: &Home, heads: impl IntoIterator<Item = Hash>) {
+        let Some(path) = self.path.as_ref().filter(|_| self.learned) else { return };
+        let body = encode(heads.into_iter().filter_map(|head| Some((head, self.known.get(&head)?))));
+        let mut bytes = sum_of(&body).to_le_bytes().to_vec();
+        bytes.extend(body);
+        let _ = std::fs::create_dir_all(home.cache_dir());
+        let _ = tempfile::NamedTempFile::new_in(home.cache_dir()).and_then(|mut file| {
+            std::io::Write::write_all(&mut file, &bytes)?;
+            file.persist(path).map_err(|error| error.error)
+        });
+    }
+}
+
+fn sum_of(body: &[u8]) -> u64 {
+    json_cas::xxh64(body).as_u64()
+}
+
+/// Head, workflow, StartNode, timestamp as u64, then the role's length and text; length 0 is "no role".
+fn encode<'s>(known: impl Iterator<Item = (Hash, &'s Summary)>) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (head, summary) in known {
+        let role = summary.role.as_deref().unwrap_or_default();
+        let Ok(length) = u8::try_from(role.len()) else { continue };
+        for word in [head.as_u64(), summary.workflow.as_u64(), summary.start.as_u64(), summary.timestamp] {
+            body.extend(word.to_le_bytes());
+        }
+        body.push(length);
+        body.extend(role.as_bytes());
+    }
+    body
+}
+
+fn decode(mut body: &[u8]) -> HashMap<Hash, Summary> {
+    let mut known = HashMap::new();
+    while let Some((words, rest)) = body.split_first_chunk::<FIXED>() {
+        let word = |at: usize| words[at..at + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+        let hash = |at| Hash::from_u64(word(at));
+        let length = usize::from(words[FIXED - 1]);
+        let Some((role, rest)) = rest.split_at_checked(length) else { break };
+        let role = (length > 0).then(|| String::from_utf8_lossy(role).into_owned());
+        let summary = Summary { workflow: hash(8), start: hash(16), role, timestamp: word(24) };
+        known.insert(hash(0), summary);
+        body = rest;
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let of = |number: u64, role: Option<&str>| {
+            let (workflow, start) = (Hash::from_u64(number * 2), Hash::from_u64(number * 3));
+            (Hash::from_u64(number), Summary { workflow, start, role: role.map(str::to_owned), timestamp: number * 5 })
+        };
+        let known: HashMap<Hash, Summary> = [of(7, None), of(u64::MAX / 8, Some("größer")), of(1, Some("r"))].into();
+        assert_eq!(decode(&encode(known.iter().map(|(head, summary)| (*head, summary)))), known);
+    }
+}
