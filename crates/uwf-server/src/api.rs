@@ -1,5 +1,8 @@
 //! The HTTP API: what the commands report, as JSON.
 
+pub(crate) mod actions;
+pub(crate) mod answer;
+mod fields;
 mod threads;
 
 use axum::Router;
@@ -11,7 +14,7 @@ pub(crate) use threads::{listed, status};
 
 /// Its routes, below `/api`.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().merge(threads::routes()).fallback(unknown)
+    Router::new().merge(threads::routes()).merge(actions::routes()).fallback(unknown)
 }
 
 async fn unknown() -> Failure {
