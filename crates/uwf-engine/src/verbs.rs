@@ -44,6 +44,7 @@ pub mod start_child;
 pub mod step;
 pub mod step_details;
 pub mod steps;
+pub mod timeline;
 pub mod validate;
 pub mod verify;
 pub mod why;

@@ -16,6 +16,7 @@ use self::attempts::Attempts;
 use self::token::Secret;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::pages::parts::cookie;
 use crate::respond::wants_json;
 
 /// What decides who is let in.
@@ -123,13 +124,6 @@ fn unauthorized(why: &str) -> Response {
 /// Where a request comes from; attempts are counted by it.
 fn peer(extensions: &Extensions) -> Option<IpAddr> {
     extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip())
-}
-
-/// The value of a cookie.
-fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// Whether a browser says that the change comes from a page of this server. `Origin` is sent with every POST; where it is

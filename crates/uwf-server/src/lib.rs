@@ -9,6 +9,7 @@ mod app;
 mod assets;
 mod changes;
 mod failure;
+mod filter;
 mod guard;
 mod pages;
 mod respond;

@@ -1,9 +1,10 @@
 //! The pages. Each is a URL, works without JavaScript, and is drawn from what the engine reads.
 
+mod forms;
 mod inbox;
 pub(crate) mod layout;
 mod markdown;
-mod parts;
+pub(crate) mod parts;
 mod thread;
 
 use axum::Router;

@@ -6,16 +6,21 @@ use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 use uwf_core::node::Tokens;
+use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::live_trace;
 use crate::attempt::recorded::{self, OutputFiles};
+use crate::attempt::turns::Turn;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
 use crate::verbs::child_threads;
+
+/// Characters of what an agent does.
+const DOING: usize = 100;
 
 /// A step that is under way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +43,9 @@ pub struct RunningStep {
     /// Tokens so far; absent when they are not counted, or only at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// What the agent does just now: the tool it has called, else what it said last, in a few words; absent when it leaves no trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
     /// Process of the agent; absent before it exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -68,6 +76,8 @@ fn running(home: &Home, id: &ThreadId) -> Option<RunningStep> {
     let signs = [&files.raw, &files.err, &files.out, &files.trace, &files.turn];
     let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
     let thread = Thread::any(home, id).ok();
+    let trace = live_trace::read_parts(&files);
+    let doing = trace.open.as_ref().or(trace.over.last()).and_then(doing);
     Some(RunningStep {
         workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
         role: opened.role,
@@ -77,10 +87,21 @@ fn running(home: &Home, id: &ThreadId) -> Option<RunningStep> {
         tokens: live_trace::read(&files).tokens(),
         pid: attempt.started.map(|started| started.pid),
         keeper: opened.keeper,
+        doing,
         parent: child_threads::parent_of(home, id),
         attempt: opened.attempt,
         thread: id.clone(),
     })
+}
+
+/// What an agent does in a turn: the tool that it called last, else its last words.
+fn doing(turn: &Turn) -> Option<String> {
+    let words = match turn.tool_calls.last() {
+        Some(call) => format!("{} {}", call.name, call.arguments),
+        None => turn.output.trim_end().rsplit('\n').next()?.to_owned(),
+    };
+    let words = text::one_line(&words);
+    (!words.trim().is_empty()).then(|| text::ellipsize(words.trim(), DOING).into_owned())
 }
 
 /// Unix milliseconds at which a file with something in it was written to.

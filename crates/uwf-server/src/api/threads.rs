@@ -1,32 +1,42 @@
 //! `/api/threads`: listing and looking at threads.
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use uwf_engine::verbs::{list, show};
+use uwf_engine::root::thread_ids;
+use uwf_engine::verbs::{ps, show};
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::filter;
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/threads", get(listed)).route("/threads/{thread}", get(status))
+    Router::new().route("/threads", get(listed)).route("/running", get(running)).route("/threads/{thread}", get(status))
 }
 
-/// `GET /api/threads`
-pub(crate) async fn listed(State(app): State<App>) -> Result<Json<Value>, Failure> {
-    let rows =
-        app.read(|home| Ok(list::list(home, &list::Filter { all: true, ..list::Filter::default() })?.rows)).await?;
-    Ok(Json(json!(rows)))
+/// `GET /api/threads`: the report of `uwf thread list --all`. If there are more, the header `Link` has the next page.
+pub(crate) async fn listed(State(app): State<App>, Query(query): Query<filter::Query>) -> Result<Response, Failure> {
+    let asked = query.clone();
+    let found = app.read(move |home| asked.find(home)).await?;
+    let mut answer = Json(json!(found.rows)).into_response();
+    let last = found.rows.last().filter(|_| found.has_more);
+    if let Some(last) = last {
+        let next = format!("</api/threads{}>; rel=\"next\"", query.with("after", last.row.thread.as_str()));
+        answer.headers_mut().extend(HeaderValue::from_str(&next).ok().map(|next| (header::LINK, next)));
+    }
+    Ok(answer)
 }
 
-/// `GET /api/threads/{thread}`
+/// `GET /api/running`: the report of `uwf thread ps`.
+async fn running(State(app): State<App>) -> Result<Json<Value>, Failure> {
+    Ok(Json(json!(app.read(|home| Ok(ps::ps(home)?)).await?)))
+}
+
+/// `GET /api/threads/{thread}`: the report of `uwf thread show`.
 pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<Value>, Failure> {
-    let status = app
-        .read(move |home| {
-            let id = uwf_engine::root::thread_ids::resolve(home, &thread)?;
-            Ok(show::show(home, &id)?)
-        })
-        .await?;
+    let status = app.read(move |home| Ok(show::show(home, &thread_ids::resolve(home, &thread)?)?)).await?;
     Ok(Json(json!(status)))
 }

@@ -1,34 +1,281 @@
-//! `/`: what needs somebody, what runs, what is done, and all threads by filter.
+//! `/`: what needs somebody, what runs, what is done; and all threads by filter, which is in the URL.
+
+mod read;
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use maud::html;
-use uwf_engine::verbs::list;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use uwf_core::text;
+use uwf_core::workflow::END;
+use uwf_engine::root::ids;
+use uwf_engine::thread::state::State as ThreadState;
 
+use self::read::{Inbox, Item, Need};
+use super::forms::{self, About, Button};
 use super::layout::{Page, Section};
 use super::parts;
 use crate::api;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::filter;
 use crate::respond::wants_json;
 
+/// Characters of a task on its line.
+const TASK: usize = 160;
+
+/// The cookie that says until when somebody has seen what is done, in Unix milliseconds.
+const SEEN: &str = "uwf-seen";
+
+/// What is done counts as new for so long when nobody has said until when it was seen.
+const DAY_MS: u64 = 24 * 3600 * 1000;
+
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/", get(inbox)).route("/threads", get(threads))
+    Router::new().route("/", get(page)).route("/threads", get(threads)).route("/seen", post(seen))
 }
 
-/// `GET /threads`: the API's list for whoever asks for JSON, else the first page.
-async fn threads(state: State<App>, headers: HeaderMap) -> Response {
-    if wants_json(&headers) { api::listed(state).await.into_response() } else { inbox(state).await.into_response() }
+/// `GET /threads`: the API's list for whoever asks for JSON, else all threads as a page.
+async fn threads(app: State<App>, Query(query): Query<filter::Query>, headers: HeaderMap) -> Response {
+    if wants_json(&headers) {
+        return api::listed(app, Query(query)).await.into_response();
+    }
+    let query = filter::Query { all: "1".to_owned(), ..query };
+    page(app, Query(query), headers).await.into_response()
 }
 
-async fn inbox(State(app): State<App>) -> Result<Response, Failure> {
-    let rows = app.read(|home| Ok(list::list(home, &list::Filter::default())?.rows)).await?;
+/// `POST /seen`: what is done has been looked at. It is kept in the browser: the server knows nobody.
+async fn seen() -> Response {
+    let cookie = format!("{SEEN}={}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict", ids::now_ms());
+    let cookie = HeaderValue::from_str(&cookie).ok().map(|cookie| (header::SET_COOKIE, cookie));
+    let mut answer = Redirect::to("/").into_response();
+    answer.headers_mut().extend(cookie);
+    answer
+}
+
+async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) -> Result<Response, Failure> {
+    let (State(app), Query(query)) = (app, query);
+    let seen = parts::cookie(&headers, SEEN).and_then(|value| value.parse().ok());
+    let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
+    let asked = query.clone();
+    let inbox = app.read(move |home| Inbox::read(home, &asked, since)).await?;
     let body = html! {
-        h1 { "Threads" }
-        ul { @for row in rows { li { a href={"/threads/" (row.thread)} { (parts::short_id(row.thread.as_str())) } (parts::state(row.state, row.pausing)) } } }
+        div.head {
+            h1 { "Threads" }
+            (chips(&inbox, &query))
+        }
+        @if inbox.is_filtered { (filtered(&inbox, &query)) } @else { (sections(&app, &inbox, seen.is_some())) }
     };
     Ok(Page::new("Threads", Section::Threads, body).live("/api/events").into_response(&app))
+}
+
+/// How many threads there are in each state. Keys 1 to 9 press them in this order.
+fn chips(inbox: &Inbox, query: &filter::Query) -> Markup {
+    let all: usize = inbox.counts.values().sum();
+    let current = |state: &str| query.is_filter() && query.state == state;
+    html! {
+        nav.chips aria-label="Threads by state" {
+            a href="/" aria-current=[(!query.is_filter()).then_some("page")] data-key="0" { "Inbox" }
+            @for (position, state) in ThreadState::ALL.into_iter().enumerate() {
+                @let count = inbox.counts.get(&state).copied().unwrap_or(0);
+                @if count > 0 || current(state.name()) {
+                    a href={"/" (filter::Query { after: String::new(), all: String::new(), ..query.clone() }.with("state", state.name()))}
+                        aria-current=[current(state.name()).then_some("page")] data-key=(position + 1) {
+                        (parts::state(state, false)) " " span.number { (parts::grouped(count)) }
+                    }
+                }
+            }
+            a href="/?all=1" aria-current=[(query.is_filter() && query.state.is_empty()).then_some("page")] {
+                "all " span.number { (parts::grouped(all)) }
+            }
+        }
+    }
+}
+
+fn sections(app: &App, inbox: &Inbox, has_seen: bool) -> Markup {
+    let Inbox { needs, running, ready, done, .. } = inbox;
+    html! {
+        @if needs.is_empty() && running.is_empty() && ready.is_empty() && done.is_empty() { (nothing()) }
+        @if !needs.is_empty() {
+            section #needs {
+                h2 { "Needs you " span.number { (inbox.count_of(&[ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt])) } }
+                ul.rows { @for item in needs { (row(app, item, true)) } }
+                (more(needs.len(), inbox.count_of(&[ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt]), "waiting,stuck,limited,corrupt"))
+            }
+        }
+        @if !running.is_empty() {
+            section #running {
+                h2 { "Running " span.number { (inbox.count_of(&[ThreadState::Running])) } }
+                ul.rows { @for item in running { (row(app, item, true)) } }
+                (more(running.len(), inbox.count_of(&[ThreadState::Running]), "running"))
+            }
+        }
+        @if !ready.is_empty() {
+            section #ready {
+                h2 { "Ready for the next step " span.number { (inbox.count_of(&[ThreadState::Active])) } }
+                ul.rows { @for item in ready { (row(app, item, true)) } }
+                (more(ready.len(), inbox.count_of(&[ThreadState::Active]), "active"))
+            }
+        }
+        @if !done.is_empty() {
+            section #done {
+                div.head {
+                    h2 { @if has_seen { "Done since you looked " } @else { "Done today " } span.number { (inbox.done_count) } }
+                    form method="post" action="/seen" { button.quiet { "Mark as seen" } }
+                }
+                ul.rows { @for item in done { (row(app, item, false)) } }
+                (more(done.len(), inbox.done_count, "completed,killed"))
+            }
+        }
+    }
+}
+
+fn nothing() -> Markup {
+    html! {
+        section.empty {
+            p { "Nothing needs you, and nothing runs." }
+            p.quiet { a href="/workflows" { "Start a workflow" } ", or " a href="/?all=1" { "look at all threads" } "." }
+        }
+    }
+}
+
+fn more(shown: usize, all: usize, states: &str) -> Markup {
+    html! { @if all > shown { p { a href={"/?state=" (super::layout::encoded(states))} { "All " (parts::grouped(all)) } } } }
+}
+
+fn filtered(inbox: &Inbox, query: &filter::Query) -> Markup {
+    let last = inbox.needs.last().filter(|_| inbox.has_more);
+    let filter::Query { state, workflow, role, q, .. } = query;
+    html! {
+        form.filter action="/" {
+            @if !state.is_empty() { input type="hidden" name="state" value=(state); }
+            @if state.is_empty() { input type="hidden" name="all" value="1"; }
+            (field("q", "Text", q)) (field("workflow", "Workflow", workflow)) (field("role", "Last role", role))
+            button { "Filter" }
+        }
+        @if inbox.needs.is_empty() { p.empty { "No thread is like that." } }
+        ul #found.rows { @for item in &inbox.needs { (plain_row(item)) } }
+        @if let Some(item) = last {
+            p { a.button rel="next" href={"/" (query.with("after", item.named.row.thread.as_str()))} data-key="]" { "Older threads" } }
+        }
+    }
+}
+
+fn field(name: &str, label: &str, value: &str) -> Markup {
+    html! { label { (label) " " input name=(name) value=(value) size="14"; } }
+}
+
+/// A thread of a filtered list, without forms.
+fn plain_row(item: &Item) -> Markup {
+    html! { li.row #{"t-" (item.named.row.thread)} data-row=(item.named.row.thread) tabindex="-1" { (line(item)) (reason(item)) } }
+}
+
+fn row(app: &App, item: &Item, has_actions: bool) -> Markup {
+    let row = &item.named.row;
+    html! {
+        li.row #{"t-" (row.thread)} data-row=(row.thread) tabindex="-1" {
+            (line(item))
+            @if let Some(step) = &item.running { (at_work(step)) } @else { (reason(item)) }
+            @if has_actions { (actions(app, item)) }
+        }
+    }
+}
+
+/// What there is to say of every thread, on one line.
+fn line(item: &Item) -> Markup {
+    let row = &item.named.row;
+    let name = item.named.workflow_name.clone().or(row.workflow.map(|hash| hash.to_string())).unwrap_or_default();
+    let task =
+        item.overview.as_ref().map(|overview| text::ellipsize(&text::one_line(&overview.task), TASK).into_owned());
+    let task = task.filter(|task| !task.is_empty()).unwrap_or_else(|| "(its nodes are not readable)".to_owned());
+    let role = item.overview.as_ref().and_then(|overview| overview.role.clone()).filter(|role| role != END);
+    let steps = item.overview.as_ref().and_then(|overview| overview.steps);
+    html! {
+        div.line {
+            (parts::state(row.state, row.pausing))
+            a.task data-open href={"/threads/" (row.thread)} { (task) }
+            span.facts {
+                span.workflow { (name) }
+                @if let Some(role) = role { span.role { (role) } }
+                @if let Some(steps) = steps { span { (parts::many(steps, "step")) } }
+                @if let Some(spent) = &item.spent {
+                    @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
+                    @if let Some(money) = parts::money(spent) { span { (money) } }
+                }
+                @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
+                (parts::short_id(row.thread.as_str()))
+            }
+        }
+    }
+}
+
+fn reason(item: &Item) -> Markup {
+    html! { @if let Some(why) = &item.named.row.why { p.why { (parts::sentence(&text::ellipsize(&text::one_line(why), 400))) } } }
+}
+
+/// What the agent does.
+fn at_work(step: &uwf_engine::verbs::ps::RunningStep) -> Markup {
+    let tokens = step.tokens.as_ref().and_then(|tokens| Some(tokens.input? + tokens.output?));
+    html! {
+        p.work {
+            b { (step.role) } " by " (step.agent) " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }
+            @if let Some(tokens) = tokens { " · " (parts::count(tokens)) " tokens" }
+            " · last sign " (parts::ago(step.last_sign))
+            @if let Some(doing) = &step.doing { br; code.doing { (doing) } }
+        }
+    }
+}
+
+fn actions(app: &App, item: &Item) -> Markup {
+    let row = &item.named.row;
+    let about = About { thread: &row.thread, head: row.head, back: Some("/") };
+    let plain = |action, label, key| forms::button(app, about, &Button::new(action, label, key));
+    match (&item.need, row.state) {
+        (Some(Need::Answer { question, schema }), _) => {
+            forms::answer(app, about, &forms::Question { text: question.as_deref(), schema })
+        }
+        (Some(Need::Retry { agents }), _) => html! {
+            div.actions {
+                (forms::form(app, about, &Button { class: "primary", ..Button::new("retry", "Retry", "") }, &agent_choice(agents, row.thread.as_str())))
+            }
+        },
+        (Some(Need::Lift(limits)), _) => html! { div.actions { (lift(app, about, limits)) } },
+        (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause after this step", "")) } },
+        (None, ThreadState::Active) => html! { div.actions { (plain("step", "Step", "")) (plain("run", "Run", "")) } },
+        (None, _) => html! {},
+    }
+}
+
+/// Which agent tries.
+pub(super) fn agent_choice(agents: &[String], id: &str) -> Markup {
+    html! {
+        @if agents.len() > 1 {
+            label.inline for={"agent-" (id)} { "with" }
+            select #{"agent-" (id)} name="agent" {
+                option value="" { "the same agent" }
+                @for agent in agents { option value=(agent) { (agent) } }
+            }
+        }
+    }
+}
+
+/// A field for each limit the thread has, with half as much again filled in.
+pub(super) fn lift(app: &App, about: About<'_>, limits: &uwf_engine::verbs::limit::Limits) -> Markup {
+    let more =
+        |limit: Option<u64>, used: u64| limit.map(|limit| limit.max(used).saturating_mul(3).div_ceil(2).to_string());
+    let of = &limits.limits;
+    let cost = of.max_cost.map(|limit| format!("{:.2}", limit.max(limits.used.cost) * 1.5));
+    let fields = [
+        ("steps", "steps", more(of.max_steps, limits.used.steps)),
+        ("time", "time", more(of.max_time, limits.age).map(|seconds| format!("{seconds}s"))),
+        ("tokens", "tokens", more(of.max_tokens, limits.used.tokens)),
+        ("cost", "dollars", cost),
+    ];
+    let fields = html! {
+        @for (name, label, value) in fields {
+            @if let Some(value) = value { label.inline { "up to " input name=(name) value=(value) size="8"; " " (label) } }
+        }
+    };
+    forms::form(app, about, &Button { class: "primary", ..Button::new("limit", "Lift the limit", "") }, &fields)
 }

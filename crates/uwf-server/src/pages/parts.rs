@@ -1,5 +1,6 @@
 //! Small pieces of pages: times, states, ids, amounts.
 
+use axum::http::{HeaderMap, header};
 use maud::{Markup, html};
 use uwf_core::spending::{Spent, TokenSums};
 use uwf_core::view;
@@ -11,10 +12,14 @@ const SHORT: usize = 5;
 
 /// A message of the engine as a sentence.
 pub(crate) fn sentence(text: &str) -> String {
-    let mut symbols = text.trim().chars();
-    let first: String = symbols.next().into_iter().flat_map(char::to_uppercase).collect();
-    let text = format!("{first}{}", symbols.as_str());
+    let text = capitalised(text.trim());
     if text.ends_with(['.', '!', '?', ':']) { text } else { format!("{text}.") }
+}
+
+/// A word at the beginning of a sentence.
+pub(crate) fn capitalised(word: &str) -> String {
+    let mut symbols = word.chars();
+    symbols.next().into_iter().flat_map(char::to_uppercase).chain(symbols).collect()
 }
 
 /// A state in its colour.
@@ -85,6 +90,26 @@ pub(crate) fn money(spent: &Spent) -> Option<String> {
         other => format!("{amount:.2} {other}"),
     });
     Some(sums.collect::<Vec<_>>().join(" + "))
+}
+
+/// A whole number with its thousands apart.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// A number with its noun.

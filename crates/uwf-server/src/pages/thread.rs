@@ -1,40 +1,195 @@
-//! `/threads/ID`: a thread.
+//! `/threads/ID`: a thread. Its graph and its steps, what runs now, why it stands where it stands, and what can be done.
+
+mod now;
+mod read;
+mod steps;
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use maud::html;
-use uwf_engine::root::thread_ids;
-use uwf_engine::verbs::show;
+use maud::{Markup, html};
+use serde::Deserialize;
+use uwf_core::text;
+use uwf_engine::root::ids;
+use uwf_engine::thread::state::State as ThreadState;
 
+use self::read::{Shown, Waits};
+use super::forms::{self, About, Button};
+use super::inbox::{agent_choice, lift};
 use super::layout::{Page, Section};
-use super::{markdown, parts};
+use super::markdown::markdown;
+use super::parts;
 use crate::api;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::respond::wants_json;
 
+/// Characters of a task that are its title; longer ones stand in full below.
+const TITLE: usize = 90;
+
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/threads/{thread}", get(thread))
 }
 
-async fn thread(state: State<App>, path: Path<String>, headers: HeaderMap) -> Response {
+/// Which steps to show: those from this one on, from 1; the newest if nobody says.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    from: String,
+}
+
+async fn thread(state: State<App>, path: Path<String>, query: Query<Asked>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
-        api::status(state, path).await.into_response()
-    } else {
-        page(state, path).await.into_response()
+        return api::status(state, path).await.into_response();
+    }
+    page(state, path, query).await.into_response()
+}
+
+async fn page(
+    State(app): State<App>,
+    Path(typed): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    let from = asked.from.parse::<usize>().ok();
+    let shown = app.read(move |home| Shown::read(home, &typed, from)).await?;
+    let status = &shown.status;
+    let title = text::ellipsize(&text::one_line(&status.task), TITLE).into_owned();
+    let about = About { thread: &status.thread, head: status.head, back: None };
+    let body = html! {
+        (head(&shown, &title))
+        (actions(&app, about, &shown))
+        (needs(&app, about, &shown))
+        @if let Some(now) = &shown.now { (now::now(now, status)) }
+        div.split {
+            (graph(&shown))
+            (steps::steps(&shown))
+        }
+        (facts(&shown))
+    };
+    // A thread that has ended never changes.
+    let page = Page::new(title, Section::Threads, body);
+    let page = if status.done { page } else { page.live(format!("/api/threads/{}/events?tail=0", status.thread)) };
+    Ok(page.into_response(&app))
+}
+
+fn head(shown: &Shown, title: &str) -> Markup {
+    let status = &shown.status;
+    let elapsed = status.started_at.map(|begun| {
+        let end = if status.done { status.changed_at } else { None };
+        end.unwrap_or_else(ids::now_ms).saturating_sub(begun)
+    });
+    html! {
+        header.thread-head {
+            p.quiet.crumbs { a href="/" { "Threads" } " / " a href={"/workflows/" (status.workflow)} { (shown.workflow_name) } }
+            h1 { (title) }
+            p.facts {
+                (parts::state(status.state, status.pausing))
+                span { (parts::many(status.steps, "step")) }
+                @if let Some(elapsed) = elapsed { span { (parts::duration(elapsed)) } }
+                @if let Some(tokens) = shown.spent.as_ref().and_then(|spent| parts::tokens(&spent.tokens)) { span { (tokens) " tokens" } }
+                @if let Some(money) = shown.spent.as_ref().and_then(parts::money) { span { (money) } }
+                @if let Some(changed) = status.changed_at { span { "changed " (parts::ago(changed)) } }
+                code.id data-copy=(status.thread) title=(status.thread) { (status.thread) }
+            }
+            @if let Some(parent) = &status.parent_thread {
+                p { "It plays a role of " a href={"/threads/" (parent)} { (parts::short_id(parent.as_str())) } "." }
+            }
+            @if text::one_line(&status.task).chars().count() > TITLE || status.task.trim().contains('\n') {
+                details #task { summary { "The whole task" } div.text { (markdown(&status.task, 2)) } }
+            }
+        }
     }
 }
 
-async fn page(State(app): State<App>, Path(typed): Path<String>) -> Result<Response, Failure> {
-    let status = app.read(move |home| Ok(show::show(home, &thread_ids::resolve(home, &typed)?)?)).await?;
-    let body = html! {
-        h1 { (parts::short_id(status.thread.as_str())) }
-        (parts::state(status.state, status.pausing))
-        (markdown::markdown(&status.task, 2))
+fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
+    let status = &shown.status;
+    let plain = |action, label, key| forms::button(app, about, &Button::new(action, label, key));
+    let kill = Button {
+        class: "danger",
+        confirm: "End this thread? What was done is kept.",
+        ..Button::new("kill", "Kill", "")
     };
-    let live = format!("/api/threads/{}/events", status.thread);
-    Ok(Page::new("Thread", Section::Threads, body).live(live).into_response(&app))
+    html! {
+        div #actions .actions {
+            @match status.state {
+                ThreadState::Active => { (plain("step", "Step", "s")) (plain("run", "Run", "r")) (plain("pause", "Pause", "p")) }
+                ThreadState::Running => @if status.pausing { (plain("resume", "Do not pause", "p")) } @else { (plain("pause", "Pause after this step", "p")) },
+                ThreadState::Paused => { (plain("resume", "Resume", "p")) }
+                ThreadState::Waiting | ThreadState::Limited => { (plain("pause", "Pause", "p")) }
+                ThreadState::Stuck => { (plain("pause", "Pause", "p")) }
+                ThreadState::Completed | ThreadState::Killed | ThreadState::Corrupt => {}
+            }
+            (forms::form(app, about, &Button::new("fork", "Fork", "F"), &html! { input type="hidden" name="id" value=(ids::new_thread_id()); }))
+            a.button href={"/compare?a=" (status.thread)} data-key="d" { "Compare" }
+            @if !status.done { (forms::button(app, about, &kill)) }
+        }
+    }
+}
+
+/// Why it does not go on, and what can be done about that.
+fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
+    let status = &shown.status;
+    let why = status.why.as_deref().map(parts::sentence);
+    let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
+    let since = status.since.filter(|_| status.state != ThreadState::Running);
+    html! {
+        @if matches!(status.state, ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited | ThreadState::Paused | ThreadState::Corrupt) {
+            section #needs .note data-state=(status.state.name()) {
+                h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { " since " (parts::ago(since)) } } }
+                @if let Some(why) = why { p { (why) } }
+                @match &shown.waits {
+                    Some(Waits::Answer { question, schema }) => (forms::answer(app, about, &forms::Question { text: question.as_deref(), schema })),
+                    Some(Waits::Child(child)) => p { "A child thread asks: " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } },
+                    Some(Waits::Lift(limits)) => div.actions { (lift(app, about, limits)) },
+                    Some(Waits::Retry) => div.actions {
+                        (forms::form(app, about, &Button { class: "primary", ..Button::new("retry", "Retry", "s") }, &agent_choice(&shown.agents, status.thread.as_str())))
+                    },
+                    None => {}
+                }
+            }
+        }
+        @if status.done && status.why.as_deref().is_some_and(|why| why != "end") {
+            p.quiet { "It ended: " (status.why.as_deref().unwrap_or_default()) "." }
+        }
+        @if !shown.failures.is_empty() {
+            section #failures {
+                h2 { "Failed attempts since the last step" }
+                ul.rows {
+                    @for failure in &shown.failures {
+                        li.row {
+                            p { b { (failure.role) } @if let Some(agent) = &failure.agent { " by " (agent) } @if let Some(code) = failure.exit_code { ", exit code " (code) } }
+                            pre { (failure.error) }
+                            p.small { a href={"/cas/" (failure.attempt)} { "What it printed" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The graph, with what each role took.
+fn graph(shown: &Shown) -> Markup {
+    html! { section #graph aria-label="Graph" { @if let Some(picture) = &shown.graph { (picture) } } }
+}
+
+fn facts(shown: &Shown) -> Markup {
+    let status = &shown.status;
+    html! {
+        section #facts {
+            h2 { "About this thread" }
+            dl.facts {
+                dt { "Thread" } dd { code { (status.thread) } }
+                dt { "Head" } dd { a href={"/cas/" (status.head)} { code { (status.head) } } }
+                dt { "Workflow" } dd { a href={"/workflows/" (status.workflow)} { (shown.workflow_name) } " " code.quiet { (status.workflow) } }
+                @if let Some(workspace) = &status.workspace { dt { "Directory" } dd { code { (workspace.display()) } } }
+                @if let Some(worktree) = &status.worktree { dt { "Branch" } dd { code { (worktree.branch) } } }
+                @if let Some(started) = status.started_at { dt { "Started" } dd { (parts::time(started)) } }
+                @if let Some(digest) = &status.digest { dt { "Digest" } dd { code { (digest) } } }
+                @if let Some(end) = &status.end { dt { "End" } dd { a href={"/cas/" (end)} { code { (end) } } } }
+            }
+        }
+    }
 }

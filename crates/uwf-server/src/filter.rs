@@ -1,0 +1,125 @@
+//! Which threads a query asks for: `?state=stuck,waiting&workflow=develop&role=coder&q=text&limit=50&after=ID`.
+
+use json_cas::Hash;
+use serde::Deserialize;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::registry::{self, Registry};
+use uwf_engine::root::thread_ids;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::list::{self, Filter, Listing, Named};
+use uwf_engine::verbs::workflow_names::Names;
+
+use crate::failure::Failure;
+use crate::pages::layout::encoded;
+
+/// Threads of an answer when nobody says how many.
+pub(crate) const LIMIT: usize = 100;
+
+/// Most threads of one answer.
+const MOST: usize = 20_000;
+
+/// The query.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Query {
+    /// States, separated by commas.
+    pub(crate) state: String,
+    /// A name, all versions of which are meant, or a hash.
+    pub(crate) workflow: String,
+    /// The role of the last step.
+    pub(crate) role: String,
+    /// A text in the id, the name of the workflow or the task.
+    pub(crate) q: String,
+    /// At most so many.
+    pub(crate) limit: String,
+    /// Threads older than this one.
+    pub(crate) after: String,
+    /// Anything: all threads are meant, and not what needs somebody.
+    pub(crate) all: String,
+}
+
+/// What was found.
+pub(crate) struct Found {
+    /// The threads.
+    pub(crate) listing: Listing,
+    /// The same with the names of their workflows.
+    pub(crate) rows: Vec<Named>,
+    /// Whether there are more.
+    pub(crate) has_more: bool,
+}
+
+impl Query {
+    /// Whether it says which threads.
+    pub(crate) fn is_filter(&self) -> bool {
+        let Query { state, workflow, role, q, limit: _, after, all } = self;
+        [state, workflow, role, q, after, all].into_iter().any(|text| !text.is_empty())
+    }
+
+    /// The states.
+    pub(crate) fn states(&self) -> Result<Vec<State>, Failure> {
+        let named = self.state.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let known = |name: &str| State::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(name));
+        named
+            .map(|name| {
+                let states = State::ALL.map(State::name).join(", ");
+                known(name)
+                    .ok_or_else(|| Failure::bad_request(format!("no state is called {name}; there are {states}")))
+            })
+            .collect()
+    }
+
+    /// The threads it asks for, newest first.
+    ///
+    /// # Errors
+    /// 400 for what is no state or number, 404 for an unknown workflow or thread; those of the list.
+    pub(crate) fn find(&self, home: &Home) -> Result<Found, Failure> {
+        let registry = registry::read(home)?;
+        let limit = match self.limit.as_str() {
+            "" => LIMIT,
+            text => text
+                .parse()
+                .ok()
+                .filter(|limit| (1..=MOST).contains(limit))
+                .ok_or_else(|| Failure::bad_request(format!("`limit` is a number of threads, 1 to {MOST}")))?,
+        };
+        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let filter = Filter {
+            all: true,
+            workflows: given(&self.workflow).map(|typed| versions(home, &registry, &typed)).transpose()?,
+            states: self.states()?,
+            role: given(&self.role),
+            search: given(&self.q),
+            after: given(&self.after).map(|typed| thread_ids::resolve(home, &typed)).transpose()?,
+            limit: Some(limit),
+            offset: 0,
+        };
+        let listing = list::list(home, &filter)?;
+        let mut names = Names::of(&registry);
+        let rows: Vec<Named> = listing.rows.iter().map(|row| Named::of(row.clone(), &mut names, home)).collect();
+        let has_more = listing.matching > rows.len();
+        Ok(Found { listing, rows, has_more })
+    }
+
+    /// The same query with another value for one of its fields; without it if the value is empty.
+    pub(crate) fn with(&self, name: &str, value: &str) -> String {
+        let Query { state, workflow, role, q, limit, after, all } = self;
+        let now = [("state", state), ("workflow", workflow), ("role", role), ("q", q), ("limit", limit), ("all", all)];
+        let kept = now.into_iter().chain((name == "after").then_some(("after", after)));
+        let kept: Vec<(&str, &str)> = kept.map(|(key, now)| (key, if key == name { value } else { now })).collect();
+        let pairs: Vec<String> = kept
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| format!("{key}={}", encoded(value)))
+            .collect();
+        format!("?{}", pairs.join("&"))
+    }
+}
+
+/// All versions of a name of the registry, else the workflow with this hash.
+fn versions(home: &Home, registry: &Registry, typed: &str) -> Result<Vec<Hash>, Failure> {
+    if let Some(entry) = registry.get(typed) {
+        return Ok(std::iter::once(entry.hash).chain(entry.history.iter().map(|past| past.hash)).collect());
+    }
+    let hash = home.store().resolve_prefix(typed);
+    hash.map(|hash| vec![hash]).map_err(|_| Failure::not_found(format!("no workflow is called {typed}")))
+}

@@ -1,0 +1,150 @@
+//! Forms that change something. Each names the head it was drawn for, so that a form that is sent twice, or from a page that
+//! was left open, changes nothing more.
+
+use json_cas::Hash;
+use maud::{Markup, html};
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+
+use crate::api::answer::KEY;
+use crate::app::App;
+
+use super::markdown::markdown;
+
+/// What a form is about.
+#[derive(Clone, Copy)]
+pub(crate) struct About<'t> {
+    /// The thread.
+    pub(crate) thread: &'t ThreadId,
+    /// Its head.
+    pub(crate) head: Hash,
+    /// Where the browser goes afterwards, if not to the thread.
+    pub(crate) back: Option<&'t str>,
+}
+
+/// A button for an action.
+pub(crate) struct Button<'b> {
+    /// The action, as in its path.
+    pub(crate) action: &'b str,
+    /// What the button says.
+    pub(crate) label: &'b str,
+    /// The key that presses it; none if empty.
+    pub(crate) key: &'b str,
+    /// Class of the button.
+    pub(crate) class: &'b str,
+    /// What has to be confirmed first; nothing if empty.
+    pub(crate) confirm: &'b str,
+}
+
+impl<'b> Button<'b> {
+    /// A plain button.
+    pub(crate) fn new(action: &'b str, label: &'b str, key: &'b str) -> Button<'b> {
+        Button { action, label, key, class: "", confirm: "" }
+    }
+}
+
+/// A form around `fields`; nothing where nothing can be changed.
+pub(crate) fn form(app: &App, about: About<'_>, button: &Button<'_>, fields: &Markup) -> Markup {
+    if app.is_read_only() {
+        return html! {};
+    }
+    let key = Some(button.key).filter(|key| !key.is_empty());
+    let confirm = Some(button.confirm).filter(|words| !words.is_empty());
+    html! {
+        form method="post" action={"/api/threads/" (about.thread) "/" (button.action)} data-confirm=[confirm] {
+            input type="hidden" name="expectedHead" value=(about.head);
+            @if let Some(back) = about.back { input type="hidden" name="back" value=(back); }
+            (fields)
+            button class=(button.class) data-key=[key] { (button.label) }
+        }
+    }
+}
+
+/// A button alone.
+pub(crate) fn button(app: &App, about: About<'_>, button: &Button<'_>) -> Markup {
+    form(app, about, button, &html! {})
+}
+
+/// A form for what a thread asks: the reply to a question, or a field for each key of the output.
+pub(crate) fn answer(app: &App, about: About<'_>, asked: &Question<'_>) -> Markup {
+    let id = format!("answer-{}", about.thread);
+    let fields = html! {
+        @if let Some(text) = asked.text { div.question { (markdown(text, 3)) } }
+        @match asked.keys() {
+            None => {
+                label for=(id) { @if asked.text.is_some() { "Your reply" } @else { "Your answer" } }
+                textarea id=(id) name="text" required rows="3" {}
+            }
+            Some(keys) => @for (name, property, is_required) in keys {
+                (key(&format!("{id}-{name}"), name, property, is_required))
+            }
+        }
+    };
+    let button = Button { class: "primary", ..Button::new("answer", "Answer", "") };
+    html! { div.answer { (form(app, about, &button, &fields)) } }
+}
+
+/// What is asked.
+pub(crate) struct Question<'q> {
+    /// What an agent asks; none if the role itself is to be played.
+    pub(crate) text: Option<&'q str>,
+    /// Schema of the role's output.
+    pub(crate) schema: &'q Value,
+}
+
+impl<'q> Question<'q> {
+    /// The keys of the output: name, schema, whether it is required. `None` when the answer is one text.
+    fn keys(&self) -> Option<Vec<(&'q str, &'q Value, bool)>> {
+        if self.text.is_some() {
+            return None;
+        }
+        let properties = self.schema.get("properties")?.as_object().filter(|keys| !keys.is_empty())?;
+        let required: Vec<&str> = self
+            .schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let mut keys: Vec<(&str, &Value, bool)> = properties
+            .iter()
+            .map(|(name, property)| (name.as_str(), property, required.contains(&name.as_str())))
+            .collect();
+        keys.sort_by_key(|(name, ..)| required.iter().position(|key| key == name).unwrap_or(usize::MAX));
+        Some(keys)
+    }
+}
+
+fn key(id: &str, name: &str, property: &Value, is_required: bool) -> Markup {
+    let field = format!("{KEY}{name}");
+    let about = property["description"].as_str();
+    let choices: Option<Vec<String>> = match (property.get("enum").and_then(Value::as_array), property["type"].as_str())
+    {
+        (Some(values), _) => Some(values.iter().map(text).collect()),
+        (None, Some("boolean")) => Some(vec!["true".to_owned(), "false".to_owned()]),
+        _ => None,
+    };
+    let is_short = matches!(property["type"].as_str(), Some("integer" | "number"));
+    html! {
+        div.field {
+            label for=(id) { (name) @if !is_required { span.quiet.small { " (optional)" } } }
+            @if let Some(about) = about { p.quiet.small id={(id) "-about"} { (about) } }
+            @if let Some(choices) = choices {
+                select id=(id) name=(field) required[is_required] aria-describedby=[about.map(|_| format!("{id}-about"))] {
+                    option value="" { "–" }
+                    @for choice in choices { option value=(choice) { (choice) } }
+                }
+            } @else if is_short {
+                input id=(id) name=(field) type="number" step="any" required[is_required] aria-describedby=[about.map(|_| format!("{id}-about"))];
+            } @else {
+                textarea id=(id) name=(field) rows="2" required[is_required] aria-describedby=[about.map(|_| format!("{id}-about"))] {}
+            }
+        }
+    }
+}
+
+/// A value as it is typed.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,169 @@
+//! What the first page shows, read in one go.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+use uwf_core::config::Config;
+use uwf_core::spending::Spent;
+use uwf_core::thread::ThreadId;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
+use uwf_engine::verbs::limit::{self, Limits};
+use uwf_engine::verbs::list::Named;
+use uwf_engine::verbs::overview::{Overview, Overviews};
+use uwf_engine::verbs::ps::{self, RunningStep};
+
+use crate::api::answer;
+use crate::failure::Failure;
+use crate::filter::Query;
+
+/// Threads in a section of the first page.
+const SHOWN: usize = 25;
+
+/// Steps of a thread up to which its costs are added up for the list: each takes reading two nodes.
+const COUNTED: usize = 200;
+
+/// Costs are shown of at most so many threads.
+const COSTED: usize = 60;
+
+/// The first page.
+pub(super) struct Inbox {
+    /// Threads in each state.
+    pub(super) counts: BTreeMap<State, usize>,
+    /// Whether these are the threads that a query asks for, all of them in `needs`.
+    pub(super) is_filtered: bool,
+    /// Whether the query finds more.
+    pub(super) has_more: bool,
+    /// What waits for somebody.
+    pub(super) needs: Vec<Item>,
+    /// What runs.
+    pub(super) running: Vec<Item>,
+    /// What can be stepped.
+    pub(super) ready: Vec<Item>,
+    /// What has ended since somebody looked.
+    pub(super) done: Vec<Item>,
+    /// How many have.
+    pub(super) done_count: usize,
+}
+
+/// A thread.
+pub(super) struct Item {
+    pub(super) named: Named,
+    pub(super) overview: Option<Overview>,
+    pub(super) spent: Option<Spent>,
+    pub(super) running: Option<RunningStep>,
+    pub(super) need: Option<Need>,
+}
+
+/// What somebody can do about a thread that does not go on.
+pub(super) enum Need {
+    /// Answer it.
+    Answer { question: Option<String>, schema: Box<Value> },
+    /// Try again, with one of these agents.
+    Retry { agents: Vec<String> },
+    /// Let it go further.
+    Lift(Box<Limits>),
+}
+
+impl Inbox {
+    /// Reads it; `since` (Unix milliseconds) is when somebody looked last.
+    pub(super) fn read(home: &Home, query: &Query, since: u64) -> Result<Inbox, Failure> {
+        let config = home.config().unwrap_or_default();
+        let is_filtered = query.is_filter();
+        let of = |states: &str, limit: usize| {
+            let query = Query { state: states.to_owned(), limit: limit.to_string(), ..Query::default() };
+            query.find(home)
+        };
+        if is_filtered {
+            let found = query.find(home)?;
+            let counts = found.listing.counts;
+            let needs = items(home, &config, found.rows);
+            let (running, ready, done) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(Inbox {
+                counts,
+                is_filtered,
+                has_more: found.has_more,
+                needs,
+                running,
+                ready,
+                done,
+                done_count: 0,
+            });
+        }
+        let needs = of("waiting,stuck,limited,corrupt", SHOWN)?;
+        let done = ended_since(home, since)?;
+        let done_count = done.len();
+        let mut steps: HashMap<ThreadId, RunningStep> =
+            ps::ps(home)?.into_iter().map(|step| (step.thread.clone(), step)).collect();
+        let mut running = items(home, &config, of("running", SHOWN)?.rows);
+        running.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
+        let counts = needs.listing.counts;
+        let mut needs = items(home, &config, needs.rows);
+        needs.iter_mut().for_each(|item| item.need = need(home, &config, item));
+        let ready = items(home, &config, of("active", SHOWN / 2)?.rows);
+        let done = items(home, &config, done.into_iter().take(SHOWN).collect());
+        Ok(Inbox { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
+    }
+
+    /// How many threads are in these states.
+    pub(super) fn count_of(&self, states: &[State]) -> usize {
+        states.iter().filter_map(|state| self.counts.get(state)).sum()
+    }
+}
+
+/// Threads that have ended since, the last one first.
+fn ended_since(home: &Home, since: u64) -> Result<Vec<Named>, Failure> {
+    let query = Query { state: "completed,killed".to_owned(), limit: "1000".to_owned(), ..Query::default() };
+    let mut rows = query.find(home)?.rows;
+    rows.retain(|named| named.row.changed_at.is_some_and(|at| at >= since));
+    rows.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
+    Ok(rows)
+}
+
+/// Threads with what their nodes tell.
+fn items(home: &Home, config: &Config, rows: Vec<Named>) -> Vec<Item> {
+    let mut overviews = Overviews::new(home);
+    let seen: Vec<Option<Overview>> = rows.iter().map(|named| overviews.of(&named.row)).collect();
+    let counted = |overview: &Option<Overview>| {
+        overview.as_ref().and_then(|overview| overview.steps).is_some_and(|steps| (1..=COUNTED).contains(&steps))
+    };
+    let threads: Vec<ThreadId> = rows
+        .iter()
+        .zip(&seen)
+        .filter(|(_, overview)| counted(overview))
+        .map(|(named, _)| named.row.thread.clone())
+        .take(COSTED)
+        .collect();
+    let mut spent = if threads.is_empty() { HashMap::new() } else { costs(home, config, threads) };
+    rows.into_iter()
+        .zip(seen)
+        .map(|(named, overview)| {
+            let spent = spent.remove(named.row.thread.as_str());
+            Item { named, overview, spent, running: None, need: None }
+        })
+        .collect()
+}
+
+/// What threads spent; nothing of those that are not readable.
+fn costs(home: &Home, config: &Config, threads: Vec<ThreadId>) -> HashMap<String, Spent> {
+    let request = CostRequest { threads, since: None, by: CostBy::Thread };
+    let costs = cost::cost(home, config, &request).map(|costs| costs.rows).unwrap_or_default();
+    costs.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
+}
+
+fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {
+    let thread = &item.named.row.thread;
+    match item.named.row.state {
+        State::Waiting => {
+            let form = answer::form(home, thread).ok()?;
+            // A child thread that waits is answered on its own page.
+            let is_own = form.asked.thread == *thread;
+            let question = form.asked.question.map(|question| question.text);
+            is_own.then(|| Need::Answer { question, schema: Box::new(form.schema) })
+        }
+        State::Stuck => Some(Need::Retry { agents: config.agents.keys().cloned().collect() }),
+        State::Limited => limit::show(home, thread).ok().map(|limits| Need::Lift(Box::new(limits))),
+        State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
+    }
+}

