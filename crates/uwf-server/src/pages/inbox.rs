@@ -176,7 +176,12 @@ fn row(app: &App, item: &Item, has_actions: bool) -> Markup {
     html! {
         li.row #{"t-" (row.thread)} data-row=(row.thread) tabindex="-1" {
             (line(item))
-            @if let Some(step) = &item.running { (at_work(step)) } @else { (reason(item)) }
+            @match (&item.running, &item.need) {
+                (Some(step), _) => (at_work(step)),
+                // The form says what is asked.
+                (None, Some(Need::Answer { .. })) => {}
+                (None, _) => (reason(item)),
+            }
             @if has_actions { (actions(app, item)) }
         }
     }

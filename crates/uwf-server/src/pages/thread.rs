@@ -131,7 +131,9 @@ fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
 /// Why it does not go on, and what can be done about that.
 fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     let status = &shown.status;
-    let why = status.why.as_deref().map(parts::sentence);
+    // The form says what is asked.
+    let has_form = matches!(shown.waits, Some(Waits::Answer { .. }));
+    let why = status.why.as_deref().filter(|_| !has_form).map(parts::sentence);
     let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
     let since = status.since.filter(|_| status.state != ThreadState::Running);
     html! {
