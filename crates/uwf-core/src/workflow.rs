@@ -11,7 +11,7 @@ mod reader;
 mod transitions;
 mod validate;
 
-pub use graph::{Course, Drawing, role_order};
+pub use graph::{Course, Drawing, GRAPH_CSS, GraphOnPage, Ledger, role_order};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS, older_names};
 pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};
 pub(crate) use transitions::TRANSITION_KEYS;

@@ -3,13 +3,18 @@
 
 mod dot;
 mod layout;
+mod measure;
 mod mermaid;
+mod order;
+mod page;
 mod svg;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::model::{END, START, Transition, Workflow};
 use crate::text::{ellipsize, one_line};
+
+pub use page::{GRAPH_CSS, GraphOnPage, Ledger};
 
 /// Characters of a line of a condition's description on an arrow.
 const LINE: usize = 28;
@@ -151,11 +156,12 @@ impl Drawing {
         });
         let mut edges: Vec<DrawnEdge> = Vec::new();
         for (from, name) in names.iter().enumerate() {
+            let first = edges.len();
             for (at, transition) in workflow.graph.get(*name).into_iter().flatten().enumerate() {
                 // A role is always found: the list was made from the same names.
                 let Some(to) = index(&transition.role) else { continue };
                 let condition = condition(workflow, transition, at);
-                match edges.iter_mut().find(|edge| (edge.from, edge.to) == (from, to)) {
+                match edges[first..].iter_mut().find(|edge| edge.to == to) {
                     Some(edge) => edge.conditions.push(condition),
                     None => edges.push(DrawnEdge { from, to, conditions: vec![condition], taken: 0 }),
                 }
@@ -395,7 +401,7 @@ mod tests {
 
     #[test]
     fn the_picture_says_what_the_graph_says_and_nothing_breaks_out_of_it() {
-        let svg = Drawing::of(&reviewed(), Some(&course())).svg().unwrap();
+        let svg = Drawing::of(&reviewed(), Some(&course())).svg();
         for part in [
             "<title>fix &quot;it&quot;</title>",
             ">rejected · 1×</text>",
@@ -407,20 +413,8 @@ mod tests {
         ] {
             assert!(svg.contains(part), "{part} in {svg}");
         }
-        assert_eq!(svg.matches("class=\"taken\"").count(), 3);
-        assert_eq!(svg.matches("class=\"here\"").count(), 1);
-        assert_eq!(svg, Drawing::of(&reviewed(), Some(&course())).svg().unwrap(), "always the same");
-    }
-
-    #[test]
-    fn a_graph_of_more_roles_than_a_picture_has_room_for_is_none() {
-        let chain = |count: usize| {
-            let graph =
-                (0..count).map(|at| (format!("r{at}"), vec![to(&format!("r{}", at + 1), None), to("r0", None)]));
-            let graph = graph.chain([("$START".to_owned(), vec![to("r0", None)])]).collect();
-            Drawing::of(&Workflow { graph, ..reviewed() }, None).svg()
-        };
-        assert!(chain(100).is_some_and(|svg| !svg.contains("NaN")));
-        assert_eq!(chain(200), None);
+        assert_eq!(svg.matches("class=\"edge taken\"").count(), 3);
+        assert_eq!(svg.matches("class=\"node here stuck\"").count(), 1);
+        assert_eq!(svg, Drawing::of(&reviewed(), Some(&course())).svg(), "always the same");
     }
 }

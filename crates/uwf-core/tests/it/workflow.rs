@@ -8,6 +8,7 @@ use uwf_core::workflow::{WorkflowDraft, check};
 use crate::file_schema::agrees_on_workflow;
 
 mod examples;
+mod graph;
 mod older;
 mod payload;
 mod source;

@@ -1,36 +1,36 @@
-//! Where the nodes and arrows of a graph lie, in layers from `$START` to `$END`.
+//! Where the parts of a graph lie: a spine of roles with arcs beside it.
 //!
-//! A node's layer is the longest way to it. Between two layers of nodes lies a layer of what the arrows say, so that a label takes
-//! its own room and covers nothing. Arrows that lead back run beside the picture, each in a lane of its own. Within a layer, the
-//! order comes from the middle of each thing's neighbours (after Sugiyama). Things of neighbouring layers that are tied are put
-//! below each other as far as their order allows, and lie in the middle between as far left and as far right as they can (after
-//! Brandes and Köpf).
+//! Roles stand one below the other, each in a row. An arrow to the next row is a straight line; arrows that lead back run in lanes
+//! left of the spine, those that skip roles in lanes right of it. All arrows that reach a role from one side share a lane and
+//! arrive as one. What an arrow says stands at its line beside the box, so that these labels are a column, and all lanes beyond it.
+//! Where several arrows leave a box on one side, all but the innermost have their labels where they turn into their lanes. So no
+//! label meets a line, a box or another label.
 
-use super::{Drawing, DrawnEdge};
+use std::collections::BTreeMap;
 
-/// Between two things of a layer.
-const GAP: f64 = 28.0;
+use super::Drawing;
+use super::order::order;
 
-/// Between a layer of nodes and one of labels.
-const LAYER_GAP: f64 = 24.0;
+/// Between two boxes of the spine.
+const LEAST_GAP: f64 = 28.0;
 
-/// Height of a layer of labels without a label.
-const BARE_LAYER: f64 = 10.0;
+/// Between the spine and the first lane, and between lanes.
+const LEAST_LANE: f64 = 24.0;
+const LANE: f64 = 16.0;
 
-/// Room of an arrow that passes a layer.
-const PASSING: f64 = 16.0;
+/// Between a label and the line that it belongs to, and between it and whatever else is near.
+const BESIDE: f64 = 8.0;
+const CLEAR: f64 = 12.0;
 
-/// Between the lanes of arrows that lead back.
-const LANE: f64 = 26.0;
+/// Where arrows leave and reach a side that has both, from its top and its bottom.
+const PORT: f64 = 11.0;
 
-/// Sweeps over the layers; what they can improve, they do in the first few.
-const SWEEPS: usize = 12;
+/// How far a label beside the spine may reach into the next row: not as far as the lines there.
+const INTO: f64 = 6.0;
 
-/// Things in all layers up to which they are put below each other: each try looks at all of them.
-const MAX_ALIGNED: usize = 600;
-
-/// Room on a node's side for each arrow that leads back.
-const SIDE: f64 = 12.0;
+/// Left of the first column of a ledger, and of each other one.
+const LEDGER_GAP: f64 = 36.0;
+const COLUMN_GAP: f64 = 20.0;
 
 /// How large something is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,585 +42,347 @@ pub(super) struct Size {
 /// A point of the picture.
 pub(super) type Point = (f64, f64);
 
+/// A part of the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Rect {
+    /// Its left end and its top.
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) size: Size,
+}
+
+impl Rect {
+    pub(super) fn right(&self) -> f64 {
+        self.x + self.size.width
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.y + self.size.height
+    }
+
+    pub(super) fn middle(&self) -> Point {
+        (self.x + self.size.width / 2.0, self.y + self.size.height / 2.0)
+    }
+}
+
+/// Where an arrow runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// To the next row.
+    Spine,
+    /// Back, or to where it came from.
+    Left,
+    /// Over other roles.
+    Right,
+}
+
+/// An arrow.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Arrow {
+    pub(super) side: Side,
+    /// Its ends, and the corners between them.
+    pub(super) points: Vec<Point>,
+    /// The room of its label.
+    pub(super) label: Rect,
+}
+
 /// A picture before it is drawn.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    /// Middles of the nodes.
-    pub(super) nodes: Vec<Point>,
+    /// The nodes from top to bottom.
+    pub(super) order: Vec<usize>,
+    /// Their boxes, in the order of the drawing.
+    pub(super) boxes: Vec<Rect>,
     /// The arrows, in the order of the drawing.
     pub(super) arrows: Vec<Arrow>,
+    /// Right ends of the columns of the ledger.
+    pub(super) columns: Vec<f64>,
     /// Size of all of it, without a margin.
     pub(super) size: Size,
 }
 
-/// An arrow.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Arrow {
-    /// The lines it is made of, each of points through which it goes: it is interrupted by its label.
-    pub(super) lines: Vec<Vec<Point>>,
-    /// Whether it leads back, in straight lines with round corners.
-    pub(super) is_back: bool,
-    /// The middle of its label.
-    pub(super) label: Point,
+/// An arrow from row to row.
+struct Run {
+    from: usize,
+    to: usize,
+    side: Side,
+    label: Size,
 }
 
-/// Something that lies in a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Item {
-    Node(usize),
-    /// The label of an arrow, or the arrow itself where it passes.
-    Label(usize),
-    Passing(usize),
+/// Where arrows leave and reach a side of a box, below its top.
+#[derive(Clone, Copy)]
+struct Ports {
+    leaving: f64,
+    arriving: f64,
 }
 
-struct Layers<'d> {
-    drawing: &'d Drawing,
-    sizes: &'d [Size],
-    labels: &'d [Size],
-    /// Even layers hold nodes, odd ones labels.
-    items: Vec<Vec<Item>>,
-    /// Middles of the items, as `items`.
-    places: Vec<Vec<f64>>,
-    /// Where an arrow's pieces are: layer and position, from its start on.
-    ways: Vec<Vec<Spot>>,
-    /// Where the nodes are.
-    spots: Vec<Spot>,
-    /// Arrows that reach each node from above, and that leave it downwards.
-    reaching: Vec<Vec<usize>>,
-    leaving: Vec<Vec<usize>>,
+/// All arrows that reach a row from one side, with the rows that they pass; or a loop, which has a short way of its own.
+#[derive(Clone, Copy)]
+struct Bus {
+    key: BusKey,
+    first: usize,
+    last: usize,
 }
 
-/// Layer and position in it.
-type Spot = (usize, usize);
+/// The row that is reached, and whether by a loop.
+type BusKey = (usize, bool);
 
-/// Lays a graph out; `sizes` are those of its nodes, `labels` those of what its arrows say.
-pub(super) fn layout(drawing: &Drawing, sizes: &mut [Size], labels: &[Size]) -> Layout {
-    let is_back = back_edges(drawing);
-    for (edge, _) in drawing.edges.iter().zip(&is_back).filter(|(_, is_back)| **is_back) {
-        for node in [edge.from, edge.to] {
-            let ends = drawing.edges.iter().zip(&is_back).filter(|(_, is_back)| **is_back);
-            let ends =
-                ends.map(|(edge, _)| usize::from(edge.from == node) + usize::from(edge.to == node)).sum::<usize>();
-            sizes[node].height = sizes[node].height.max(SIDE * (ends + 1) as f64);
-        }
+impl Run {
+    fn bus(&self) -> BusKey {
+        (self.to, self.from == self.to)
     }
-    let ranks = ranks(drawing, &is_back);
-    let mut layers = Layers::new(drawing, sizes, labels, &ranks, &is_back);
-    for sweep in 0..SWEEPS {
-        layers.order(sweep % 2 == 0);
-    }
-    layers.align();
-    layers.drawn(&ranks, &is_back)
 }
 
-/// Which arrows lead back to where the way came from. Of each node the last transition is followed first: what happens otherwise
-/// is as a rule the way on, and what has a condition goes around or back.
-fn back_edges(drawing: &Drawing) -> Vec<bool> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
-    let out = |node: usize| drawing.edges.iter().enumerate().rev().filter(move |(_, edge)| edge.from == node);
-    let mut is_back = vec![false; drawing.edges.len()];
-    let mut marks = vec![Mark::New; drawing.nodes.len()];
-    for start in 0..drawing.nodes.len() {
-        if marks[start] != Mark::New {
-            continue;
-        }
-        marks[start] = Mark::Open;
-        let mut open = vec![(start, out(start).map(|(index, _)| index).collect::<Vec<_>>())];
-        while let Some((node, edges)) = open.last_mut() {
-            let node = *node;
-            if edges.is_empty() {
-                marks[node] = Mark::Done;
-                open.pop();
-                continue;
-            }
-            let edge = edges.remove(0);
-            let to = drawing.edges[edge].to;
-            match marks[to] {
-                Mark::Open => is_back[edge] = true,
-                Mark::Done => {}
-                Mark::New => {
-                    marks[to] = Mark::Open;
-                    open.push((to, out(to).map(|(index, _)| index).collect()));
-                }
-            }
-        }
-    }
-    is_back
+struct Spine {
+    runs: Vec<Run>,
+    /// Of each row.
+    heights: Vec<f64>,
+    /// Half of the width of all boxes.
+    half: f64,
 }
 
-/// The layer of each node: its longest way from a node that nothing leads to; `$END` lies below all others.
-fn ranks(drawing: &Drawing, is_back: &[bool]) -> Vec<usize> {
-    let mut ranks = vec![0; drawing.nodes.len()];
-    // Nodes that nothing leads to but `$START` lie with the first roles.
-    for rank in ranks.iter_mut().skip(1) {
-        *rank = 1;
+/// Lays a graph out; `boxes` are what its nodes need, `labels` what its arrows say, `columns` the widths of its ledger.
+pub(super) fn layout(drawing: &Drawing, boxes: &[Size], labels: &[Size], columns: &[f64]) -> Layout {
+    let order = order(drawing);
+    let mut rows = vec![0; order.len()];
+    for (row, node) in order.iter().enumerate() {
+        rows[*node] = row;
     }
-    for _ in 0..drawing.nodes.len() {
-        for (edge, _) in drawing.edges.iter().zip(is_back).filter(|(_, is_back)| !**is_back) {
-            ranks[edge.to] = ranks[edge.to].max(ranks[edge.from] + 1);
-        }
-    }
-    let others = ranks.len() - 1;
-    let last = ranks[..others].iter().max().map_or(0, |rank| rank + 1);
-    ranks[others] = ranks[others].max(last);
-    ranks
-}
-
-impl<'d> Layers<'d> {
-    fn new(
-        drawing: &'d Drawing,
-        sizes: &'d [Size],
-        labels: &'d [Size],
-        ranks: &[usize],
-        is_back: &[bool],
-    ) -> Layers<'d> {
-        let count = 2 * ranks.iter().max().unwrap_or(&0) + 1;
-        let mut items = vec![Vec::new(); count];
-        for (node, rank) in ranks.iter().enumerate() {
-            items[2 * rank].push(Item::Node(node));
-        }
-        for (index, edge) in drawing.edges.iter().enumerate().filter(|(index, _)| !is_back[*index]) {
-            let (from, to) = (2 * ranks[edge.from], 2 * ranks[edge.to]);
-            items[from + 1].push(Item::Label(index));
-            for layer in &mut items[from + 2..to] {
-                layer.push(Item::Passing(index));
-            }
-        }
-        let places = items.iter().map(|layer| vec![0.0; layer.len()]).collect();
-        let mut reaching = vec![Vec::new(); drawing.nodes.len()];
-        let mut leaving = reaching.clone();
-        for (index, edge) in drawing.edges.iter().enumerate().filter(|(index, _)| !is_back[*index]) {
-            reaching[edge.to].push(index);
-            leaving[edge.from].push(index);
-        }
-        let (ways, spots) = (Vec::new(), Vec::new());
-        let mut layers = Layers { drawing, sizes, labels, items, places, ways, spots, reaching, leaving };
-        layers.find_ways();
-        for layer in 0..layers.items.len() {
-            let gaps = layers.gaps(layer);
-            layers.places[layer] = fit(&vec![0.0; layers.items[layer].len()], &gaps);
-        }
-        layers
-    }
-
-    fn find_ways(&mut self) {
-        self.ways = vec![Vec::new(); self.drawing.edges.len()];
-        self.spots = vec![(0, 0); self.drawing.nodes.len()];
-        for (layer, items) in self.items.iter().enumerate() {
-            for (position, item) in items.iter().enumerate() {
-                match item {
-                    Item::Label(edge) | Item::Passing(edge) => self.ways[*edge].push((layer, position)),
-                    Item::Node(node) => self.spots[*node] = (layer, position),
-                }
-            }
-        }
-    }
-
-    /// Notes where the items of a layer are now.
-    fn found(&mut self, layer: usize) {
-        for (position, item) in self.items[layer].iter().enumerate() {
-            match item {
-                Item::Label(edge) | Item::Passing(edge) => {
-                    let first = self.ways[*edge][0].0;
-                    self.ways[*edge][layer - first].1 = position;
-                }
-                Item::Node(node) => self.spots[*node].1 = position,
-            }
-        }
-    }
-
-    fn width(&self, item: Item) -> f64 {
-        match item {
-            Item::Node(node) => self.sizes[node].width,
-            Item::Label(edge) => self.labels[edge].width.max(PASSING),
-            Item::Passing(_) => PASSING,
-        }
-    }
-
-    /// Distances between the middles of a layer's items.
-    fn gaps(&self, layer: usize) -> Vec<f64> {
-        let widths: Vec<f64> = self.items[layer].iter().map(|item| self.width(*item)).collect();
-        widths.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]) + GAP).collect()
-    }
-
-    /// What an item is tied to in the layer above or below.
-    fn tied(&self, layer: usize, item: Item, is_above: bool) -> Vec<Spot> {
-        match item {
-            Item::Node(node) if is_above => {
-                self.reaching[node].iter().filter_map(|edge| self.ways[*edge].last().copied()).collect()
-            }
-            Item::Node(node) => {
-                self.leaving[node].iter().filter_map(|edge| self.ways[*edge].first().copied()).collect()
-            }
-            Item::Label(edge) | Item::Passing(edge) => {
-                let DrawnEdge { from, to, .. } = self.drawing.edges[edge];
-                let way = &self.ways[edge];
-                let at = way.first().map_or(0, |(first, _)| layer - first);
-                let piece = if is_above { at.checked_sub(1) } else { Some(at + 1) };
-                let end = self.spots[if is_above { from } else { to }];
-                vec![piece.and_then(|piece| way.get(piece)).copied().unwrap_or(end)]
-            }
-        }
-    }
-
-    /// Middles of what an item is tied to in a neighbouring layer.
-    fn neighbours(&self, layer: usize, item: Item, is_above: bool) -> Vec<f64> {
-        self.tied(layer, item, is_above).into_iter().map(|(layer, position)| self.places[layer][position]).collect()
-    }
-
-    /// Orders each layer by the middle of what its items are tied to, going down or up.
-    fn order(&mut self, is_down: bool) {
-        let layers: Vec<usize> =
-            if is_down { (0..self.items.len()).collect() } else { (0..self.items.len()).rev().collect() };
-        for layer in layers {
-            let mut keyed: Vec<(f64, Item)> = self.items[layer]
-                .iter()
-                .zip(&self.places[layer])
-                .map(|(item, place)| (mean(&self.neighbours(layer, *item, is_down)).unwrap_or(*place), *item))
-                .collect();
-            keyed.sort_by(|one, other| one.0.total_cmp(&other.0));
-            self.items[layer] = keyed.iter().map(|(_, item)| *item).collect();
-            let gaps = self.gaps(layer);
-            self.places[layer] = fit(&keyed.iter().map(|(wanted, _)| *wanted).collect::<Vec<_>>(), &gaps);
-            self.found(layer);
-        }
-    }
-
-    /// Puts what is tied below each other, and all of it in the middle of where it can lie.
-    fn align(&mut self) {
-        let first: Vec<usize> = self
-            .items
-            .iter()
-            .scan(0, |next, items| {
-                let first = *next;
-                *next += items.len();
-                Some(first)
-            })
-            .collect();
-        let count = self.items.iter().map(Vec::len).sum();
-        let mut columns = Columns { of: (0..count).collect(), pairs: Vec::new() };
-        for (layer, items) in self.items.iter().enumerate() {
-            let gaps = self.gaps(layer);
-            columns.pairs.extend((1..items.len()).map(|at| (first[layer] + at - 1, first[layer] + at, gaps[at - 1])));
-        }
-        if count <= MAX_ALIGNED {
-            let mut taken = (vec![false; count], vec![false; count]);
-            for (above, below) in self.candidates() {
-                let (above, below) = (first[above.0] + above.1, first[below.0] + below.1);
-                if !taken.0[above] && !taken.1[below] && columns.join(above, below) {
-                    (taken.0[above], taken.1[below]) = (true, true);
-                }
-            }
-        }
-        let places = columns.places();
-        for (layer, items) in self.items.iter().enumerate() {
-            self.places[layer] = (0..items.len()).map(|at| places[first[layer] + at]).collect();
-        }
-    }
-
-    /// Ties that may become straight, those first that should: along an arrow, then to the nodes at its ends, those of short
-    /// arrows before those of long ones.
-    fn candidates(&self) -> Vec<(Spot, Spot)> {
-        let along = self.ways.iter().flat_map(|way| way.windows(2).map(|pair| (pair[0], pair[1])));
-        let mut candidates: Vec<(Spot, Spot)> = along.collect();
-        let mut edges: Vec<usize> = (0..self.ways.len()).filter(|edge| !self.ways[*edge].is_empty()).collect();
-        edges.sort_by_key(|edge| self.ways[*edge].len());
-        for edge in edges {
-            let DrawnEdge { from, to, .. } = self.drawing.edges[edge];
-            let way = &self.ways[edge];
-            candidates.push((self.spots[from], way[0]));
-            candidates.push((way[way.len() - 1], self.spots[to]));
-        }
-        candidates
-    }
-
-    /// Heights of the layers' middles, and of all of it.
-    fn rows(&self) -> (Vec<f64>, Vec<f64>, f64) {
-        let mut y = 0.0;
-        let mut middles = Vec::new();
-        let mut heights = Vec::new();
-        for (layer, items) in self.items.iter().enumerate() {
-            let height = items.iter().map(|item| match item {
-                Item::Node(node) => self.sizes[*node].height,
-                Item::Label(edge) => self.labels[*edge].height,
-                Item::Passing(_) => 0.0,
-            });
-            let height = height.fold(if layer % 2 == 1 { BARE_LAYER } else { 0.0 }, f64::max);
-            if layer > 0 {
-                y += LAYER_GAP;
-            }
-            middles.push(y + height / 2.0);
-            heights.push(height);
-            y += height;
-        }
-        (middles, heights, y)
-    }
-
-    fn drawn(&self, ranks: &[usize], is_back: &[bool]) -> Layout {
-        let (middles, heights, height) = self.rows();
-        let mut nodes = vec![(0.0, 0.0); self.drawing.nodes.len()];
-        let (mut left, mut right) = (f64::MAX, f64::MIN);
-        for (layer, items) in self.items.iter().enumerate() {
-            for (item, place) in items.iter().zip(&self.places[layer]) {
-                left = left.min(place - self.width(*item) / 2.0);
-                right = right.max(place + self.width(*item) / 2.0);
-                if let Item::Node(node) = item {
-                    nodes[*node] = (*place, middles[layer]);
-                }
-            }
-        }
-        let mut arrows: Vec<Arrow> = (0..self.drawing.edges.len())
-            .map(|edge| if is_back[edge] { Arrow::default() } else { self.forward(edge, &nodes, &middles, &heights) })
-            .collect();
-        let mut back: Vec<usize> = (0..is_back.len()).filter(|edge| is_back[*edge]).collect();
-        // The shortest lie inside, so that lanes do not cross.
-        back.sort_by_key(|edge| {
-            let DrawnEdge { from, to, .. } = self.drawing.edges[*edge];
-            (ranks[from].saturating_sub(ranks[to]), from)
-        });
-        let mut lane = right + LANE;
-        for edge in back.iter().copied() {
-            arrows[edge] = self.backward(edge, &nodes, lane, &back);
-            lane += self.labels[edge].width + LANE;
-        }
-        let right = lane - LANE;
-        for point in nodes.iter_mut().chain(
-            arrows
-                .iter_mut()
-                .flat_map(|arrow| std::iter::once(&mut arrow.label).chain(arrow.lines.iter_mut().flatten())),
-        ) {
-            point.0 -= left;
-        }
-        Layout { nodes, arrows, size: Size { width: right - left, height } }
-    }
-
-    /// Where an arrow leaves or reaches a node at its lower or upper side: those of one side are spread over it.
-    fn port(&self, edge: usize, at_start: bool, nodes: &[Point]) -> f64 {
-        let DrawnEdge { from, to, .. } = self.drawing.edges[edge];
-        let node = if at_start { from } else { to };
-        let beside = |other: &usize| {
-            let way = &self.ways[*other];
-            let piece = if at_start { way.first() } else { way.last() };
-            piece.map_or(0.0, |(layer, position)| self.places[*layer][*position])
+    let run = |(edge, label): (&super::DrawnEdge, &Size)| {
+        let (from, to) = (rows[edge.from], rows[edge.to]);
+        let side = match to.cmp(&(from + 1)) {
+            std::cmp::Ordering::Less => Side::Left,
+            std::cmp::Ordering::Equal => Side::Spine,
+            std::cmp::Ordering::Greater => Side::Right,
         };
-        let mut same: Vec<usize> = (0..self.drawing.edges.len())
-            .filter(|other| {
-                let other_edge = &self.drawing.edges[*other];
-                let end = if at_start { other_edge.from } else { other_edge.to };
-                end == node && !self.ways[*other].is_empty()
-            })
-            .collect();
-        same.sort_by(|one, other| beside(one).total_cmp(&beside(other)));
-        let position = same.iter().position(|other| *other == edge).unwrap_or(0) as f64;
-        let spread = (self.sizes[node].width / (same.len() + 1) as f64).min(GAP);
-        nodes[node].0 + (position - (same.len() as f64 - 1.0) / 2.0) * spread
-    }
+        Run { from, to, side, label: *label }
+    };
+    let spine = Spine {
+        runs: drawing.edges.iter().zip(labels).map(run).collect(),
+        heights: order.iter().map(|node| boxes[*node].height).collect(),
+        half: boxes.iter().map(|size| size.width).fold(0.0, f64::max) / 2.0,
+    };
+    spine.laid_out(order, &rows, columns)
+}
 
-    fn forward(&self, edge: usize, nodes: &[Point], middles: &[f64], heights: &[f64]) -> Arrow {
-        let DrawnEdge { from, to, .. } = self.drawing.edges[edge];
-        let start = (self.port(edge, true, nodes), nodes[from].1 + self.sizes[from].height / 2.0);
-        let end = (self.port(edge, false, nodes), nodes[to].1 - self.sizes[to].height / 2.0);
-        let mut lines = Vec::new();
-        let mut line = vec![start];
-        let mut label = start;
-        for (at, (layer, position)) in self.ways[edge].iter().enumerate() {
-            let x = self.places[*layer][*position];
-            let half = if at == 0 { self.labels[edge].height / 2.0 } else { heights[*layer] / 2.0 };
-            if at == 0 && half > 0.0 {
-                label = (x, middles[*layer]);
-                line.push((x, middles[*layer] - half));
-                lines.push(std::mem::take(&mut line));
-                line.push((x, middles[*layer] + half));
-            } else if at > 0 {
-                line.push((x, middles[*layer] - half));
-                line.push((x, middles[*layer] + half));
-            } else {
-                line.push((x, middles[*layer]));
-            }
-        }
-        line.push(end);
-        lines.push(line);
-        Arrow { lines, is_back: false, label }
-    }
-
-    /// An arrow that leads back, or to its own node: out at the right side, along its lane, in at the right side.
-    fn backward(&self, edge: usize, nodes: &[Point], lane: f64, lanes: &[usize]) -> Arrow {
-        let DrawnEdge { from, to, .. } = self.drawing.edges[edge];
-        let start = self.side(edge, true, nodes, lanes);
-        let end = self.side(edge, false, nodes, lanes);
-        let mut line = self.out_to_lane(from, start, nodes, true);
-        line.push((lane, line[line.len() - 1].1));
-        let mut back = self.out_to_lane(to, end, nodes, false);
-        line.push((lane, back[back.len() - 1].1));
-        back.reverse();
-        line.extend(back);
-        let (above, below) = (line.iter().map(|point| point.1).fold(f64::MAX, f64::min), start.1);
-        // That of an arrow to its own node hangs below it: other arrows arrive above.
-        let is_loop = from == to;
-        let size = self.labels[edge];
-        let y = if is_loop { above - 6.0 + size.height / 2.0 } else { f64::midpoint(above, below) };
-        let label = (lane + 6.0 + size.width / 2.0, y);
-        Arrow { lines: vec![line], is_back: true, label }
-    }
-
-    /// Where an arrow that leads back touches the right side of a node: those that leave below those that arrive.
-    fn side(&self, edge: usize, at_start: bool, nodes: &[Point], lanes: &[usize]) -> Point {
-        let node = if at_start { self.drawing.edges[edge].from } else { self.drawing.edges[edge].to };
-        let ends: Vec<(usize, bool)> = lanes
-            .iter()
-            .copied()
-            .flat_map(|other| [(other, false), (other, true)])
-            .filter(|(other, at_start)| {
-                let edge = &self.drawing.edges[*other];
-                (if *at_start { edge.from } else { edge.to }) == node
-            })
-            .collect();
-        // From above: those that arrive, the outer lanes first; those that leave, the inner lanes first. So no two cross.
-        let mut ends = ends;
-        ends.sort_by_key(|(other, at_start)| {
-            let lane = lanes.iter().position(|edge| edge == other).unwrap_or(0);
-            (*at_start, if *at_start { lane } else { lanes.len() - lane })
+impl Spine {
+    fn laid_out(&self, order: Vec<usize>, rows: &[usize], columns: &[f64]) -> Layout {
+        let ports = [Side::Left, Side::Right].map(|side| self.ports(side));
+        let tops = self.tops(&ports);
+        let [left, right] = [Side::Left, Side::Right].map(|side| self.lanes(side));
+        let arrow = |run: &Run| match run.side {
+            Side::Spine => self.straight(run, &tops),
+            Side::Left => self.arc(run, &tops, &ports[0], &left),
+            Side::Right => self.arc(run, &tops, &ports[1], &right),
+        };
+        let boxes = rows.iter().map(|row| {
+            let size = Size { width: 2.0 * self.half, height: self.heights[*row] };
+            Rect { x: -self.half, y: tops[*row], size }
         });
-        let position = ends.iter().position(|end| *end == (edge, at_start)).unwrap_or(0) as f64;
-        let Size { width, height } = self.sizes[node];
-        let step = height / (ends.len() + 1) as f64;
-        (nodes[node].0 + width / 2.0, nodes[node].1 - height / 2.0 + step * (position + 1.0))
+        let mut end = right.reach + LEDGER_GAP - COLUMN_GAP;
+        let columns = columns.iter().map(|width| {
+            end += COLUMN_GAP + width;
+            end
+        });
+        let mut layout = Layout {
+            order,
+            boxes: boxes.collect(),
+            arrows: self.runs.iter().map(arrow).collect(),
+            columns: columns.collect(),
+            size: Size::default(),
+        };
+        layout.size.width = layout.columns.last().copied().unwrap_or(right.reach) + left.reach;
+        layout.moved(left.reach);
+        layout
     }
 
-    /// From a node's side towards the lanes. Where another node stands in the way, the arrow goes around it, below or above.
-    fn out_to_lane(&self, node: usize, side: Point, nodes: &[Point], is_below: bool) -> Vec<Point> {
-        let is_blocked = nodes
-            .iter()
-            .enumerate()
-            .any(|(other, place)| other != node && place.0 > nodes[node].0 && (place.1 - nodes[node].1).abs() < 1.0);
-        if !is_blocked {
-            return vec![side];
-        }
-        let half = self.sizes[node].height / 2.0 + LAYER_GAP / 2.0;
-        let y = nodes[node].1 + if is_below { half } else { -half };
-        let out = (side.0 + GAP / 2.0, side.1);
-        vec![side, out, (out.0, y)]
-    }
-}
-
-/// Things that have the same place, and which of them lie beside each other.
-struct Columns {
-    /// The column of each thing, named by one of its things.
-    of: Vec<usize>,
-    /// Things beside each other, left and right, with the distance they need.
-    pairs: Vec<(usize, usize, f64)>,
-}
-
-impl Columns {
-    /// Makes one column of two, unless something of it would then lie both left and right of something else.
-    fn join(&mut self, one: usize, other: usize) -> bool {
-        let before = self.of.clone();
-        let (from, to) = (self.of[other], self.of[one]);
-        for column in self.of.iter_mut().filter(|column| **column == from) {
-            *column = to;
-        }
-        let is_possible = self.order().is_some();
-        if !is_possible {
-            self.of = before;
-        }
-        is_possible
+    fn of(&self, side: Side) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(move |run| run.side == side)
     }
 
-    /// The columns from left to right; `None` when there is no such order.
-    fn order(&self) -> Option<Vec<usize>> {
-        let mut left_of = vec![0; self.of.len()];
-        let mut right = vec![Vec::new(); self.of.len()];
-        for (one, other, _) in &self.pairs {
-            left_of[self.of[*other]] += 1;
-            right[self.of[*one]].push(self.of[*other]);
+    /// A side that arrows only leave or only reach has them in its middle. Elsewhere those that lead up leave above, and those
+    /// that lead down leave below, so that none crosses another beside its box.
+    fn ports(&self, side: Side) -> Vec<Ports> {
+        let mut both = vec![(false, false); self.heights.len()];
+        for run in self.of(side) {
+            both[run.from].0 = true;
+            both[run.to].1 = true;
         }
-        let is_column = |column: &usize| self.of[*column] == *column;
-        let count = (0..self.of.len()).filter(is_column).count();
-        let mut open: Vec<usize> =
-            (0..self.of.len()).filter(is_column).filter(|column| left_of[*column] == 0).collect();
-        let mut order = Vec::with_capacity(count);
-        while let Some(column) = open.pop() {
-            order.push(column);
-            for other in &right[column] {
-                left_of[*other] -= 1;
-                if left_of[*other] == 0 {
-                    open.push(*other);
+        let ports = both.into_iter().zip(&self.heights).map(|(both, height)| match (both, side) {
+            ((true, true), Side::Right) => Ports { leaving: height - PORT, arriving: PORT },
+            ((true, true), Side::Left | Side::Spine) => Ports { leaving: PORT, arriving: height - PORT },
+            ((false, _) | (_, false), _) => Ports { leaving: height / 2.0, arriving: height / 2.0 },
+        });
+        ports.collect()
+    }
+
+    /// The tops of the rows: as near as their labels allow.
+    fn tops(&self, [left, right]: &[Vec<Ports>; 2]) -> Vec<f64> {
+        let heights = &self.heights;
+        let above = |row: usize| row.checked_sub(1).map_or(0.0, |above| heights[above]);
+        let mut steps: Vec<f64> = (0..heights.len()).map(|row| above(row) + LEAST_GAP).collect();
+        for Run { from, to, side, label } in self.runs.iter().filter(|run| run.label.height > 0.0) {
+            let (row, needed) = match side {
+                Side::Spine => (*to, heights[*from] + label.height + CLEAR),
+                Side::Left => (*from, above(*from) - INTO + label.height + BESIDE - left[*from].leaving),
+                Side::Right => (*from + 1, right[*from].leaving + BESIDE + label.height - INTO),
+            };
+            if let Some(step) = steps.get_mut(row) {
+                *step = step.max(needed);
+            }
+        }
+        let tops = steps.iter().scan(-LEAST_GAP, |top, step| {
+            *top += step;
+            Some(top.round())
+        });
+        tops.collect()
+    }
+
+    /// How far from the spine each lane lies: as near as labels and lanes before it allow.
+    fn lanes(&self, side: Side) -> Lanes {
+        // Between the rows, the first above all; how far from the spine something stands there.
+        let mut taken = vec![self.half; self.heights.len() + 1];
+        if side == Side::Right {
+            for run in self.of(Side::Spine).filter(|run| run.label.width > 0.0) {
+                taken[run.to] = taken[run.to].max(BESIDE + run.label.width);
+            }
+        }
+        let lanes = lanes(&self.buses(side));
+        let labels = self.labels_beside_boxes(side, &lanes, &mut taken);
+        let mut at = BTreeMap::new();
+        for (nearest, lane) in lanes.iter().enumerate().map(|(lane, buses)| (LEAST_LANE + LANE * lane as f64, buses)) {
+            let beside = |bus: &Bus| {
+                let line = taken[bus.first..=bus.last].iter().map(|taken| taken + LANE);
+                let others =
+                    self.of(side).filter(|run| run.bus() == bus.key && !labels.contains_key(&(run.from, run.to)));
+                let others = others.map(|run| taken[band(run)] + CLEAR + run.label.width + BESIDE);
+                // A loop lies in its row, where no label is.
+                line.chain(others).filter(|_| !bus.key.1).fold(self.half + nearest, f64::max)
+            };
+            let place = lane.iter().map(beside).fold(0.0, f64::max).ceil();
+            for bus in lane {
+                for taken in &mut taken[bus.first..=bus.last] {
+                    *taken = taken.max(place);
                 }
+                at.insert(bus.key, place);
             }
         }
-        (order.len() == count).then_some(order)
+        let mut labels = labels;
+        for run in self.of(side) {
+            labels.entry((run.from, run.to)).or_insert(at[&run.bus()] - BESIDE - run.label.width);
+        }
+        Lanes { at, labels, reach: taken.into_iter().fold(0.0, f64::max) }
     }
 
-    /// A place for each thing: the middle of the leftmost and the rightmost that leave the distances.
-    fn places(&self) -> Vec<f64> {
-        let order = self.order().unwrap_or_default();
-        let mut pairs: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.of.len()];
-        for (one, other, gap) in &self.pairs {
-            pairs[self.of[*one]].push((self.of[*other], *gap));
+    /// The labels of the innermost arrow of each row, and how far from the spine they begin.
+    fn labels_beside_boxes(&self, side: Side, lanes: &[Vec<Bus>], taken: &mut [f64]) -> BTreeMap<(usize, usize), f64> {
+        let lane = |(lane, buses): (usize, &Vec<Bus>)| buses.iter().map(|bus| (bus.key, lane)).collect::<Vec<_>>();
+        let lane_of: BTreeMap<BusKey, usize> = lanes.iter().enumerate().flat_map(lane).collect();
+        let mut innermost: BTreeMap<usize, &Run> = BTreeMap::new();
+        for run in self.of(side) {
+            let first = innermost.entry(run.from).or_insert(run);
+            *first = if lane_of[&run.bus()] < lane_of[&first.bus()] { run } else { first };
         }
-        let mut leftmost = vec![0.0_f64; self.of.len()];
-        for column in &order {
-            for (other, gap) in &pairs[*column] {
-                leftmost[*other] = leftmost[*other].max(leftmost[*column] + gap);
-            }
+        let mut labels = BTreeMap::new();
+        for run in innermost.into_values() {
+            labels.insert((run.from, run.to), taken[band(run)] + BESIDE);
+            taken[band(run)] += BESIDE + run.label.width;
         }
-        let width = leftmost.iter().copied().fold(0.0, f64::max);
-        let mut rightmost = vec![width; self.of.len()];
-        for column in order.iter().rev() {
-            for (other, gap) in &pairs[*column] {
-                rightmost[*column] = rightmost[*column].min(rightmost[*other] - gap);
-            }
+        labels
+    }
+
+    fn buses(&self, side: Side) -> Vec<Bus> {
+        let mut buses: BTreeMap<BusKey, Bus> = BTreeMap::new();
+        for run in self.of(side) {
+            let bus = buses.entry(run.bus()).or_insert(Bus { key: run.bus(), first: run.to, last: run.to });
+            (bus.first, bus.last) = (bus.first.min(run.from), bus.last.max(run.from));
         }
-        self.of.iter().map(|column| f64::midpoint(leftmost[*column], rightmost[*column])).collect()
+        buses.into_values().collect()
+    }
+
+    fn straight(&self, run: &Run, tops: &[f64]) -> Arrow {
+        let (from, to) = (tops[run.from] + self.heights[run.from], tops[run.to]);
+        let y = f64::midpoint(from, to) - run.label.height / 2.0;
+        let label = Rect { x: BESIDE, y, size: run.label };
+        Arrow { side: run.side, points: vec![(0.0, from), (0.0, to)], label }
+    }
+
+    fn arc(&self, run: &Run, tops: &[f64], ports: &[Ports], lanes: &Lanes) -> Arrow {
+        let from = tops[run.from] + ports[run.from].leaving;
+        let to = tops[run.to] + ports[run.to].arriving;
+        let (label, lane) = (lanes.labels[&(run.from, run.to)], lanes.at[&run.bus()]);
+        let (sign, x, y) = match run.side {
+            Side::Left | Side::Spine => (-1.0, -label - run.label.width, from - BESIDE / 2.0 - run.label.height),
+            Side::Right => (1.0, label, from + BESIDE / 2.0),
+        };
+        let (near, far) = (sign * self.half, sign * lane);
+        let label = Rect { x, y, size: run.label };
+        Arrow { side: run.side, points: vec![(near, from), (far, from), (far, to), (near, to)], label }
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+/// The lanes of a side.
+struct Lanes {
+    /// The distance of each from the spine.
+    at: BTreeMap<BusKey, f64>,
+    /// How far from the spine the label of an arrow from row to row begins.
+    labels: BTreeMap<(usize, usize), f64>,
+    /// How far from the spine anything lies.
+    reach: f64,
 }
 
-/// Places in the given order with at least these distances, as near to those that are wanted as can be.
-fn fit(wanted: &[f64], gaps: &[f64]) -> Vec<f64> {
-    // With the distances taken off, the places only have to grow: neighbours that would not are merged into one block, which
-    // lies at the mean of what its members want.
-    let mut offsets = vec![0.0; wanted.len()];
-    for (at, gap) in gaps.iter().enumerate() {
-        offsets[at + 1] = offsets[at] + gap;
+/// Between which rows a label stands: that of an arrow up above its row, that of an arrow down below it.
+fn band(run: &Run) -> usize {
+    match run.side {
+        Side::Left => run.from,
+        Side::Spine | Side::Right => run.from + 1,
     }
-    let mut blocks: Vec<(f64, usize)> = Vec::new();
-    for (want, offset) in wanted.iter().zip(&offsets) {
-        let mut block = (want - offset, 1);
-        while let Some((mean, count)) = blocks.last().copied().filter(|(mean, _)| *mean > block.0) {
-            blocks.pop();
-            let all = count + block.1;
-            block = ((mean * count as f64 + block.0 * block.1 as f64) / all as f64, all);
+}
+
+/// What runs in which lane: each on the first that is free in its rows, the short ones first. Loops have the first lane for
+/// themselves.
+fn lanes(buses: &[Bus]) -> Vec<Vec<Bus>> {
+    let (loops, mut others): (Vec<Bus>, Vec<Bus>) = buses.iter().partition(|bus| bus.key.1);
+    others.sort_by_key(|bus| (bus.last - bus.first, bus.first));
+    let of_loops = usize::from(!loops.is_empty());
+    let mut lanes = vec![loops; of_loops];
+    for bus in others {
+        let is_free = |lane: &&mut Vec<Bus>| lane.iter().all(|other| other.last < bus.first || bus.last < other.first);
+        match lanes.iter_mut().skip(of_loops).find(is_free) {
+            Some(lane) => lane.push(bus),
+            None => lanes.push(vec![bus]),
         }
-        blocks.push(block);
     }
-    let places = blocks.iter().flat_map(|(mean, count)| std::iter::repeat_n(*mean, *count));
-    places.zip(&offsets).map(|(place, offset)| place + offset).collect()
+    lanes
+}
+
+impl Layout {
+    /// Moves all of it to the right, and down so far that nothing is above the picture.
+    fn moved(&mut self, right: f64) {
+        let rects = || self.boxes.iter().chain(self.arrows.iter().map(|arrow| &arrow.label));
+        let top = rects().map(|rect| rect.y).fold(0.0, f64::min);
+        self.size.height = rects().map(Rect::bottom).fold(0.0, f64::max) - top;
+        for rect in self.boxes.iter_mut().chain(self.arrows.iter_mut().map(|arrow| &mut arrow.label)) {
+            (rect.x, rect.y) = (rect.x + right, rect.y - top);
+        }
+        for (x, y) in self.arrows.iter_mut().flat_map(|arrow| &mut arrow.points) {
+            (*x, *y) = (*x + right, *y - top);
+        }
+        for column in &mut self.columns {
+            *column += right;
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workflow::graph::DrawnNode;
+pub(super) mod tests {
+    use proptest::prelude::*;
 
-    #[test]
-    fn places_keep_their_distances_and_lie_as_near_as_they_can() {
-        assert_eq!(fit(&[0.0, 100.0], &[10.0]), [0.0, 100.0]);
-        assert_eq!(fit(&[50.0, 50.0, 50.0], &[10.0, 10.0]), [40.0, 50.0, 60.0]);
-        assert_eq!(fit(&[20.0, 0.0], &[10.0]), [5.0, 15.0]);
-        assert_eq!(fit(&[], &[]), Vec::<f64>::new());
-    }
+    use super::*;
+    use crate::workflow::graph::{DrawnEdge, DrawnNode};
 
     /// A graph of these arrows, the nodes numbered from the start; the last is the end.
-    fn drawing(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
+    pub(in super::super) fn drawing(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
         let node =
             |name: usize| DrawnNode { name: name.to_string(), description: String::new(), played: 0, state: None };
         let edge = |(from, to): &(usize, usize)| DrawnEdge { from: *from, to: *to, conditions: Vec::new(), taken: 0 };
@@ -628,47 +390,98 @@ mod tests {
         Drawing { name: String::new(), nodes: (0..nodes).map(node).collect(), edges, has_course: false }
     }
 
-    /// Whether two boxes, each a middle and a size, have something in common.
-    fn overlap((one, one_size): (Point, Size), (other, other_size): (Point, Size)) -> bool {
-        let apart = |one: f64, other: f64, sizes: f64| (one - other).abs() + 0.01 >= sizes / 2.0;
-        !(apart(one.0, other.0, one_size.width + other_size.width)
-            || apart(one.1, other.1, one_size.height + other_size.height))
+    const BOX: Size = Size { width: 90.0, height: 40.0 };
+
+    /// Whether two parts have something in common.
+    fn overlap(one: &Rect, other: &Rect) -> bool {
+        let is_apart = one.right() <= other.x || other.right() <= one.x;
+        !(is_apart || one.bottom() <= other.y || other.bottom() <= one.y)
     }
 
-    proptest::proptest! {
+    /// The lines of an arrow, as thin parts of the picture; they touch the boxes at their ends, and do not count there.
+    fn lines(arrow: &Arrow) -> Vec<Rect> {
+        let line = |pair: &[Point]| {
+            let (x, y) = (pair[0].0.min(pair[1].0), pair[0].1.min(pair[1].1));
+            let size = Size { width: (pair[0].0 - pair[1].0).abs(), height: (pair[0].1 - pair[1].1).abs() };
+            Rect { x, y, size }
+        };
+        arrow.points.windows(2).map(line).collect()
+    }
+
+    fn size(widths: std::ops::Range<u16>, heights: std::ops::Range<u16>) -> impl Strategy<Value = Size> {
+        (widths, heights).prop_map(|(width, height)| Size { width: width.into(), height: height.into() })
+    }
+
+    type Graph = (usize, Vec<(usize, usize)>, Vec<Size>, Vec<Size>, Vec<f64>);
+
+    fn graphs() -> impl Strategy<Value = Graph> {
+        (2_usize..=42).prop_flat_map(|nodes| {
+            let edges = proptest::collection::btree_set((0..nodes, 0..nodes), 0..4 * nodes);
+            edges.prop_flat_map(move |edges| {
+                let boxes = proptest::collection::vec(size(60..200, 36..60), nodes);
+                let labels = prop_oneof![Just(Size::default()), size(10..220, 15..50)];
+                let labels = proptest::collection::vec(labels, edges.len());
+                let columns = proptest::collection::vec((10_u16..80).prop_map(f64::from), 0..5);
+                (Just(nodes), Just(edges.into_iter().collect()), boxes, labels, columns)
+            })
+        })
+    }
+
+    proptest! {
         #[test]
-        fn nothing_covers_anything(
-            nodes in 3_usize..14,
-            arrows in proptest::collection::btree_set((0_usize..14, 1_usize..14), 1..30),
-        ) {
-            let edges: Vec<(usize, usize)> =
-                arrows.into_iter().filter(|(from, to)| *from < nodes - 1 && *to < nodes).collect();
-            let drawing = drawing(nodes, &edges);
-            let mut sizes = vec![Size { width: 90.0, height: 40.0 }; nodes];
-            let labels = vec![Size { width: 120.0, height: 30.0 }; edges.len()];
-            let layout = layout(&drawing, &mut sizes, &labels);
-            let is_back = back_edges(&drawing);
-            let forward = (0..edges.len()).filter(|edge| !is_back[*edge]);
-            let mut boxes: Vec<(Point, Size)> = layout.nodes.iter().copied().zip(sizes.iter().copied()).collect();
-            boxes.extend(forward.map(|edge| (layout.arrows[edge].label, labels[edge])));
-            for (at, one) in boxes.iter().enumerate() {
-                proptest::prop_assert!(one.0.0.is_finite() && one.0.0 - one.1.width / 2.0 > -0.01, "{one:?}");
-                proptest::prop_assert!(one.0.0 + one.1.width / 2.0 < layout.size.width + 0.01, "{one:?}");
-                for other in &boxes[at + 1..] {
-                    proptest::prop_assert!(!overlap(*one, *other), "{one:?} and {other:?}");
+        fn nothing_covers_anything((nodes, edges, sizes, labels, columns) in graphs()) {
+            let layout = layout(&drawing(nodes, &edges), &sizes, &labels, &columns);
+            let mut rects = layout.boxes.clone();
+            rects.extend(layout.arrows.iter().map(|arrow| arrow.label).filter(|label| label.size != Size::default()));
+            for (end, width) in layout.columns.iter().zip(&columns) {
+                let cell = |row: &Rect| Rect { x: end - width, y: row.y, size: Size { width: *width, ..row.size } };
+                rects.extend(layout.boxes.iter().map(cell));
+            }
+            for (at, one) in rects.iter().enumerate() {
+                prop_assert!(one.x >= 0.0 && one.y >= 0.0, "{one:?}");
+                prop_assert!(one.right() <= layout.size.width && one.bottom() <= layout.size.height, "{one:?}");
+                for other in &rects[at + 1..] {
+                    prop_assert!(!overlap(one, other), "{one:?} and {other:?}");
+                }
+                for line in layout.arrows.iter().flat_map(lines) {
+                    prop_assert!(!overlap(one, &line), "{one:?} and the line {line:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn arrows_lead_from_box_to_box_and_share_a_lane_only_to_the_same_role((nodes, edges, sizes, labels, _) in graphs()) {
+            let layout = layout(&drawing(nodes, &edges), &sizes, &labels, &[]);
+            let touches = |node: usize, (x, y): Point| {
+                let rect = &layout.boxes[node];
+                rect.x <= x && x <= rect.right() && rect.y <= y && y <= rect.bottom()
+            };
+            let upright = |arrow: &Arrow| lines(arrow).into_iter().find(|line| line.size.height > 0.0);
+            for ((from, to), arrow) in edges.iter().zip(&layout.arrows) {
+                prop_assert!(touches(*from, arrow.points[0]) && touches(*to, arrow.points[arrow.points.len() - 1]));
+                for ((_, other_to), other) in edges.iter().zip(&layout.arrows) {
+                    let (Some(one), Some(other)) = (upright(arrow), upright(other)) else { continue };
+                    let is_beside = one.bottom() < other.y || other.bottom() < one.y;
+                    prop_assert!(to == other_to || is_beside || (one.x - other.x).abs() >= LANE, "{one:?} {other:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_way_without_forks_is_straight_and_the_way_back_beside_it() {
-        let drawing = drawing(4, &[(0, 1), (1, 2), (2, 1), (2, 3)]);
-        let mut sizes = vec![Size { width: 90.0, height: 40.0 }; 4];
-        let layout = layout(&drawing, &mut sizes, &[Size::default(); 4]);
-        assert!(layout.nodes.iter().all(|node| (node.0 - layout.nodes[0].0).abs() < 0.01), "{:?}", layout.nodes);
-        assert_eq!(layout.arrows.iter().map(|arrow| arrow.is_back).collect::<Vec<_>>(), [false, false, true, false]);
-        let way_back = layout.arrows[2].lines[0].iter().map(|point| point.0).fold(0.0, f64::max);
-        assert!(way_back > layout.nodes[1].0 + 45.0);
+    fn the_way_on_is_straight_ways_back_are_left_and_skips_are_right() {
+        let drawing = drawing(5, &[(0, 1), (1, 2), (2, 1), (3, 1), (2, 3), (3, 3), (1, 4), (2, 4), (3, 4)]);
+        let layout = layout(&drawing, &[BOX; 5], &[Size::default(); 9], &[]);
+        assert!(layout.boxes.windows(2).all(|pair| pair[0].x == pair[1].x && pair[0].bottom() < pair[1].y));
+        let sides: Vec<Side> = layout.arrows.iter().map(|arrow| arrow.side).collect();
+        use Side::{Left, Right, Spine};
+        assert_eq!(sides, [Spine, Spine, Left, Left, Spine, Left, Right, Right, Spine]);
+        let end = |at: usize| &layout.arrows[at].points[1..];
+        assert_eq!(end(2)[1..], end(3)[1..], "two ways to one role arrive as one");
+        assert_eq!(end(6)[1..], end(7)[1..]);
+        assert!(
+            end(5)[0].0 > end(3)[0].0 || end(5)[0].1 > end(3)[0].1,
+            "the loop of one role lies apart from the way past it"
+        );
     }
 }

@@ -1,61 +1,51 @@
-//! A graph as a picture of its own: SVG that fits light and dark pages.
+//! A graph as SVG: a picture that stands alone, or a part of a web page.
 
 use std::fmt::Write as _;
 
-use super::layout::{Arrow, Point, Size, layout};
-use super::{Drawing, DrawnEdge, DrawnNode, shown};
+use super::layout::{Arrow, Layout, Point, Rect, Side, Size, layout};
+use super::measure::Font;
+use super::page::{GRAPH_CSS, GraphOnPage, Ledger};
+use super::{Drawing, DrawnCondition, DrawnEdge, DrawnNode, shown};
 use crate::text::{ellipsize, one_line};
 use crate::workflow::model::{END, START};
 
-/// Nodes and arrows of a picture: with more of them nobody sees anything, and to lay them out takes long.
-const MAX_NODES: usize = 120;
-const MAX_EDGES: usize = 400;
-
 /// Around the picture.
-const MARGIN: f64 = 24.0;
+const MARGIN: f64 = 20.0;
 
-/// Longest name in a box or on an arrow, in characters; all of it is in the tooltip.
+/// Longest name in a box or on an arrow, and longest text of a ledger, in characters; all of a name is in the tooltip.
 const NAME: usize = 32;
+const CELL: usize = 16;
 
-/// Height of a line of a name, and of what stands below it.
-const NAME_LINE: f64 = 16.0;
-const SMALL_LINE: f64 = 13.0;
-
-/// Above and below the text in a box, and beside it.
-const PADDING: Size = Size { width: 18.0, height: 10.0 };
+/// Beside the text in a box, and above and below it.
+const PADDING: Size = Size { width: 18.0, height: 9.0 };
 
 /// A box is at least this wide.
-const LEAST_WIDTH: f64 = 84.0;
+const LEAST_WIDTH: f64 = 104.0;
 
-/// How round corners of arrows are.
+/// How far the row of a role goes on behind the last column of a ledger.
+const ROW_END: f64 = 10.0;
+
+/// How round corners of boxes and of arrows are.
+const BOX_CORNER: f64 = 7.0;
 const CORNER: f64 = 8.0;
 
-/// Widths of a character of names in boxes, of names on arrows and of small texts: those of a wide sans-serif font, since which one
-/// the reader has is not known.
-const BOX_CHAR: f64 = 8.4;
-const NAME_CHAR: f64 = 7.4;
-const SMALL_CHAR: f64 = 6.4;
+/// Length of the end of an arrow, and half of its width.
+const HEAD: Size = Size { width: 8.0, height: 4.5 };
 
-const STYLE: &str = "\
-    text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328; text-anchor: middle }
-    .page { fill: #ffffff }
-    .box { fill: #f6f8fa; stroke: #8c959f; stroke-width: 1.25 }
-    .end { fill: #eaeef2 }
-    .name { font-size: 12px; font-weight: 600 } .small { font-size: 11px; fill: #59636e }
-    .arrow { fill: none; stroke: #6e7781; stroke-width: 1.5 } .head { fill: #6e7781 }
-    .idle { opacity: 0.5 }
-    .taken .arrow { stroke: #0969da; stroke-width: 2.25 } .taken .name { fill: #0969da } .taken-head { fill: #0969da }
-    .here .box { stroke: #0969da; stroke-width: 3; fill: #ddf4ff } .here .small { fill: #0969da; font-weight: 600 }
-    @media (prefers-color-scheme: dark) {
-      text { fill: #e6edf3 }
-      .page { fill: #0d1117 }
-      .box { fill: #161b22; stroke: #6e7681 } .end { fill: #21262d }
-      .small { fill: #9198a1 }
-      .arrow { stroke: #8b949e } .head { fill: #8b949e }
-      .taken .arrow { stroke: #4493f8 } .taken .name { fill: #4493f8 } .taken-head { fill: #4493f8 }
-      .here .box { stroke: #4493f8; fill: #121d2f } .here .small { fill: #4493f8 }
-    }
-";
+/// Half of the broadest border of a box: an arrow begins outside of it.
+const BORDER: f64 = 1.0;
+
+/// How far below the middle of a line of small letters they stand.
+const BASELINE: f64 = 4.0;
+
+/// A picture while it is written.
+struct Picture<'d> {
+    drawing: &'d Drawing,
+    page: Option<&'d GraphOnPage<'d>>,
+    layout: Layout,
+    labels: Vec<Label>,
+    out: String,
+}
 
 /// What an arrow says, in lines.
 struct Label {
@@ -65,221 +55,327 @@ struct Label {
 
 impl Label {
     fn of(edge: &DrawnEdge) -> Label {
-        let title = edge.title().map(|title| ellipsize(&title, NAME).into_owned());
-        Label { title, small: edge.description() }
+        Label { title: edge.title().map(|title| short(&title, NAME)), small: edge.description() }
     }
 
     fn size(&self) -> Size {
         let Some(title) = &self.title else { return Size::default() };
-        let small = self.small.iter().map(|line| width(line, SMALL_CHAR)).fold(0.0, f64::max);
-        let height = NAME_LINE + SMALL_LINE * self.small.len() as f64 + 4.0;
-        Size { width: width(title, NAME_CHAR).max(small), height }
+        let small = self.small.iter().map(|line| Font::Small.width(line)).fold(0.0, f64::max);
+        let height = Font::Title.line() + Font::Small.line() * self.small.len() as f64;
+        Size { width: Font::Title.width(title).max(small), height }
     }
-}
-
-/// About how wide a text is; symbols of East Asia take about twice the room of others.
-fn width(text: &str, narrow: f64) -> f64 {
-    text.chars().map(|symbol| if symbol >= '\u{1100}' { narrow * 1.9 } else { narrow }).sum()
-}
-
-/// What a box says below its name.
-fn below(node: &DrawnNode) -> Option<String> {
-    let played = (node.played > 0).then(|| format!("{}×", node.played));
-    let parts: Vec<String> = played.into_iter().chain(node.state.as_deref().map(one_line)).collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-fn name(node: &DrawnNode) -> String {
-    ellipsize(&one_line(shown(&node.name)), NAME).into_owned()
-}
-
-fn size(node: &DrawnNode) -> Size {
-    let small = below(node);
-    let text = width(&name(node), BOX_CHAR).max(small.as_deref().map_or(0.0, |small| width(small, SMALL_CHAR)));
-    let height = NAME_LINE + small.map_or(0.0, |_| SMALL_LINE) + 2.0 * PADDING.height;
-    Size { width: (text + 2.0 * PADDING.width).max(LEAST_WIDTH), height }
 }
 
 impl Drawing {
-    /// The graph as SVG, drawn here: layers from `$START` down to `$END`, arrows that lead back beside them. What conditions and
-    /// roles mean in full stands in tooltips.
-    ///
-    /// `None` when there is more in it than a picture has room for: some hundred roles.
+    /// The graph as a picture that stands alone: roles one below the other, arrows that lead back on the left, those that skip
+    /// roles on the right. It fits light and dark pages. What conditions and roles mean in full stands in tooltips.
     #[must_use]
-    pub fn svg(&self) -> Option<String> {
-        if self.nodes.len() > MAX_NODES || self.edges.len() > MAX_EDGES {
-            return None;
-        }
-        let mut sizes: Vec<Size> = self.nodes.iter().map(size).collect();
+    pub fn svg(&self) -> String {
+        self.picture(None)
+    }
+
+    /// The same picture as a part of a web page, without styles in it: the page serves [`GRAPH_CSS`]. Roles and arrows are links
+    /// with names that can be read out.
+    #[must_use]
+    pub fn svg_for_page(&self, page: &GraphOnPage<'_>) -> String {
+        self.picture(Some(page))
+    }
+
+    fn picture(&self, page: Option<&GraphOnPage<'_>>) -> String {
+        let ledger = page.and_then(|page| page.ledger);
+        let boxes: Vec<Size> = self.nodes.iter().map(|node| box_size(node, ledger.is_some())).collect();
         let labels: Vec<Label> = self.edges.iter().map(Label::of).collect();
-        let label_sizes: Vec<Size> = labels.iter().map(Label::size).collect();
-        let picture = layout(self, &mut sizes, &label_sizes);
-        let [width, height] = [picture.size.width, picture.size.height].map(|side| (side + 2.0 * MARGIN).ceil());
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-             role=\"img\">\n  <title>{}</title>\n  <style>\n{STYLE}  </style>\n  <defs>\n",
-            escape(&one_line(&self.name))
+        let sizes: Vec<Size> = labels.iter().map(Label::size).collect();
+        let layout = layout(self, &boxes, &sizes, &ledger.map(column_widths).unwrap_or_default());
+        Picture { drawing: self, page, layout, labels, out: String::new() }.written()
+    }
+}
+
+fn short(text: &str, longest: usize) -> String {
+    ellipsize(&one_line(text), longest).into_owned()
+}
+
+fn name(node: &DrawnNode) -> String {
+    short(shown(&node.name), NAME)
+}
+
+/// What a box says below its name; how often a role was played says the ledger, where there is one.
+fn below(node: &DrawnNode, has_ledger: bool) -> Option<String> {
+    let played = (node.played > 0 && !has_ledger).then(|| format!("{}×", node.played));
+    let state = node.state.as_deref().map(|state| short(state, NAME));
+    let parts: Vec<String> = played.into_iter().chain(state).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn box_size(node: &DrawnNode, has_ledger: bool) -> Size {
+    let small = below(node, has_ledger);
+    let text = Font::Name.width(&name(node)).max(small.as_deref().map_or(0.0, |small| Font::Small.width(small)));
+    let height = Font::Name.line() + small.map_or(0.0, |_| Font::Small.line()) + 2.0 * PADDING.height;
+    Size { width: (text + 2.0 * PADDING.width).max(LEAST_WIDTH), height }
+}
+
+/// The texts of a row of a ledger; that of `$START` has the headings.
+fn cells<'l>(ledger: &'l Ledger, node: &DrawnNode) -> impl Iterator<Item = String> + use<'l> {
+    let row = if node.name == START { Some(&ledger.headings) } else { ledger.rows.get(&node.name) };
+    row.into_iter().flatten().take(ledger.headings.len()).map(|text| short(text, CELL))
+}
+
+fn column_widths(ledger: &Ledger) -> Vec<f64> {
+    let width = |column: usize| {
+        let texts = std::iter::once(&ledger.headings).chain(ledger.rows.values()).filter_map(|row| row.get(column));
+        // They may be those of a total.
+        texts.map(|text| Font::Title.width(&short(text, CELL))).fold(0.0, f64::max)
+    };
+    (0..ledger.headings.len()).map(width).collect()
+}
+
+impl Picture<'_> {
+    fn written(mut self) -> String {
+        let Size { width, height } = self.layout.size;
+        let [width, height] = [width, height].map(|side| (side + 2.0 * MARGIN).ceil());
+        let name = escape(&one_line(&self.drawing.name));
+        self.out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" direction=\"ltr\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\""
         );
-        for (id, class) in [("head", "head"), ("taken-head", "taken-head")] {
-            line(
-                &mut out,
-                &format!(
-                    "  <marker id=\"{id}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" \
-                 markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"{class}\" d=\"M0 0.5 L10 5 L0 9.5 z\"/></marker>"
-                ),
+        match self.page {
+            None => {
+                let _ = writeln!(self.out, " role=\"img\">\n  <title>{name}</title>\n  <style>\n{GRAPH_CSS}  </style>");
+                self.line(&format!("<rect class=\"page\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>"));
+            }
+            Some(page) => {
+                let _ =
+                    writeln!(self.out, " id=\"{}\" role=\"group\" aria-label=\"Graph of {name}\">", escape(page.ids));
+            }
+        }
+        self.line(&format!("<g transform=\"translate({MARGIN} {MARGIN})\">"));
+        if let Some(ledger) = self.page.and_then(|page| page.ledger) {
+            self.ledger(ledger);
+        }
+        for node in self.layout.order.clone() {
+            self.node(node);
+        }
+        // What was taken is drawn over what was not: arrows to the same role share their last part.
+        let (taken, others): (Vec<usize>, Vec<usize>) =
+            (0..self.drawing.edges.len()).partition(|edge| self.drawing.edges[*edge].taken > 0);
+        for edge in others.into_iter().chain(taken) {
+            self.edge(edge);
+        }
+        self.out.push_str("  </g>\n</svg>\n");
+        self.out
+    }
+
+    fn node(&mut self, index: usize) {
+        let node = &self.drawing.nodes[index];
+        let is_terminal = matches!(node.name.as_str(), START | END);
+        let is_idle = self.drawing.has_course && node.played == 0 && node.state.is_none() && node.name != START;
+        let mut class = "node".to_owned();
+        class.push_str(if is_terminal { " terminal" } else { "" });
+        class.push_str(if is_idle { " idle" } else { "" });
+        if let Some(state) = &node.state {
+            class.push_str(" here");
+            if !state.is_empty() && state.bytes().all(|byte| byte.is_ascii_lowercase()) {
+                class.push(' ');
+                class.push_str(state);
+            }
+        }
+        let ledger = self.page.and_then(|page| page.ledger);
+        let small = below(node, ledger.is_some());
+        let shown = name(node);
+        let mut said = vec![shown.clone()];
+        said.extend(small.clone());
+        if let Some(ledger) = ledger.filter(|_| node.name != START) {
+            let cells = cells(ledger, node).zip(&ledger.headings).filter(|(cell, _)| !cell.is_empty());
+            said.extend(cells.map(|(cell, heading)| format!("{} {cell}", short(heading, CELL))));
+        }
+        let href = self.page.and_then(|page| (page.node_href)(&node.name));
+        let close = self.open(&class, &format!("node-{index}"), href.as_deref(), &said.join(", "));
+        let description = one_line(&node.description);
+        let name = one_line(super::shown(&node.name));
+        let tooltip = if description.is_empty() { name } else { format!("{name}: {description}") };
+        self.line(&format!("  <title>{}</title>", escape(&tooltip)));
+        let rect = self.layout.boxes[index];
+        let Rect { x, y, size: Size { width, height } } = rect;
+        let round = if is_terminal { height / 2.0 } else { BOX_CORNER };
+        let [x, y, width, height, round] = [x, y, width, height, round].map(number);
+        self.line(&format!(
+            "  <rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\"/>"
+        ));
+        let (x, y) = rect.middle();
+        let up = if small.is_some() { Font::Small.line() / 2.0 } else { 0.0 };
+        self.text("name", Anchor::Middle, (x, y + 5.0 - up), &shown);
+        if let Some(small) = small {
+            self.text("small", Anchor::Middle, (x, y + BASELINE + Font::Name.line() / 2.0), &small);
+        }
+        self.line(close);
+    }
+
+    fn edge(&mut self, index: usize) {
+        let edge = &self.drawing.edges[index];
+        let class = match (edge.taken > 0, self.drawing.has_course) {
+            (true, _) => "edge taken",
+            (false, true) => "edge idle",
+            (false, false) => "edge",
+        };
+        let [from, to] = [edge.from, edge.to].map(|node| &self.drawing.nodes[node]);
+        let mut said = format!("{} to {}", name(from), name(to));
+        if let Some(title) = &self.labels[index].title {
+            let _ = write!(said, ": {title}");
+        }
+        let href = self.page.and_then(|page| (page.edge_href)(&from.name, &to.name));
+        let close = self.open(class, &format!("edge-{index}"), href.as_deref(), &said);
+        if let Some(tooltip) = edge.tooltip() {
+            self.line(&format!("  <title>{}</title>", escape(&tooltip)));
+        }
+        let arrow = self.layout.arrows[index].clone();
+        let way = way(&arrow.points);
+        if href.is_some() {
+            self.line(&format!("  <path class=\"hit\" d=\"{way}\"/>"));
+        }
+        self.line(&format!("  <path class=\"arrow\" d=\"{way}\"/>"));
+        self.line(&format!("  <path class=\"head\" d=\"{}\"/>", head(&arrow.points)));
+        self.label(index, &arrow);
+        self.line(close);
+    }
+
+    fn label(&mut self, index: usize, arrow: &Arrow) {
+        let Rect { x, y, .. } = arrow.label;
+        // Its lines begin where the spine is.
+        let (anchor, x) = match arrow.side {
+            Side::Spine | Side::Right => (Anchor::Start, x),
+            Side::Left => (Anchor::End, arrow.label.right()),
+        };
+        let is_otherwise = self.drawing.edges[index].conditions == [DrawnCondition::Otherwise];
+        let Label { title, small } = &self.labels[index];
+        let (title, small) = (title.clone(), small.clone());
+        if let Some(title) = title {
+            self.text(
+                if is_otherwise { "title otherwise" } else { "title" },
+                anchor,
+                (x, y + Font::Title.line() / 2.0 + BASELINE),
+                &title,
             );
         }
-        line(&mut out, "</defs>");
-        line(&mut out, &format!("<rect class=\"page\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>"));
-        line(&mut out, &format!("<g transform=\"translate({MARGIN} {MARGIN})\">"));
-        for ((edge, arrow), label) in self.edges.iter().zip(&picture.arrows).zip(&labels) {
-            self.arrow(&mut out, edge, arrow, label);
+        for (at, small) in small.iter().enumerate() {
+            let middle = y + Font::Title.line() + Font::Small.line() * (at as f64 + 0.5);
+            self.text("small", anchor, (x, middle + BASELINE), small);
         }
-        for ((node, place), size) in self.nodes.iter().zip(&picture.nodes).zip(&sizes) {
-            self.node(&mut out, node, *place, *size);
-        }
-        out.push_str("  </g>\n</svg>\n");
-        Some(out)
     }
 
-    fn arrow(&self, out: &mut String, edge: &DrawnEdge, arrow: &Arrow, label: &Label) {
-        let is_taken = edge.taken > 0;
-        let class = if is_taken {
-            "taken"
-        } else if self.has_course {
-            "idle"
-        } else {
-            "edge"
-        };
-        line(out, &format!("<g class=\"{class}\">"));
-        if let Some(tooltip) = edge.tooltip() {
-            line(out, &format!("  <title>{}</title>", escape(&tooltip)));
-        }
-        let head = if is_taken { "taken-head" } else { "head" };
-        for (at, points) in arrow.lines.iter().enumerate() {
-            let d = if arrow.is_back { cornered(points) } else { curved(points) };
-            let marker =
-                if at + 1 == arrow.lines.len() { format!(" marker-end=\"url(#{head})\"") } else { String::new() };
-            line(out, &format!("  <path class=\"arrow\" d=\"{d}\"{marker}/>"));
-        }
-        if let Some(title) = &label.title {
-            let (x, middle) = arrow.label;
-            let top = middle - label.size().height / 2.0;
-            text(out, "name", x, top + 13.0, title);
-            for (at, small) in label.small.iter().enumerate() {
-                text(out, "small", x, top + NAME_LINE + 10.0 + SMALL_LINE * at as f64, small);
+    /// What is in it, the links of the roles say too.
+    fn ledger(&mut self, ledger: &Ledger) {
+        self.line("<g class=\"ledger\" aria-hidden=\"true\">");
+        let columns = self.layout.columns.clone();
+        for (node, rect) in self.drawing.nodes.iter().zip(self.layout.boxes.clone()) {
+            let class = match node.name.as_str() {
+                START => "heading",
+                END => "cell total",
+                _ => "cell",
+            };
+            if let Some(end) = columns.last().filter(|_| node.name != START) {
+                let [x, y, width, height] =
+                    [rect.middle().0, rect.y, end + ROW_END - rect.middle().0, rect.size.height].map(number);
+                self.line(&format!(
+                    "  <rect class=\"row\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{BOX_CORNER}\"/>"
+                ));
+            }
+            for (end, text) in columns.iter().zip(cells(ledger, node)) {
+                self.text(class, Anchor::End, (*end, rect.middle().1 + BASELINE), &text);
             }
         }
-        line(out, "</g>");
+        self.line("</g>");
     }
 
-    fn node(&self, out: &mut String, node: &DrawnNode, (x, y): Point, size: Size) {
-        let is_end = matches!(node.name.as_str(), START | END);
-        let is_idle = self.has_course && node.played == 0 && node.state.is_none() && node.name != START;
-        let class = if node.state.is_some() {
-            "here"
-        } else if is_idle {
-            "idle"
-        } else {
-            "node"
+    /// Begins a link or a group; what ends it is returned.
+    fn open(&mut self, class: &str, id: &str, href: Option<&str>, said: &str) -> &'static str {
+        let said = escape(said);
+        let Some(page) = self.page else {
+            self.line(&format!("<g class=\"{class}\">"));
+            return "</g>";
         };
-        line(out, &format!("<g class=\"{class}\">"));
-        let description = one_line(&node.description);
-        let tooltip = if description.is_empty() {
-            one_line(shown(&node.name))
-        } else {
-            format!("{}: {description}", one_line(&node.name))
+        let Some(href) = href else {
+            self.line(&format!("<g class=\"{class}\" role=\"img\" aria-label=\"{said}\">"));
+            return "</g>";
         };
-        line(out, &format!("  <title>{}</title>", escape(&tooltip)));
-        let Size { width, height } = size;
-        let round = if is_end { height / 2.0 } else { 7.0 };
-        line(
-            out,
-            &format!(
-                "  <rect class=\"box{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"/>",
-                if is_end { " end" } else { "" },
-                number(x - width / 2.0),
-                number(y - height / 2.0),
-                number(width),
-                number(height),
-                number(round)
-            ),
-        );
-        let small = below(node);
-        let up = if small.is_some() { SMALL_LINE / 2.0 } else { 0.0 };
-        text(out, "", x, y + 5.0 - up, &name(node));
-        if let Some(small) = small {
-            text(out, "small", x, y + 5.0 + SMALL_LINE - 4.0, &small);
-        }
-        line(out, "</g>");
+        let (ids, href) = (escape(page.ids), escape(href));
+        self.line(&format!("<a class=\"{class}\" id=\"{ids}-{id}\" href=\"{href}\" aria-label=\"{said}\">"));
+        "</a>"
+    }
+
+    fn text(&mut self, class: &str, anchor: Anchor, (x, y): Point, content: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let (x, y, content) = (number(x), number(y), escape(content));
+        self.line(&format!("  <text class=\"{class}\"{anchor} x=\"{x}\" y=\"{y}\">{content}</text>"));
+    }
+
+    fn line(&mut self, text: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.out, "    {text}");
     }
 }
 
-/// A way through points that leaves and reaches each of them downwards.
-fn curved(points: &[Point]) -> String {
+/// Which part of a text lies at its place.
+#[derive(Clone, Copy)]
+enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// An arrow's line: straight, with round corners, up to the head.
+fn way(points: &[Point]) -> String {
     let mut d = String::new();
-    for (at, (x, y)) in points.iter().enumerate() {
+    for (at, point) in points.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| points[before]);
-        let piece = match before {
-            None => format!("M{} {}", number(*x), number(*y)),
-            Some(before) if (before.0 - x).abs() < 0.5 => format!(" L{} {}", number(*x), number(*y)),
-            Some(before) => {
-                let middle = number(f64::midpoint(before.1, *y));
-                format!(" C{} {middle} {} {middle} {} {}", number(before.0), number(*x), number(*x), number(*y))
+        match (before, points.get(at + 1)) {
+            (None, after) => {
+                let start = after.map_or(*point, |after| towards(*point, *after, BORDER));
+                d.push_str(&format!("M{}", pair(start)));
             }
-        };
-        d.push_str(&piece);
-    }
-    d
-}
-
-/// A way in straight lines with round corners.
-fn cornered(points: &[Point]) -> String {
-    let mut d = String::new();
-    for (at, (x, y)) in points.iter().enumerate() {
-        let piece = match (at.checked_sub(1).map(|before| points[before]), points.get(at + 1)) {
-            (None, _) => format!("M{} {}", number(*x), number(*y)),
-            (Some(_), None) => format!(" L{} {}", number(*x), number(*y)),
+            (Some(before), None) => d.push_str(&format!(" L{}", pair(towards(*point, before, HEAD.width - 1.0)))),
             (Some(before), Some(after)) => {
-                let (from, to) = (towards((*x, *y), before), towards((*x, *y), *after));
-                format!(
-                    " L{} {} Q{} {} {} {}",
-                    number(from.0),
-                    number(from.1),
-                    number(*x),
-                    number(*y),
-                    number(to.0),
-                    number(to.1)
-                )
+                let (from, to) = (corner(*point, before), corner(*point, *after));
+                d.push_str(&format!(" L{} Q{} {}", pair(from), pair(*point), pair(to)));
             }
-        };
-        d.push_str(&piece);
+        }
     }
     d
 }
 
-/// The point on the way from a corner to another point where the corner begins to be round.
-fn towards(corner: Point, other: Point) -> Point {
-    let (dx, dy) = (other.0 - corner.0, other.1 - corner.1);
-    let length = dx.hypot(dy);
-    let part = if length > 0.0 { (CORNER / length).min(0.5) } else { 0.0 };
-    (corner.0 + dx * part, corner.1 + dy * part)
+/// Where on the way from a corner to another point the corner begins to be round.
+fn corner(corner: Point, other: Point) -> Point {
+    let length = (other.0 - corner.0).hypot(other.1 - corner.1);
+    towards(corner, other, CORNER.min(length / 2.0))
 }
 
-fn text(out: &mut String, class: &str, x: f64, y: f64, content: &str) {
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    line(out, &format!("  <text{class} x=\"{}\" y=\"{}\">{}</text>", number(x), number(y), escape(content)));
+/// The point so far from one point in the direction of another.
+fn towards(point: Point, other: Point, distance: f64) -> Point {
+    let (dx, dy) = (other.0 - point.0, other.1 - point.1);
+    let part = distance / dx.hypot(dy).max(1.0);
+    (point.0 + dx * part, point.1 + dy * part)
+}
+
+/// The head of an arrow, a triangle with its tip at the last point.
+fn head(points: &[Point]) -> String {
+    let [.., before, tip] = points else { return String::new() };
+    let (x, y) = towards(*tip, *before, HEAD.width);
+    // Its base is across the line, whose direction is this.
+    let (dx, dy) = ((tip.0 - x) / HEAD.width * HEAD.height, (tip.1 - y) / HEAD.width * HEAD.height);
+    format!("M{} L{} L{} z", pair(*tip), pair((x - dy, y + dx)), pair((x + dy, y - dx)))
+}
+
+fn pair((x, y): Point) -> String {
+    format!("{} {}", number(x), number(y))
 }
 
 /// A coordinate with one digit, which is more than anybody sees.
 fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-fn line(out: &mut String, text: &str) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "    {text}");
 }
 
 /// Makes a text safe between tags and within quotes. Symbols that XML does not allow are left out.

@@ -79,7 +79,7 @@ impl Report for Graph {
     fn own(&self, format: OwnFormat) -> String {
         match format {
             OwnFormat::Dot => self.drawing.dot(),
-            OwnFormat::Svg => self.drawing.svg().unwrap_or_default(),
+            OwnFormat::Svg => self.drawing.svg(),
             OwnFormat::Mermaid | OwnFormat::Csv => self.text(),
         }
     }
@@ -87,12 +87,7 @@ impl Report for Graph {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let graph = drawn(context, args)?;
-    if args.format == Some(Format::Own(OwnFormat::Svg)) && graph.drawing.svg().is_none() {
-        return Err(CommandError::usage(format!("the graph of {} is too large for a picture", graph.name))
-            .hint("Graphviz draws it: `--format dot | dot -Tsvg`"));
-    }
-    Printed::long(graph)
+    Printed::long(drawn(context, args)?)
 }
 
 fn drawn(context: &Context, args: &Args) -> Result<Graph, CommandError> {

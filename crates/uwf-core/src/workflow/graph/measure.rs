@@ -1,0 +1,53 @@
+//! How much room texts take.
+
+/// Sizes of the texts in a picture; `STYLE` says the same to the reader's program.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Font {
+    /// Names of roles.
+    Name,
+    /// Names of conditions.
+    Title,
+    /// All else.
+    Small,
+}
+
+impl Font {
+    /// Height of a line.
+    pub(super) fn line(self) -> f64 {
+        match self {
+            Font::Name => 18.0,
+            Font::Title => 15.0,
+            Font::Small => 14.0,
+        }
+    }
+
+    /// Height of its letters, and how much wider than others they are.
+    fn scale(self) -> (f64, f64) {
+        match self {
+            Font::Name => (14.0, 1.0),
+            Font::Title => (12.0, 1.13),
+            Font::Small => (11.0, 1.0),
+        }
+    }
+
+    /// About how wide a text is: as in DejaVu Sans, which is wider than most, since which font the reader has is not known.
+    pub(super) fn width(self, text: &str) -> f64 {
+        let (size, wider) = self.scale();
+        (text.chars().map(em).sum::<f64>() * size * wider).ceil()
+    }
+}
+
+/// The width of a symbol, as a part of the height of its font.
+fn em(symbol: char) -> f64 {
+    match symbol {
+        'i' | 'j' | 'l' | '\'' | '|' | 'I' => 0.3,
+        'f' | 'r' | 't' | ' ' | '.' | ',' | ':' | ';' | '!' | '(' | ')' | '[' | ']' | '-' | '/' | '\\' | '·' => 0.41,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' | '&' | '—' => 1.0,
+        'A'..='Z' | '+' | '<' | '=' | '>' | '~' | '#' | '×' => 0.84,
+        '\u{0}'..='\u{7f}' => 0.64,
+        // What is written in blocks, and signs in colour.
+        '\u{1f000}'.. => 1.4,
+        '\u{1100}'.. => 1.1,
+        _ => 0.8,
+    }
+}

@@ -1,0 +1,63 @@
+//! Which role stands below which.
+
+use super::Drawing;
+
+/// The nodes from top to bottom: each above those that it leads to, loops apart; `$START` first, `$END` last.
+///
+/// This is the order in which a search in depth finishes, turned around. Of each node the last transition is followed first: what
+/// happens otherwise is as a rule the way on, and what has a condition goes around or back. So the first transition that leads
+/// somewhere new stands right below. What nothing leads to stands below everything else.
+pub(super) fn order(drawing: &Drawing) -> Vec<usize> {
+    let mut ways: Vec<Vec<usize>> = vec![Vec::new(); drawing.nodes.len()];
+    for edge in &drawing.edges {
+        ways[edge.from].push(edge.to);
+    }
+    let Some(end) = drawing.nodes.len().checked_sub(1) else { return Vec::new() };
+    let mut seen = vec![false; drawing.nodes.len()];
+    seen[end] = true;
+    let mut order = Vec::new();
+    for start in 0..end {
+        let mut finished = finished_from(start, &mut ways, &mut seen);
+        finished.reverse();
+        order.append(&mut finished);
+    }
+    order.push(end);
+    order
+}
+
+/// What a search from one node sees for the first time, in the order in which all behind it is seen. Takes the ways that it goes.
+fn finished_from(start: usize, ways: &mut [Vec<usize>], seen: &mut [bool]) -> Vec<usize> {
+    let mut finished = Vec::new();
+    if std::mem::replace(&mut seen[start], true) {
+        return finished;
+    }
+    let mut open = vec![start];
+    while let Some(node) = open.last().copied() {
+        match ways[node].pop() {
+            Some(next) if std::mem::replace(&mut seen[next], true) => {}
+            Some(next) => open.push(next),
+            None => finished.extend(open.pop()),
+        }
+    }
+    finished
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::graph::layout::tests::drawing;
+
+    #[test]
+    fn a_role_stands_below_what_leads_to_it_unless_that_is_a_loop() {
+        // A short cut, a way back, and two ways that meet again.
+        assert_eq!(order(&drawing(5, &[(0, 1), (1, 2), (2, 3), (1, 4), (3, 1), (3, 4)])), [0, 1, 2, 3, 4]);
+        assert_eq!(order(&drawing(5, &[(0, 2), (2, 1), (2, 3), (1, 3), (3, 4)])), [0, 2, 1, 3, 4]);
+    }
+
+    #[test]
+    fn the_end_is_last_and_what_nothing_leads_to_right_above_it() {
+        assert_eq!(order(&drawing(5, &[(0, 4), (0, 3), (1, 3), (1, 1), (2, 1)])), [0, 3, 1, 2, 4]);
+        assert_eq!(order(&drawing(2, &[])), [0, 1]);
+        assert_eq!(order(&drawing(3, &[(1, 1), (2, 1)])), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,100 @@
+//! What a web page adds to the picture of a graph: links, and a ledger beside it.
+
+use std::collections::BTreeMap;
+
+/// How the pictures look: the whole stylesheet, for light and dark. In a picture that stands alone it is inside; a page serves it
+/// with its own styles.
+///
+/// | class | what it is |
+/// |---|---|
+/// | `graph` | the picture, an `svg` |
+/// | `page` | its background, only where it stands alone |
+/// | `node`, `edge` | a role and an arrow with all that belongs to it, each a link or a group |
+/// | `terminal` | beside `node`: `$START` and `$END` |
+/// | `taken` | beside `edge`: the thread went this way |
+/// | `here` | beside `node`: the thread stands here; its state is one more class, `stuck` for instance |
+/// | `idle` | beside `node` and `edge`: the thread was not here |
+/// | `box`, `name`, `small` | in a node: its shape, its name, what stands below it |
+/// | `arrow`, `head`, `title`, `small` | in an edge: its line, the end of it, names of conditions, what they mean; `otherwise` beside `title` if there is none |
+/// | `hit` | in an edge that is a link: the broad invisible line that is easy to point at |
+/// | `ledger` | the ledger; in it `row` is the ground of a row, `heading` and `cell` its texts, `total` beside `cell` those of `$END` |
+pub const GRAPH_CSS: &str = "\
+.graph text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328 }
+.graph .title { font-size: 12px; font-weight: 600 }
+.graph .small { font-size: 11px; fill: #59636e }
+.graph .otherwise { font-weight: 400; fill: #59636e }
+.graph .edge text { paint-order: stroke; stroke: #fff; stroke-width: 3px; stroke-linejoin: round }
+.graph .page { fill: #fff }
+.graph .box { fill: #f6f8fa; stroke: #8c959f; stroke-width: 1.25 }
+.graph .terminal .box { fill: #eaeef2 }
+.graph .arrow { fill: none; stroke: #6e7781; stroke-width: 1.5 }
+.graph .head { fill: #6e7781 }
+.graph .hit { fill: none; stroke: transparent; stroke-width: 12; pointer-events: stroke }
+.graph .idle text { fill: #59636e }
+.graph .idle .box { fill: #fff; stroke: #d1d9e0 }
+.graph .idle .arrow { stroke: #c0c8d0 }
+.graph .idle .head { fill: #c0c8d0 }
+.graph .taken .arrow { stroke: #0969da; stroke-width: 2 }
+.graph .taken .head, .graph .taken .title { fill: #0969da }
+.graph .here .box { fill: #ddf4ff; stroke: #0969da; stroke-width: 2.5 }
+.graph .here .small { fill: #0550ae; font-weight: 600 }
+.graph .stuck .box, .graph .corrupt .box { fill: #ffebe9; stroke: #cf222e }
+.graph .stuck .small, .graph .corrupt .small { fill: #a40e26 }
+.graph .waiting .box, .graph .limited .box { fill: #fff8c5; stroke: #9a6700 }
+.graph .waiting .small, .graph .limited .small { fill: #7d4e00 }
+.graph .ledger text { font-size: 12px; font-variant-numeric: tabular-nums }
+.graph .ledger .heading { font-size: 11px; fill: #59636e }
+.graph .ledger .total { font-weight: 600 }
+.graph .row { fill: #f6f8fa }
+.graph a { cursor: pointer; outline: none }
+.graph a:hover .arrow, .graph a:focus-visible .arrow { stroke-width: 3 }
+.graph a:hover .box { stroke-width: 2.5 }
+.graph a:focus-visible .box { stroke: #0969da; stroke-width: 3.5 }
+.graph a:hover text, .graph a:focus-visible text { text-decoration: underline }
+@media (prefers-color-scheme: dark) {
+  .graph text { fill: #e6edf3 }
+  .graph .small, .graph .otherwise, .graph .idle text, .graph .ledger .heading { fill: #9198a1 }
+  .graph .edge text { stroke: #0d1117 }
+  .graph .page { fill: #0d1117 }
+  .graph .box { fill: #161b22; stroke: #6e7681 }
+  .graph .terminal .box { fill: #21262d }
+  .graph .arrow { stroke: #8b949e }
+  .graph .head { fill: #8b949e }
+  .graph .idle .box { fill: #0d1117; stroke: #30363d }
+  .graph .idle .arrow { stroke: #484f58 }
+  .graph .idle .head { fill: #484f58 }
+  .graph .taken .arrow { stroke: #4493f8 }
+  .graph .taken .head, .graph .taken .title { fill: #4493f8 }
+  .graph .here .box { fill: #121d2f; stroke: #4493f8 }
+  .graph .here .small { fill: #79c0ff }
+  .graph .stuck .box, .graph .corrupt .box { fill: #25171c; stroke: #f85149 }
+  .graph .stuck .small, .graph .corrupt .small { fill: #ff7b72 }
+  .graph .waiting .box, .graph .limited .box { fill: #272115; stroke: #d29922 }
+  .graph .waiting .small, .graph .limited .small { fill: #e3b341 }
+  .graph .row { fill: #151b23 }
+  .graph a:focus-visible .box { stroke: #4493f8 }
+}
+";
+
+/// What a page adds to a picture.
+pub struct GraphOnPage<'p> {
+    /// Begins every id in the picture, so that several can stand on one page. Roles and arrows have ids if they are links, and keep
+    /// them as long as the workflow is the same.
+    pub ids: &'p str,
+    /// Where a role, `$START` or `$END` leads; one that leads nowhere is no link.
+    pub node_href: &'p dyn Fn(&str) -> Option<String>,
+    /// Where the arrow from one of them to another leads.
+    pub edge_href: &'p dyn Fn(&str, &str) -> Option<String>,
+    /// Figures beside the roles.
+    pub ledger: Option<&'p Ledger>,
+}
+
+/// Columns of short texts right of a graph, a row for each role. How often a role was played stands in the ledger if there is
+/// one, no longer in the box of the role.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// What is in each column. They stand in the row of `$START`.
+    pub headings: Vec<String>,
+    /// The texts of a row, by the name of a role. That of `$END` is for what they add up to.
+    pub rows: BTreeMap<String, Vec<String>>,
+}
