@@ -12,6 +12,7 @@ pub(crate) mod decide_workflows;
 pub mod diff;
 pub mod doctor;
 pub mod end;
+pub mod expected_head;
 pub mod find_workflow;
 pub mod fork;
 pub mod gc;

@@ -303,6 +303,9 @@ impl From<VerbError> for Error {
             Verb::Paused { paused, .. } => {
                 of(ErrorKind::Waiting).hint(format!("`uwf thread resume {paused}` lets it go on"))
             }
+            Verb::MovedOn { thread, .. } | Verb::EndedSince { thread, .. } => {
+                of(ErrorKind::Busy).hint(format!("nothing was changed; `uwf thread show {thread}` tells where it stands"))
+            }
             Verb::SecretInWorkflow { .. } => {
                 of(ErrorKind::Data).hint("take it out: agents are given secrets by `env` in config.yaml")
             }

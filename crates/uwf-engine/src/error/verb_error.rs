@@ -30,6 +30,24 @@ pub enum VerbError {
         /// Why.
         why: String,
     },
+    /// A thread is not where whoever asked for something has seen it.
+    #[error("thread {thread} has moved on: its head is {head}, not {expected}")]
+    MovedOn {
+        /// The thread.
+        thread: ThreadId,
+        /// Its head.
+        head: Hash,
+        /// The head it was expected to have.
+        expected: Hash,
+    },
+    /// A thread has ended since somebody saw it.
+    #[error("thread {thread} {} since", if *was_killed { "was killed" } else { "has ended" })]
+    EndedSince {
+        /// The thread.
+        thread: ThreadId,
+        /// Whether somebody ended it.
+        was_killed: bool,
+    },
     /// A thread waits for a person already.
     #[error("{why}")]
     Waits {

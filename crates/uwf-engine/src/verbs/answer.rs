@@ -21,6 +21,7 @@ use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
+use crate::verbs::expected_head;
 use crate::verbs::step::{self, Step, StepReport, StepRequest, Stored, Upcoming};
 use crate::verbs::{notify, otel};
 
@@ -53,18 +54,18 @@ pub struct Question {
     pub text: String,
 }
 
-/// Whom a thread asks: it waits, or its next role is bound to a person. Where a child thread plays that role, its only child
-/// that waits is asked for it.
+/// Whom a thread asks, which is at the head that is expected: it waits, or its next role is bound to a person. Where a child
+/// thread plays that role, its only child that waits is asked for it. An answer is recorded only at the head of now.
 ///
 /// # Errors
-/// `NotFound` when it is not active, `Waiting` when it is paused, `Usage` when nobody is asked, or several children are; those
+/// `Busy` when it is at another head or has ended since; `NotFound` when it is not active, `Waiting` when it is paused, `Usage` when nobody is asked, or several children are; those
 /// of the moderator.
-pub fn asked(home: &Home, id: &ThreadId) -> Result<Asked> {
-    asked_within(home, id, MAX_GENERATIONS)
+pub fn asked(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Asked> {
+    asked_within(home, id, expected, MAX_GENERATIONS)
 }
 
-fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked> {
-    let (thread, head) = Thread::active(home, id)?;
+fn asked_within(home: &Home, id: &ThreadId, expected: Option<Hash>, generations: usize) -> Result<Asked> {
+    let (thread, head) = expected_head::active(home, id, expected)?;
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
@@ -89,7 +90,7 @@ fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked>
             .filter(|child| marks::of(home, child).contains(&Mark::Waiting))
             .collect();
         return match waiting.as_slice() {
-            [only] if generations > 0 => asked_within(home, only, generations - 1),
+            [only] if generations > 0 => asked_within(home, only, None, generations - 1),
             [] => {
                 let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
                 Err(VerbError::AsksNobodyItself { thread: id.clone(), why }.into())

@@ -10,11 +10,11 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::{leftover, processes, recorded};
 use crate::error::{Error, ErrorKind, Result, VerbError};
+use crate::root::history::{self, Finished};
 use crate::root::home::Home;
-use crate::root::missing_thread;
-use crate::root::{history, lock, sharing};
+use crate::root::{lock, sharing};
 use crate::thread::load::Thread;
-use crate::verbs::{child_threads, end, notify, otel};
+use crate::verbs::{child_threads, end, expected_head, notify, otel};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -22,21 +22,26 @@ const KEEPER_MARGIN: Duration = Duration::from_secs(10);
 /// Tries to drop a thread whose head keeps moving. Each try takes a millisecond, a step far longer.
 const TRIES: usize = 50;
 
-/// Kills a thread and its child threads. Returns its thread-end node, `None` when its own nodes are not readable. When this
-/// returns, its agent is gone.
+/// Kills a thread and its child threads, if it is at the head that is expected. Returns its thread-end node, `None` when its own
+/// nodes are not readable. When this returns, its agent is gone. One that was killed at that head is as it was asked to be.
 ///
 /// # Errors
-/// `NotFound` when it is not active; of one that was killed before by a command that did not come to its end, the agent is
-/// gone then, too. Others after which the thread has ended say so.
-pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
+/// `Busy` when it is at another head or has ended otherwise; without an expectation `NotFound` when it is not active; of one that
+/// was killed before by a command that did not come to its end, the agent is gone then, too. Others after which the thread has
+/// ended say so.
+pub fn kill(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Hash>> {
     sharing::check(home, id)?;
     let before = otel::Before::of_killed(home, id);
-    let dropped = drop_from_index(home, id);
+    let dropped = drop_from_index(home, id, expected);
+    if dropped.is_err()
+        && let Some(line) = killed_at(home, id, expected)?
+    {
+        end_all(home, id)?;
+        return Ok(line.end);
+    }
     match &dropped {
         Err(error) if error.kind != ErrorKind::NotFound || !was_killed(home, id)? => return dropped,
-        _ => end_all(home, id).map_err(|error| {
-            error.hint("the thread has ended; the same command again ends what is left of its agent")
-        })?,
+        _ => end_all(home, id)?,
     }
     if dropped.is_ok() {
         notify::tell(home, id, Happening::Ended);
@@ -47,11 +52,23 @@ pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
 
 /// Ends what still works for a thread that is not active any more.
 fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
-    kill_children(home, id)?;
-    let grace = home.config().map_or(uwf_core::config::DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
-    end_agent(home, id, grace)?;
-    // One that was about to begin.
-    kill_children(home, id)
+    let end = || {
+        kill_children(home, id)?;
+        let grace = home.config().map_or(uwf_core::config::DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
+        end_agent(home, id, grace)?;
+        // One that was about to begin.
+        kill_children(home, id)
+    };
+    end().map_err(|error: Error| {
+        error.hint("the thread has ended; the same command again ends what is left of its agent")
+    })
+}
+
+/// The line of a thread that was killed at the head that is expected.
+fn killed_at(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Finished>> {
+    let Some(expected) = expected else { return Ok(None) };
+    let is_it = |line: &Finished| line.status == EndStatus::Killed && line.head == expected;
+    Ok(history::of(home, id)?.filter(is_it))
 }
 
 fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
@@ -61,7 +78,7 @@ fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
 /// Children end as their parent does, each with its own record.
 fn kill_children(home: &Home, id: &ThreadId) -> Result<()> {
     for child in child_threads::active(home, id)? {
-        match kill(home, &child) {
+        match kill(home, &child, None) {
             // It came to its end by itself.
             Err(error) if error.kind == ErrorKind::NotFound => {}
             other => drop(other?),
@@ -70,11 +87,11 @@ fn kill_children(home: &Home, id: &ThreadId) -> Result<()> {
     Ok(())
 }
 
-fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
+fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Hash>> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let head = home.heads().read(id.as_str())?.ok_or_else(|| missing_thread::not_active(home, id))?;
+        let head = expected_head::head(home, id, expected)?;
         let ended = match Thread::at(home, id.clone(), head.hash).map_err(Error::from) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.

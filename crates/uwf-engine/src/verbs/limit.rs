@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{Amount, ThreadLimits};
@@ -15,6 +16,7 @@ use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
 use crate::thread::usage;
+use crate::verbs::expected_head;
 
 /// Another limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +41,14 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Whether doing it twice is something else than doing it once.
+    pub fn is_relative(&self) -> bool {
+        fn is<T>(change: &Option<Change<T>>) -> bool {
+            matches!(change, Some(Change::By(_)))
+        }
+        is(&self.steps) || is(&self.time) || is(&self.tokens) || is(&self.cost)
+    }
+
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
@@ -81,14 +91,15 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     Ok(Limits { state: state.unwrap_or_else(|| active(home, id)), ..report(&thread, plan.limits(), used, age) })
 }
 
-/// Gives a thread other limits. One that stood at a limit goes on with its next step, if it is not at another one.
+/// Gives a thread other limits, if it is at the head that is expected. One that stood at a limit goes on with its next step, if it
+/// is not at another one.
 ///
 /// # Errors
-/// As [`show`]; `Busy` while somebody steps it.
-pub fn change(home: &Home, id: &ThreadId, changes: &Changes) -> Result<Limits> {
+/// As [`show`]; `Busy` while somebody steps it, or when it is at another head.
+pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Hash>) -> Result<Limits> {
     // Whoever steps the thread writes to its record too, and may shorten it.
     let _lock = lock::take(home, id)?;
-    let (thread, _) = Thread::active(home, id)?;
+    let (thread, _) = expected_head::active(home, id, expected)?;
     let plan = Plan::load(&thread, None)?;
     let (limits, used) = (plan.limits(), usage::priced(&thread, &plan.config)?.total);
     let age = plan::age(&thread);

@@ -1,49 +1,61 @@
 //! `thread pause` and `thread resume`: a mark that every step looks at before it begins.
 
+use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::environment::Redactor;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark, Reason};
-use crate::root::missing_thread;
 use crate::thread::state::{self, State};
+use crate::verbs::expected_head;
 
 /// Why a thread is paused when nobody says.
 const NO_REASON: &str = "paused by hand";
 
-/// Pauses a thread: a step that is running ends as it would, no further one begins. Returns its state, which is
-/// `Running` until that step has ended. Paused again, a thread has the newer reason.
+/// Pauses a thread, if it is at the head that is expected: a step that is running ends as it would, no further one begins.
+/// Returns its state, which is `Running` until that step has ended. Paused again, a thread has the newer reason.
 ///
 /// # Errors
-/// `NotFound` when it is not active, `Io`.
-pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>) -> Result<State> {
-    refuse_ended(home, id)?;
+/// `Busy` when it is at another head or has ended; without an expectation `NotFound` when it is not active. `Io`.
+pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<Hash>) -> Result<State> {
+    expected_head::head(home, id, expected)?;
     let why = reason.map(str::trim).filter(|why| !why.is_empty()).unwrap_or(NO_REASON).to_owned();
     let why = Redactor::of(home)?.text(&why);
     let reason = Reason { role: None, why, since: crate::root::ids::now_ms(), asks: None };
-    marks::set(home, id, Mark::Paused, &reason)?;
-    marks::sync(home, id, Mark::Paused)?;
+    let earlier = marks::get(home, id, Mark::Paused);
+    put(home, id, Some(&reason))?;
     // It may have ended in this moment, and its end may have looked for marks before this one was there.
-    if let Err(ended) = refuse_ended(home, id) {
-        marks::clear(home, id, &[Mark::Paused])?;
-        return Err(ended);
-    }
+    stay(home, id, expected, earlier.as_ref())?;
     Ok(state::of_active(home, id, &marks::of(home, id)))
 }
 
-/// Lets a paused thread go on. Returns its state now and whether it was paused.
+/// Lets a paused thread go on, if it is at the head that is expected. Returns its state now and whether it was paused.
 ///
 /// # Errors
-/// `NotFound` when it is not active, `Io`.
-pub fn resume(home: &Home, id: &ThreadId) -> Result<(State, bool)> {
-    refuse_ended(home, id)?;
-    let was_paused = marks::get(home, id, Mark::Paused).is_some();
-    marks::clear(home, id, &[Mark::Paused])?;
-    marks::sync(home, id, Mark::Paused)?;
-    Ok((state::of_active(home, id, &marks::of(home, id)), was_paused))
+/// As [`pause`].
+pub fn resume(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<(State, bool)> {
+    expected_head::head(home, id, expected)?;
+    let earlier = marks::get(home, id, Mark::Paused);
+    put(home, id, None)?;
+    stay(home, id, expected, earlier.as_ref())?;
+    Ok((state::of_active(home, id, &marks::of(home, id)), earlier.is_some()))
 }
 
-fn refuse_ended(home: &Home, id: &ThreadId) -> Result<()> {
-    Ok(home.heads().read(id.as_str())?.map(drop).ok_or_else(|| missing_thread::not_active(home, id))?)
+/// Sets the mark, or takes it away.
+fn put(home: &Home, id: &ThreadId, reason: Option<&Reason>) -> Result<()> {
+    match reason {
+        Some(reason) => marks::set(home, id, Mark::Paused, reason)?,
+        None => marks::clear(home, id, &[Mark::Paused])?,
+    }
+    Ok(marks::sync(home, id, Mark::Paused)?)
+}
+
+/// Looks once more whether the thread is where it was, since whoever steps it takes no notice of marks meanwhile. What was
+/// there before is put back for a thread that has moved on, and nothing for one that has ended.
+fn stay(home: &Home, id: &ThreadId, expected: Option<Hash>, earlier: Option<&Reason>) -> Result<()> {
+    let Err(refused) = expected_head::head(home, id, expected) else { return Ok(()) };
+    let is_active = home.heads().read(id.as_str())?.is_some();
+    put(home, id, earlier.filter(|_| is_active))?;
+    Err(refused)
 }

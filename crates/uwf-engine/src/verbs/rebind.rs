@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::bindings::Bindings;
@@ -11,19 +12,19 @@ use crate::attempt::plan::Plan;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::thread::load::Thread;
 use crate::verbs::decide_workflows::Deciding;
+use crate::verbs::expected_head;
 
-/// Binds a thread to further agents; those of roles that are not among them stay, unless one is for all roles. A workflow
+/// Binds a thread to further agents, if it is at the head that is expected; those of roles that are not among them stay, unless one is for all roles. A workflow
 /// that such an agent is, is decided on anew, by the person at `cwd`. Gives notes for that person.
 ///
 /// # Errors
-/// `NotFound` when the thread is not active, `Busy` while somebody steps it, `Usage` for an unknown role, `Config` for an
+/// `NotFound` when the thread is not active, `Busy` while somebody steps it or when it is at another head, `Usage` for an unknown role, `Config` for an
 /// unknown agent, those of the thread's record.
-pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path) -> Result<Vec<String>> {
+pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path, expected: Option<Hash>) -> Result<Vec<String>> {
     // Whoever steps the thread writes to its record too, and may shorten it.
     let _lock = lock::take(home, id)?;
-    let (thread, _) = Thread::active(home, id)?;
+    let (thread, _) = expected_head::active(home, id, expected)?;
     let Plan { config, mut settings, workflow } = Plan::load(&thread, None)?;
     bound.refuse_secrets(&Redactor::of(home)?)?;
     bound.check(&config, &workflow, &settings.workspace)?;

@@ -66,7 +66,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
         Swap::Moved(None) => return Err(VerbError::ChildNotBegun(id).into()),
     }
     if home.heads().read(parent.id.as_str())?.is_none() {
-        kill::kill(home, &id)?;
+        kill::kill(home, &id, None)?;
         return Err(RootError::NotActive(parent.id.clone()).into());
     }
     Ok(Child::Active(id))

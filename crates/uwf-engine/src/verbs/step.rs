@@ -41,6 +41,7 @@ use crate::thread::load::Thread;
 use crate::thread::moderate::{self, Explained};
 use crate::verbs::child_threads;
 use crate::verbs::end;
+use crate::verbs::expected_head;
 use crate::verbs::{notify, otel};
 
 /// What to step, and how.
@@ -57,12 +58,15 @@ pub struct StepRequest {
     /// Whether the text of the newest failed attempt is read again instead of running the agent.
     #[serde(default)]
     pub reextract: bool,
+    /// The head that the thread has to have.
+    #[serde(default)]
+    pub expected_head: Option<Hash>,
 }
 
 impl StepRequest {
     /// The next step of a thread, nothing special about it.
     pub fn plain(thread: ThreadId) -> StepRequest {
-        StepRequest { thread, agent: None, cwd: None, explain: false, reextract: false }
+        StepRequest { thread, agent: None, cwd: None, explain: false, reextract: false, expected_head: None }
     }
 }
 
@@ -70,13 +74,17 @@ impl StepRequest {
 /// a second.
 ///
 /// # Errors
-/// What the keeper reports; `Internal` when it dies without a report.
+/// `Busy` when the thread is not at the head that is expected, what the keeper reports; `Internal` when it dies without a report.
 pub fn in_keeper(
     home: &Home,
     request: &StepRequest,
     signals: &mut Signals,
     tick: &mut dyn FnMut(),
 ) -> Result<StepReport> {
+    // The keeper looks again under the thread's lock, but for a thread that has ended none is started.
+    if request.expected_head.is_some() {
+        expected_head::head(home, &request.thread, request.expected_head)?;
+    }
     Ok(keeper::run(home, &request.thread, request, signals, tick)?)
 }
 
@@ -104,7 +112,7 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     let lock = lock::take(home, &request.thread)?;
     lock.write_owner(&std::process::id().to_string())?;
     sharing::check(home, &request.thread)?;
-    let (thread, head) = Thread::active(home, &request.thread)?;
+    let (thread, head) = expected_head::active(home, &request.thread, request.expected_head)?;
     refuse_paused(home, &thread.id)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
     if request.cwd.is_some() {

@@ -63,12 +63,12 @@ fn a_child_pauses_and_ends_with_its_parent() {
     let machine = Machine::with_essay();
     let parent = machine.start("essay");
     let id = active(child(&machine, &parent, 3).unwrap());
-    pause::pause(&machine.home, &parent, Some("lunch")).unwrap();
+    pause::pause(&machine.home, &parent, Some("lunch"), None).unwrap();
     assert_eq!(
         machine.answer(&id, json!({"text": "It snows."})).unwrap_err().message,
         format!("thread {id} is paused with its parent {parent}: lunch")
     );
-    kill::kill(&machine.home, &parent).unwrap();
+    kill::kill(&machine.home, &parent, None).unwrap();
     assert!(history::of(&machine.home, &id).unwrap().is_some());
     assert_eq!(child_threads::active(&machine.home, &parent).unwrap(), []);
 }
@@ -78,7 +78,7 @@ fn a_thread_that_has_ended_begins_no_child() {
     let machine = Machine::with_essay();
     let parent = machine.start("essay");
     let seen = machine.thread(&parent);
-    kill::kill(&machine.home, &parent).unwrap();
+    kill::kill(&machine.home, &parent, None).unwrap();
     let settings = Settings { workspace: machine.work(), ..Settings::default() };
     let task = Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings };
     let error = start_child::find_or_begin(&seen, "writer", 3, || Ok(task)).unwrap_err();

@@ -80,7 +80,7 @@ fn threads_that_have_ended_are_forked_like_any_other() {
     let head = machine.approved(&completed).head;
     assert_eq!(fork(&machine, &completed, None).unwrap().step, head);
     let killed = machine.start("essay");
-    kill::kill(&machine.home, &killed).unwrap();
+    kill::kill(&machine.home, &killed, None).unwrap();
     let forked = fork(&machine, &killed, None).unwrap();
     machine.approved(&forked.thread);
 }

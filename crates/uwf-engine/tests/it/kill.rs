@@ -15,7 +15,7 @@ fn a_killed_thread_leaves_the_index_for_the_history() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
-    let end = kill::kill(&machine.home, &id).unwrap().unwrap();
+    let end = kill::kill(&machine.home, &id, None).unwrap().unwrap();
     assert_eq!(machine.heads.list().unwrap(), []);
     let line = history::of(&machine.home, &id).unwrap().unwrap();
     assert_eq!((line.head, line.status, line.end), (head, EndStatus::Killed, Some(end)));
@@ -28,7 +28,7 @@ fn before_its_first_step_a_thread_ends_without_a_last_one() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let start = machine.thread(&id).head;
-    let end = kill::kill(&machine.home, &id).unwrap().unwrap();
+    let end = kill::kill(&machine.home, &id, None).unwrap().unwrap();
     let end: ThreadEnd = nodes::typed(machine.home.store(), end).unwrap();
     assert_eq!((end.start, end.last_step, end.status), (start, None, EndStatus::Killed));
 }
@@ -37,8 +37,8 @@ fn before_its_first_step_a_thread_ends_without_a_last_one() {
 fn a_thread_is_killed_once() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    kill::kill(&machine.home, &id).unwrap();
-    let again = kill::kill(&machine.home, &id).unwrap_err();
+    kill::kill(&machine.home, &id, None).unwrap();
+    let again = kill::kill(&machine.home, &id, None).unwrap_err();
     assert_eq!(failure(&again), (ErrorKind::NotFound, format!("thread {id} was killed").as_str()));
     assert_eq!(machine.heads.records().unwrap().readable.len(), 1);
 }
@@ -48,7 +48,7 @@ fn of_many_who_kill_it_at_once_one_does() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let killed = std::thread::scope(|scope| {
-        let killers: Vec<_> = (0..6).map(|_| scope.spawn(|| kill::kill(&machine.home, &id).is_ok())).collect();
+        let killers: Vec<_> = (0..6).map(|_| scope.spawn(|| kill::kill(&machine.home, &id, None).is_ok())).collect();
         killers.into_iter().map(|killer| killer.join().unwrap()).filter(|done| *done).count()
     });
     assert_eq!((killed, machine.heads.records().unwrap().readable.len()), (1, 1));
@@ -58,7 +58,7 @@ fn of_many_who_kill_it_at_once_one_does() {
 fn an_unknown_thread_cannot_be_killed() {
     let machine = Machine::with_essay();
     let id = uwf_engine::root::ids::new_thread_id();
-    let error = kill::kill(&machine.home, &id).unwrap_err();
+    let error = kill::kill(&machine.home, &id, None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert_eq!(names(&machine.home.thread_dir(&id)), Vec::<String>::new(), "nothing is made for it");
 }
@@ -69,7 +69,7 @@ fn a_thread_whose_nodes_are_gone_is_killed_without_an_end_node() {
     let id = machine.start("essay");
     let head = machine.thread(&id).head;
     machine.objects.replace(head, b"\0\0\0\0").unwrap();
-    assert_eq!(kill::kill(&machine.home, &id).unwrap(), None);
+    assert_eq!(kill::kill(&machine.home, &id, None).unwrap(), None);
     let line = history::of(&machine.home, &id).unwrap().unwrap();
     assert_eq!((line.head, line.workflow, line.end), (head, None, None));
 }
@@ -78,7 +78,7 @@ fn a_thread_whose_nodes_are_gone_is_killed_without_an_end_node() {
 fn nothing_is_missing_after_threads_have_ended() {
     let machine = Machine::with_essay();
     let killed = machine.start("essay");
-    kill::kill(&machine.home, &killed).unwrap();
+    kill::kill(&machine.home, &killed, None).unwrap();
     let completed = machine.start("essay");
     machine.approved(&completed);
     machine.start("essay");

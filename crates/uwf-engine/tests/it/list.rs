@@ -20,7 +20,7 @@ fn listed(machine: &Machine, filter: &Filter) -> Vec<(ThreadId, State)> {
 fn active_threads_are_listed_newest_first_and_ended_ones_only_with_all() {
     let machine = Machine::with_essay();
     let [first, second, third] = [(); 3].map(|()| machine.start("essay"));
-    kill::kill(&machine.home, &second).unwrap();
+    kill::kill(&machine.home, &second, None).unwrap();
     let active = [(third.clone(), State::Active), (first.clone(), State::Active)];
     assert_eq!(listed(&machine, &Filter::default()), active);
     let all = Filter { all: true, ..Filter::default() };
@@ -32,7 +32,7 @@ fn active_threads_are_listed_newest_first_and_ended_ones_only_with_all() {
 fn a_state_is_asked_for_by_its_name() {
     let machine = Machine::with_essay();
     let [paused, completed, active] = [(); 3].map(|()| machine.start("essay"));
-    pause::pause(&machine.home, &paused, None).unwrap();
+    pause::pause(&machine.home, &paused, None, None).unwrap();
     machine.approved(&completed);
     let of = |state| listed(&machine, &Filter { states: vec![state], ..Filter::default() });
     assert_eq!(of(State::Paused), [(paused, State::Paused)]);
@@ -94,8 +94,8 @@ fn a_listing_says_which_role_was_played_last() {
 fn threads_are_counted_by_state_whatever_else_is_asked_for() {
     let machine = Machine::with_essay();
     let [killed, paused, completed, active] = [(); 4].map(|()| machine.start("essay"));
-    kill::kill(&machine.home, &killed).unwrap();
-    pause::pause(&machine.home, &paused, None).unwrap();
+    kill::kill(&machine.home, &killed, None).unwrap();
+    pause::pause(&machine.home, &paused, None, None).unwrap();
     machine.approved(&completed);
     let counts = |filter| list::list(&machine.home, &filter).unwrap().counts;
     let of_active = BTreeMap::from([(State::Active, 1), (State::Paused, 1)]);
@@ -110,7 +110,7 @@ fn threads_are_counted_by_state_whatever_else_is_asked_for() {
 fn several_states_are_asked_for_at_once() {
     let machine = Machine::with_essay();
     let [paused, completed, _active] = [(); 3].map(|()| machine.start("essay"));
-    pause::pause(&machine.home, &paused, None).unwrap();
+    pause::pause(&machine.home, &paused, None, None).unwrap();
     machine.approved(&completed);
     let states = vec![State::Paused, State::Completed];
     let rows = listed(&machine, &Filter { states, ..Filter::default() });
@@ -124,7 +124,7 @@ fn threads_are_found_by_the_role_of_their_last_step() {
     machine.answer(&written, json!({"text": "It rains."})).unwrap();
     machine.refused(&refused, 1);
     machine.refused(&killed, 1);
-    kill::kill(&machine.home, &killed).unwrap();
+    kill::kill(&machine.home, &killed, None).unwrap();
     let of = |role: &str, all| listed(&machine, &Filter { role: Some(role.to_owned()), all, ..Filter::default() });
     assert_eq!(of("writer", true), [(written, State::Active)]);
     assert_eq!(of("editor", false), [(refused.clone(), State::Active)]);
@@ -143,7 +143,7 @@ fn threads_are_found_by_id_name_of_the_workflow_and_task() {
     let poem = start("poem", "On snow.");
     machine.answer(&poem, json!({"text": "It snows."})).unwrap();
     let killed = start("essay", "On rain again.");
-    kill::kill(&machine.home, &killed).unwrap();
+    kill::kill(&machine.home, &killed, None).unwrap();
     let found = |text: &str, all| {
         let filter = Filter { search: Some(text.to_owned()), all, ..Filter::default() };
         listed(&machine, &filter).into_iter().map(|(id, _)| id).collect::<BTreeSet<_>>()
@@ -168,7 +168,7 @@ fn a_page_begins_after_a_thread_even_after_one_that_is_gone() {
     };
     assert_eq!(after(&ids[3], Some(2)), (vec![ids[2].clone(), ids[1].clone()], 3));
     assert_eq!(after(&ids[1], Some(2)), (vec![ids[0].clone()], 1));
-    kill::kill(&machine.home, &ids[2]).unwrap();
+    kill::kill(&machine.home, &ids[2], None).unwrap();
     rm::remove(&machine.home, &ids[2], false).unwrap();
     assert_eq!(after(&ids[2], None).0, [ids[1].clone(), ids[0].clone()]);
 }
@@ -181,7 +181,7 @@ fn what_many_heads_say_is_remembered_of_finished_threads_too() {
     let head = machine.thread(&first).head;
     for _ in 0..=200 {
         let forked = fork::thread(&machine.home, &first, None, &Changes::default(), &machine.work()).unwrap();
-        kill::kill(&machine.home, &forked.thread).unwrap();
+        kill::kill(&machine.home, &forked.thread, None).unwrap();
     }
     let finished = Filter { states: vec![State::Killed], ..Filter::default() };
     let roles = || {

@@ -149,7 +149,7 @@ impl Machine {
 
     /// A person plays the next role.
     pub(crate) fn answer(&self, id: &ThreadId, output: Value) -> Result<StepReport> {
-        self.answer_as(&answer::asked(&self.home, id)?, output)
+        self.answer_as(&answer::asked(&self.home, id, None)?, output)
     }
 
     /// The same, as whoever was asked before.

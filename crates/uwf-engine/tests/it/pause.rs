@@ -13,24 +13,24 @@ use crate::memory::{Machine, failure};
 fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    assert_eq!(pause::pause(&machine.home, &id, None).unwrap(), State::Paused);
+    assert_eq!(pause::pause(&machine.home, &id, None, None).unwrap(), State::Paused);
     let error =
         step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut Signals::listen().unwrap()).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: paused by hand").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread resume {id}` lets it go on")]);
-    assert_eq!(pause::resume(&machine.home, &id).unwrap(), (State::Active, true));
-    assert_eq!(pause::resume(&machine.home, &id).unwrap(), (State::Active, false), "nothing was left to resume");
+    assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (State::Active, true));
+    assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (State::Active, false), "nothing was left to resume");
 }
 
 #[test]
 fn of_two_pauses_the_newer_reason_is_shown_and_one_resume_ends_both() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    pause::pause(&machine.home, &id, Some("lunch")).unwrap();
-    pause::pause(&machine.home, &id, Some("  until Monday\n")).unwrap();
+    pause::pause(&machine.home, &id, Some("lunch"), None).unwrap();
+    pause::pause(&machine.home, &id, Some("  until Monday\n"), None).unwrap();
     let shown = show::show(&machine.home, &id).unwrap();
     assert_eq!((shown.state, shown.why.as_deref()), (State::Paused, Some("until Monday")));
-    pause::resume(&machine.home, &id).unwrap();
+    pause::resume(&machine.home, &id, None).unwrap();
     assert_eq!(show::show(&machine.home, &id).unwrap().state, State::Active);
 }
 
@@ -39,7 +39,7 @@ fn a_secret_in_the_reason_is_not_written_down() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     std::fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
-    pause::pause(&machine.home, &id, Some("sk-0123456789abcdef has run out")).unwrap();
+    pause::pause(&machine.home, &id, Some("sk-0123456789abcdef has run out"), None).unwrap();
     let why = marks::get(&machine.home, &id, Mark::Paused).unwrap().why;
     assert_eq!(why, "[redacted API_KEY] has run out");
 }
@@ -48,10 +48,10 @@ fn a_secret_in_the_reason_is_not_written_down() {
 fn a_thread_that_has_ended_is_neither_paused_nor_resumed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    pause::pause(&machine.home, &id, None).unwrap();
-    kill::kill(&machine.home, &id).unwrap();
+    pause::pause(&machine.home, &id, None, None).unwrap();
+    kill::kill(&machine.home, &id, None).unwrap();
     assert_eq!(marks::of(&machine.home, &id), [].into(), "its end took the mark");
-    assert_eq!(pause::pause(&machine.home, &id, None).unwrap_err().kind, ErrorKind::NotFound);
-    assert_eq!(pause::resume(&machine.home, &id).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(pause::pause(&machine.home, &id, None, None).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(pause::resume(&machine.home, &id, None).unwrap_err().kind, ErrorKind::NotFound);
     assert_eq!(marks::of(&machine.home, &id), [].into());
 }

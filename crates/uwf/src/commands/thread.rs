@@ -5,6 +5,7 @@ mod answer;
 pub(crate) mod cost;
 mod diff;
 mod eval;
+mod expect_head;
 mod explanation;
 mod fork;
 mod kill;

@@ -40,6 +40,7 @@ mod documents;
 mod earlier_names;
 mod errors;
 mod examples;
+mod expect_head;
 mod extraction_ladder;
 mod faults;
 mod fixtures;

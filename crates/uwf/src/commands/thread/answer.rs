@@ -22,6 +22,7 @@ use uwf_engine::verbs::answer::{self, Asked, Given};
 use uwf_engine::verbs::pages;
 use uwf_engine::verbs::step::StepReport;
 
+use super::expect_head::ExpectHead;
 use super::which::Which;
 use crate::ask::{Asker, Interruptible};
 use crate::commands::thread::step;
@@ -57,6 +58,8 @@ does not fit; 75 that somebody else was first."
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    expect: ExpectHead,
     /// The role's output, JSON; `-` reads it from stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
@@ -77,7 +80,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
-    let asked = answer::asked(&context.home, &id)?;
+    let asked = answer::asked(&context.home, &id, args.expect.expected)?;
     let agent = asked_agent(context, &asked)?;
     if asked.thread != id {
         context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));

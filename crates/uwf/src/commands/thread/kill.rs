@@ -3,6 +3,7 @@
 use serde_json::json;
 use uwf_engine::verbs::kill;
 
+use super::expect_head::ExpectHead;
 use super::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
@@ -16,12 +17,14 @@ use crate::style;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    expect: ExpectHead,
 }
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let end = kill::kill(&context.home, &thread)?;
+    let end = kill::kill(&context.home, &thread, args.expect.expected)?;
     if end.is_none() {
         context.printer.warn("the thread's nodes are not readable: the history has no more than that it was killed");
     }

@@ -6,10 +6,12 @@ use uwf_core::usage::{Amount, ThreadLimits};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::limit::{self, Change, Changes, Limits};
 
+use super::expect_head::ExpectHead;
 use super::limit_args::{amount, seconds};
 use super::show;
 use super::which::Which;
 use crate::context::Context;
+use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table::{self, Table};
@@ -22,6 +24,8 @@ use crate::table::{self, Table};
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    expect: ExpectHead,
     /// Most steps; +N is so many more than now.
     #[arg(long, value_name = "N", value_parser = number)]
     steps: Option<Change<u64>>,
@@ -84,10 +88,13 @@ impl Report for Limits {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let changes = Changes { steps: args.steps, time: args.time, tokens: args.tokens, cost: args.cost };
-    let limits = if changes.is_empty() {
-        limit::show(&context.home, &thread)?
-    } else {
-        limit::change(&context.home, &thread, &changes)?
-    };
+    if changes.is_empty() {
+        return Printed::new(&limit::show(&context.home, &thread)?);
+    }
+    if args.expect.expected.is_some() && changes.is_relative() {
+        return Err(CommandError::usage("with --expect-head a limit is given whole, not as +N")
+            .hint("the head stays where it is, so the same command again would add as much again"));
+    }
+    let limits = limit::change(&context.home, &thread, &changes, args.expect.expected)?;
     Printed::new(&limits)
 }

@@ -5,6 +5,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::pause;
 
+use super::expect_head::ExpectHead;
 use super::which::Which;
 use crate::commands::thread::show;
 use crate::context::Context;
@@ -19,6 +20,8 @@ use crate::style;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    expect: ExpectHead,
     /// Why, for whoever wonders.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -44,6 +47,6 @@ impl Report for Stands {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let state = pause::pause(&context.home, &thread, args.reason.as_deref())?;
+    let state = pause::pause(&context.home, &thread, args.reason.as_deref(), args.expect.expected)?;
     Printed::new(&Stands { thread, state, pausing: state == State::Running })
 }

@@ -2,6 +2,7 @@
 
 use uwf_engine::verbs::pause;
 
+use super::expect_head::ExpectHead;
 use super::which::Which;
 use crate::commands::thread::pause::Stands;
 use crate::context::Context;
@@ -13,12 +14,14 @@ use crate::printer::{CommandResult, Printed};
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    expect: ExpectHead,
 }
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let (state, was_paused) = pause::resume(&context.home, &thread)?;
+    let (state, was_paused) = pause::resume(&context.home, &thread, args.expect.expected)?;
     if !was_paused {
         context.printer.warn("the thread was not paused");
     }

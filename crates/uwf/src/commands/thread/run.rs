@@ -3,6 +3,7 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::time::Instant;
 
+use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::moderator::Next;
@@ -19,6 +20,7 @@ use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
 use crate::ask::Asker;
+use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
 use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{answer, run_all, start, step};
@@ -32,6 +34,7 @@ use crate::{style, table};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("max_steps", |arg| arg.help("Most steps now; what is left can be done later")),
+    mut_arg("expected", |arg| arg.conflicts_with("prompt")),
     after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run --all --jobs 4              all active threads, four at once"
 )]
 pub(crate) struct Args {
@@ -43,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "prompt")]
     last: bool,
     /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
-    #[arg(long, conflicts_with_all = ["last", "prompt", "cwd", "agents"])]
+    #[arg(long, conflicts_with_all = ["last", "prompt", "cwd", "agents", "expected"])]
     all: bool,
     /// With --all, most threads at once.
     #[arg(long, short, value_name = "N", default_value_t = 1, requires = "all", conflicts_with_all = ["target", "last"], value_parser = clap::value_parser!(u16).range(1..))]
@@ -56,6 +59,8 @@ pub(crate) struct Args {
     until: Option<String>,
     #[command(flatten)]
     options: start::Options,
+    #[command(flatten)]
+    expect: ExpectHead,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -94,6 +99,8 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         return run_all::run(context, &all);
     }
     let most = args.options.limits.max_steps.take();
+    // Of the first step; what follows is what was asked for.
+    let mut expected = args.expect.expected;
     let done = if args.exit_code { step::DONE } else { 0 };
     let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
@@ -104,22 +111,23 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         }
         started.thread
     } else {
-        known_thread(context, &target, args.options)?
+        known_thread(context, &target, args.options, expected)?
     };
     let mut signals = Signals::listen()?;
     let mut line = LiveLine::of(context, &thread);
     let mut steps = 0;
     loop {
         if let Some(role) = &args.until
-            && let Some(report) = before(context, &thread, role)?
+            && let Some(report) = before(context, &thread, role, expected)?
         {
             context.printer.talk(&format!("`{role}` is next; go on with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: 0 });
         }
-        let report = match one_step(context, &thread, &mut signals, &mut line) {
+        let first = expected.take();
+        let report = match one_step(context, &thread, first, &mut signals, &mut line) {
             Ok(report) => report,
             Err(error) => match completed(context, &thread) {
-                Some(report) if error.kind == ErrorKind::NotFound => {
+                Some(report) if error.kind == ErrorKind::NotFound || first == Some(report.head) => {
                     return Printed::new(&Ran { error: None, report, code: done });
                 }
                 _ if error.kind == ErrorKind::Waiting && Asker::has_person() => match answered(context, &thread, error)
@@ -151,9 +159,17 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
 }
 
 /// Where a thread stands, if this role is next in it.
-fn before(context: &Context, thread: &ThreadId, role: &str) -> Result<Option<StepReport>, CommandError> {
-    // What keeps it from being read, or that it has ended, is for the step to say.
+fn before(
+    context: &Context,
+    thread: &ThreadId,
+    role: &str,
+    expected: Option<Hash>,
+) -> Result<Option<StepReport>, CommandError> {
+    // What keeps it from being read, or that it has ended or moved on, is for the step to say.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Ok(None) };
+    if expected.is_some_and(|expected| expected != head.hash) {
+        return Ok(None);
+    }
     let workflow = loaded.workflow()?;
     plan::check_role(&workflow, role).map_err(Error::from)?;
     match moderate::next(&loaded, &workflow)?.next {
@@ -169,7 +185,7 @@ fn before(context: &Context, thread: &ThreadId, role: &str) -> Result<Option<Ste
 /// waited, or an agent that goes on with what was said. What waits for something else goes on waiting.
 fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
     // Paused, say, or there are several children that wait.
-    let Ok(asked) = uwf_engine::verbs::answer::asked(&context.home, thread) else { return Err(waits) };
+    let Ok(asked) = uwf_engine::verbs::answer::asked(&context.home, thread, None) else { return Err(waits) };
     let report = answer::at_terminal(context, &asked)?;
     if let Some(role) = &report.role {
         context.printer.talk(&format!(
@@ -199,7 +215,12 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
 }
 
 /// The thread to go on with, bound to other agents if some are given.
-fn known_thread(context: &Context, target: &str, options: start::Options) -> Result<ThreadId, CommandError> {
+fn known_thread(
+    context: &Context,
+    target: &str,
+    options: start::Options,
+    expected: Option<Hash>,
+) -> Result<ThreadId, CommandError> {
     let thread = context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
         true => error,
         false => error.hint(format!("to start workflow `{target}`, give it a task: uwf run {target} -p 'TEXT'")),
@@ -222,7 +243,8 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
             Some(project) => project::config(&context.home, project.dir())?,
             None => context.home.config()?,
         };
-        let notes = rebind::rebind(&context.home, &thread, options.agents.bindings(&config)?, &context.cwd)?;
+        let bound = options.agents.bindings(&config)?;
+        let notes = rebind::rebind(&context.home, &thread, bound, &context.cwd, expected)?;
         notes.iter().for_each(|note| context.printer.warn(note));
     }
     Ok(thread)
@@ -232,10 +254,11 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
 fn one_step(
     context: &Context,
     thread: &ThreadId,
+    expected_head: Option<Hash>,
     signals: &mut Signals,
     line: &mut LiveLine<'_>,
 ) -> Result<StepReport, CommandError> {
-    let request = StepRequest::plain(thread.clone());
+    let request = StepRequest { expected_head, ..StepRequest::plain(thread.clone()) };
     let begun = Instant::now();
     line.begin();
     let report = in_keeper(&context.home, &request, signals, &mut || line.show());

@@ -15,8 +15,10 @@ use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
+use uwf_engine::verbs::expected_head;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
+use super::expect_head::ExpectHead;
 use super::explanation::explanation;
 use super::which::Which;
 use crate::commands::thread::agent_args::output_parser;
@@ -36,6 +38,8 @@ pub(crate) const DONE: u8 = 10;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    expect: ExpectHead,
     /// Agent for this step only: an alias, or a command line.
     #[arg(long, value_name = "AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::agents))]
@@ -63,9 +67,10 @@ pub(crate) struct Args {
 
 impl Args {
     /// Those of a plain step that another command does.
-    pub(crate) fn again(thread: &ThreadId, agent: Option<String>, exit_code: bool) -> Args {
+    pub(crate) fn again(thread: &ThreadId, agent: Option<String>, expect: ExpectHead, exit_code: bool) -> Args {
         let which = Which::named(thread);
-        Args { which, agent, output: None, cwd: None, explain: false, dry_run: false, reextract: false, exit_code }
+        let (output, cwd, explain, dry_run, reextract) = (None, None, false, false, false);
+        Args { which, expect, agent, output, cwd, explain, dry_run, reextract, exit_code }
     }
 }
 
@@ -173,7 +178,8 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     // Resolved here: the request goes to the keeper as text, so the path has to be one.
     let cwd = args.cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
-    let request = StepRequest { thread, agent, cwd, explain: args.explain, reextract: args.reextract };
+    let (explain, reextract, expected_head) = (args.explain, args.reextract, args.expect.expected);
+    let request = StepRequest { thread, agent, cwd, explain, reextract, expected_head };
     context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);
@@ -196,7 +202,8 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
 
 fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
     let home = &context.home;
-    let (thread, head) = Thread::active(home, &request.thread)?;
+    let head = expected_head::head(home, &request.thread, request.expected_head)?;
+    let thread = Thread::at(home, request.thread.clone(), head.hash)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
     let decision = moderate::next(&thread, &plan.workflow)?;
     let mut report = DryRun {

@@ -1,0 +1,14 @@
+//! The head that a command was made for.
+
+use clap_complete::engine::ArgValueCompleter;
+use json_cas::Hash;
+
+use crate::complete;
+
+/// The head that a command was made for.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct ExpectHead {
+    /// Do it only if the thread's head is still this one; else exit 75 and change nothing.
+    #[arg(long = "expect-head", value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
+    pub(crate) expected: Option<Hash>,
+}

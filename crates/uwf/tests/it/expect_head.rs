@@ -1,0 +1,141 @@
+//! `--expect-head`: a command is done for the head that somebody saw, and done once however often it is sent.
+
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::people::{staffed, waiting};
+use crate::home;
+
+/// A worker that leaves a line for each time it runs.
+const WORKER: &str = "#!/bin/sh\necho ran >> runs\nsleep 0.3\necho '{\"n\": 1}'\n";
+
+fn counting(rounds: usize) -> (TestHome, String, String) {
+    let home = home();
+    home.worker("output: json", WORKER);
+    let thread = home.start_counting(rounds, "count");
+    let head = home.head(&thread).unwrap();
+    (home, thread, head)
+}
+
+fn runs(home: &TestHome) -> usize {
+    std::fs::read_to_string(home.work().join("runs")).map_or(0, |text| text.lines().count())
+}
+
+fn code(home: &TestHome, args: &[&str], head: &str) -> Option<i32> {
+    home.uwf(&[args, &["--expect-head", head]].concat()).code
+}
+
+#[test]
+fn a_step_that_is_sent_again_is_refused() {
+    let (home, thread, head) = counting(3);
+    let step = ["thread", "step", &thread];
+    assert_eq!(code(&home, &step, &head), Some(0));
+    let now = home.head(&thread);
+    assert_eq!(code(&home, &step, &head), Some(75));
+    assert_eq!(code(&home, &[&step[..], &["--dry-run"]].concat(), &head), Some(75));
+    assert_eq!((runs(&home), home.head(&thread)), (1, now.clone()));
+    let told = home.told(&["thread", "step", &thread, "--expect-head", &head, "--format", "text"]);
+    assert_snapshot!(told.replace(&now.unwrap(), "<now>").replace(&head, "<then>"), @r"
+    exit 75
+    --- stderr
+    error: thread <id> has moved on: its head is <now>, not <then>
+    hint: nothing was changed; `uwf thread show <id>` tells where it stands
+    ");
+}
+
+#[test]
+fn of_steps_that_are_sent_at_once_one_is_done() {
+    let (home, thread, head) = counting(9);
+    let mut sent: Vec<_> = (0..4)
+        .map(|_| {
+            let mut step = home.command(&["thread", "step", &thread, "--expect-head", &head]);
+            step.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    let mut codes: Vec<_> = sent.iter_mut().map(|step| step.wait().unwrap().code()).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(75), Some(75), Some(75)]);
+    assert_eq!((runs(&home), home.json(&["thread", "show", &thread])["steps"].as_u64()), (1, Some(1)));
+}
+
+#[test]
+fn a_run_goes_on_from_its_head_and_is_not_begun_twice() {
+    let (home, thread, head) = counting(2);
+    assert_eq!(code(&home, &["run", &thread, "--max-steps", "1"], &head), Some(30));
+    for more in [&[][..], &["--until", "worker"], &["--agent", "sh"]] {
+        assert_eq!(code(&home, &[&["run", &thread], more].concat(), &head), Some(75), "{more:?}");
+    }
+    assert_eq!(runs(&home), 1);
+    let head = home.head(&thread).unwrap();
+    assert_eq!(code(&home, &["run", &thread], &head), Some(0), "all steps, not only the one at that head");
+    let last = text(&home.json(&["thread", "show", &thread]), "head");
+    assert_eq!(code(&home, &["run", &thread], &head), Some(75), "it has ended since");
+    let done = home.json(&["run", &thread, "--expect-head", &last]);
+    assert_eq!((&done["done"], runs(&home)), (&Value::Bool(true), 2), "it is as it was asked to be");
+    assert_eq!(code(&home, &["thread", "step", &thread], &last), Some(75), "there is no step to be done");
+    assert_eq!(code(&home, &["run", "count-rounds", "-p", "count"], &last), Some(64), "a new thread has no head");
+}
+
+#[test]
+fn what_was_meant_for_another_head_changes_nothing() {
+    let (home, thread, head) = counting(3);
+    home.json(&["thread", "step", &thread]);
+    let before = home.json(&["thread", "show", &thread]);
+    for command in ["retry", "answer -m yes", "kill", "pause", "resume", "limit --steps 7"] {
+        let mut words = command.split(' ');
+        let args: Vec<&str> = ["thread", words.next().unwrap(), &thread].into_iter().chain(words).collect();
+        let ran = home.uwf(&[&args[..], &["--expect-head", &head]].concat());
+        assert_eq!(ran.code, Some(75), "{ran:?}");
+        assert!(ran.stderr.contains("has moved on"), "{ran:?}");
+        assert_eq!(home.json(&["thread", "show", &thread]), before, "{command}");
+    }
+    assert!(home.json(&["thread", "limit", &thread])["limits"].get("maxSteps").is_none_or(|limit| *limit != 7));
+}
+
+#[test]
+fn at_the_head_it_was_meant_for_a_command_can_be_sent_again() {
+    let (home, thread, head) = counting(3);
+    for state in ["pause", "pause", "resume", "resume"] {
+        assert_eq!(code(&home, &["thread", state, &thread], &head), Some(0), "{state}");
+    }
+    for _ in 0..2 {
+        assert_eq!(code(&home, &["thread", "limit", &thread, "--steps", "7"], &head), Some(0));
+    }
+    assert_eq!(code(&home, &["thread", "limit", &thread, "--steps", "+7"], &head), Some(64), "twice it were 14");
+    assert_eq!(home.json(&["thread", "limit", &thread])["limits"]["maxSteps"], 7);
+    for _ in 0..2 {
+        let killed = home.json(&["thread", "kill", &thread, "--expect-head", &head]);
+        assert_eq!(killed["archived"], true);
+    }
+    assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(69), "as ever without a head");
+    let (other, wrong) = (home.start("count-rounds", "another"), "0000000000000");
+    home.json(&["thread", "kill", &other]);
+    assert_eq!(code(&home, &["thread", "kill", &other], wrong), Some(75));
+    assert_eq!(home.json(&["thread", "list", "--state", "killed"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_thread_that_completed_is_not_killed_afterwards() {
+    let (home, thread, _) = counting(1);
+    home.json(&["run", &thread]);
+    let last = text(&home.json(&["thread", "show", &thread]), "head");
+    let ran = home.uwf(&["thread", "kill", &thread, "--expect-head", &last]);
+    assert_eq!(ran.code, Some(75), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("thread {thread} has ended since")), "{ran:?}");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
+}
+
+#[test]
+fn an_answer_is_recorded_once() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let head = home.head(&thread).unwrap();
+    let answer = ["thread", "answer", &thread, "--data", "{\"approved\": false, \"why\": \"not yet\"}"];
+    assert_eq!(code(&home, &answer, &head), Some(0));
+    let steps = home.json(&["thread", "show", &thread])["steps"].clone();
+    assert_eq!(code(&home, &answer, &head), Some(75));
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], steps);
+}
