@@ -179,6 +179,20 @@ impl Spent {
         self.cost_unknown += 1;
     }
 
+    /// Adds what other runs took together.
+    pub fn merge(&mut self, other: Spent) {
+        let Spent { steps, failed_attempts, tokens, tokens_unknown, cost, cost_unknown, duration_ms } = other;
+        self.steps += steps;
+        self.failed_attempts += failed_attempts;
+        self.tokens.merge(tokens);
+        self.tokens_unknown += tokens_unknown;
+        self.cost_unknown += cost_unknown;
+        self.duration_ms = self.duration_ms.saturating_add(duration_ms);
+        for (key, amount) in cost {
+            *self.cost.entry(key).or_default() += amount;
+        }
+    }
+
     /// How much of each currency, whatever it is known from.
     #[must_use]
     pub fn by_currency(&self) -> BTreeMap<&str, f64> {
@@ -193,8 +207,13 @@ impl Spent {
 impl TokenSums {
     fn add(&mut self, tokens: Option<&Tokens>) {
         let Some(tokens) = tokens else { return };
+        let Tokens { input, cached, output, reasoning, .. } = *tokens;
+        self.merge(TokenSums { input, cached, output, reasoning });
+    }
+
+    fn merge(&mut self, more: TokenSums) {
         let sums = [&mut self.input, &mut self.cached, &mut self.output, &mut self.reasoning];
-        for (sum, more) in sums.into_iter().zip([tokens.input, tokens.cached, tokens.output, tokens.reasoning]) {
+        for (sum, more) in sums.into_iter().zip([more.input, more.cached, more.output, more.reasoning]) {
             if let Some(more) = more {
                 *sum = Some(sum.unwrap_or(0).saturating_add(more));
             }
@@ -254,6 +273,15 @@ mod tests {
             })
         );
         assert_eq!(spent.by_currency(), BTreeMap::from([("EUR", 3.0), ("USD", 0.75)]));
+    }
+
+    #[test]
+    fn sums_of_parts_are_the_sum_of_the_whole() {
+        let price = Some(Priced { price: &PRICE, currency: "EUR" });
+        let runs = || [(counted(3, 4, Some(0.5)), price), (counted(5, 6, None), price), (Run::default(), None)];
+        let mut parts = Spent::default();
+        runs().into_iter().for_each(|run| parts.merge(sum([run])));
+        assert_eq!(parts, sum(runs()));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod diff;
 pub mod doctor;
 pub mod end;
 pub mod expected_head;
+pub mod figures;
 pub mod find_workflow;
 pub mod fork;
 pub mod gc;

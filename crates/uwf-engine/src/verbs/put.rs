@@ -70,7 +70,7 @@ pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
 }
 
 /// Refuses a workflow that has a secret in it: a node is for ever.
-fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
+pub(crate) fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
     // Where the configuration cannot be read no agent is started either; what `.env` and the environment have is known.
     let names = home.config().map(|config| config.secret_names()).unwrap_or_default();
     let redactor = Redactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());

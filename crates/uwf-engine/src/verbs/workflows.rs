@@ -6,14 +6,16 @@ use std::path::Path;
 use json_cas::{Hash, Store, nearest};
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::workflow::Workflow;
+use uwf_core::node::Payload;
+use uwf_core::workflow::{Meta, Role, Workflow};
 
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::project_files;
 use crate::root::registry::{self, Entry, Registry};
 use crate::thread::nodes;
-use crate::verbs::validate;
+use crate::verbs::find_workflow::{self, Located, Origin};
+use crate::verbs::{put, validate};
 
 /// Where the workflows of the registry are said to come from.
 const REGISTRY: &str = "registry";
@@ -76,25 +78,38 @@ pub struct ShownWorkflow {
     pub r#type: Hash,
     /// Its node's content.
     pub payload: Value,
-    /// When it was first stored, Unix milliseconds.
+    /// When it was first stored, Unix milliseconds; 0 when it is not stored yet.
     pub timestamp: u64,
     /// The payload, read.
     #[serde(skip)]
     pub workflow: Workflow,
-    /// Role → keys of its output, those that may be absent with a `?`; none where its schema is not readable.
+    /// Role → schema of its output; none where it is not readable.
     #[serde(skip)]
-    pub outputs: BTreeMap<String, Option<Vec<String>>>,
+    pub schemas: BTreeMap<String, Option<Value>>,
+}
+
+impl ShownWorkflow {
+    /// Keys of a role's output, those that may be absent with a `?`; `None` where its schema is not readable.
+    pub fn output_keys(&self, role: &str) -> Option<Vec<String>> {
+        let schema = self.schemas.get(role)?.as_ref()?;
+        let required: Vec<&str> =
+            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let key = |key: &String| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") };
+        Some(properties.map(|properties| properties.keys().map(key).collect()).unwrap_or_default())
+    }
 }
 
 /// Reads a workflow.
 ///
 /// # Errors
-/// Those of its node; a schema that is not readable is told in [`ShownWorkflow::outputs`].
+/// Those of its node; a schema that is not readable is missing in [`ShownWorkflow::schemas`].
 pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
     let store = home.store();
     let workflow = nodes::workflow(store, hash)?;
     let node = store.get(hash)?;
-    let outputs = workflow.roles.iter().map(|(name, role)| (name.clone(), output_keys(store, role.meta))).collect();
+    let schema = |role: &Role| store.schema(role.meta).ok().map(|schema| schema.value().clone());
+    let schemas = workflow.roles.iter().map(|(name, role)| (name.clone(), schema(role))).collect();
     Ok(ShownWorkflow {
         hash,
         name: workflow.name.clone(),
@@ -102,18 +117,48 @@ pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
         payload: node.payload,
         timestamp: node.timestamp,
         workflow,
-        outputs,
+        schemas,
     })
 }
 
-fn output_keys(store: &Store, schema: Hash) -> Option<Vec<String>> {
-    let schema = store.schema(schema).ok()?;
-    let schema = schema.value();
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let key = |key: &String| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") };
-    Some(properties.map(|properties| properties.keys().map(key).collect()).unwrap_or_default())
+/// What a name, a hash or a unique beginning of one stands for, for whoever only looks: nothing is stored. A file of the
+/// project is shown as it would be stored.
+///
+/// # Errors
+/// As of [`find_workflow::locate`] and [`show`]; `Data` when the file has errors, or a secret in it.
+pub fn look(home: &Home, typed: &str, cwd: &Path) -> Result<(ShownWorkflow, Origin)> {
+    match find_workflow::locate(home, typed, cwd)? {
+        Located::Stored(hash, origin) => Ok((show(home, hash)?, origin)),
+        Located::File(file, origin) => Ok((of_file(home, &file)?, origin)),
+    }
+}
+
+fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
+    let checked = validate::file(home, file)?;
+    let draft = checked.draft.ok_or(VerbError::Workflow(checked.problems))?;
+    let hash = validate::hash(draft.clone())?;
+    if home.store().has(hash)? {
+        return show(home, hash);
+    }
+    let mut schemas = BTreeMap::new();
+    let mut drafts = Vec::new();
+    for (name, role) in &draft.roles {
+        if let Meta::Stored(hash) = role.meta {
+            schemas.insert(name.clone(), home.store().schema(hash).ok().map(|schema| schema.value().clone()));
+        }
+    }
+    let workflow = draft.resolve(|role, schema| {
+        schemas.insert(role.to_owned(), Some(schema.clone()));
+        let draft = Store::schema_draft(schema)?;
+        let hash = draft.hash();
+        drafts.push(draft);
+        Ok::<Hash, Error>(hash)
+    })?;
+    let node = workflow.draft();
+    let (r#type, payload) = (Workflow::<Hash>::TYPE, node.payload().clone());
+    drafts.push(node);
+    put::refuse_secrets(home, &drafts)?;
+    Ok(ShownWorkflow { hash, name: workflow.name.clone(), r#type, payload, timestamp: 0, workflow, schemas })
 }
 
 /// A version that a name stood for.

@@ -46,10 +46,11 @@ impl Report for ShownWorkflow {
 fn roles(shown: &ShownWorkflow) -> String {
     let mut table = Table::new(&["role", "output", "description"]).flexible([0, 1]);
     for name in role_order(&shown.workflow) {
-        let output = match shown.outputs.get(name) {
-            Some(Some(keys)) => keys.join(", "),
-            Some(None) => style::red("its schema is not readable"),
-            None => String::new(),
+        let output = match shown.output_keys(name) {
+            Some(keys) => keys.join(", "),
+            // The graph names it, and no role has that name.
+            None if !shown.schemas.contains_key(name) => String::new(),
+            None => style::red("its schema is not readable"),
         };
         let description = shown.workflow.roles.get(name).map(|role| one_line(&role.description));
         table.row(vec![name.to_owned(), output, description.unwrap_or_default()]);

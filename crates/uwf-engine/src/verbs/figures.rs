@@ -1,0 +1,171 @@
+//! How the roles of a workflow fare: how often each was played, how often it failed, how long it took and what it cost.
+//!
+//! That is read from the details of steps, as costs are, so it looks at the newest threads only and stops at a number of steps.
+
+use std::collections::{BTreeMap, HashSet};
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::config::Config;
+use uwf_core::spending::{self, Spent};
+
+use crate::attempt::recorded;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::runs::{KnownRun, RunReader, StepRuns};
+use crate::verbs::list::{self, Filter};
+
+/// Steps that are read at most: a page may wait for so many.
+const MOST_STEPS: usize = 400;
+
+/// How the roles fared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    /// Each role that was played, by its name.
+    pub roles: BTreeMap<String, RoleFigures>,
+    /// Threads that were looked at, the newest.
+    pub threads: usize,
+    /// Threads there are.
+    pub of: usize,
+    /// Steps and threads that are not readable.
+    pub unreadable: usize,
+}
+
+/// How a role fared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoleFigures {
+    /// Milliseconds that half of its steps took at most; none when it never led to a step.
+    pub median_ms: Option<u64>,
+    /// Its steps and failed attempts, and what they took.
+    #[serde(flatten)]
+    pub spent: Spent,
+    /// Milliseconds of each step.
+    #[serde(skip)]
+    times: Vec<u64>,
+}
+
+/// Adds up what the roles of these workflows did in their newest threads, of which at most so many are looked at.
+///
+/// # Errors
+/// Those of index, history and marks as a whole.
+pub fn of_roles(home: &Home, config: &Config, workflows: Vec<Hash>, most: usize) -> Result<Figures> {
+    let filter = Filter { all: true, workflows: Some(workflows), limit: Some(most), ..Filter::default() };
+    let list::Listing { rows, matching } = list::list(home, &filter)?;
+    let mut tally = Tally {
+        home,
+        config,
+        reader: RunReader::new(home.store(), config),
+        roles: BTreeMap::new(),
+        counted: HashSet::new(),
+        unreadable: 0,
+    };
+    let mut threads = 0;
+    for row in rows {
+        if tally.counted.len() >= MOST_STEPS {
+            break;
+        }
+        threads += 1;
+        let read = Thread::at(home, row.thread, row.head);
+        if read.and_then(|thread| tally.thread(&thread)).is_err() {
+            tally.unreadable += 1;
+        }
+    }
+    let unreadable = tally.unreadable;
+    Ok(Figures { roles: tally.figures(), threads, of: matching, unreadable })
+}
+
+struct Tally<'h> {
+    home: &'h Home,
+    config: &'h Config,
+    reader: RunReader<'h>,
+    roles: BTreeMap<String, RoleFigures>,
+    /// Steps that were looked at: what forks share counts once.
+    counted: HashSet<Hash>,
+    unreadable: usize,
+}
+
+impl Tally<'_> {
+    /// Adds a thread, its newest steps first.
+    fn thread(&mut self, thread: &Thread<'_>) -> crate::thread::error::Result<()> {
+        for record in thread.chain()?.records().iter().rev() {
+            if self.counted.len() >= MOST_STEPS {
+                return Ok(());
+            }
+            if self.counted.insert(record.step) && self.step(record.step).is_err() {
+                self.unreadable += 1;
+            }
+        }
+        // The tries since the newest step, which no step has yet.
+        let Ok(Some(attempt)) = recorded::read(self.home, &thread.id) else { return Ok(()) };
+        for hash in attempt.earlier_at(thread.head) {
+            match self.reader.failed(hash) {
+                Ok(failed) => failed.iter().for_each(|run| self.add(&run.role, run)),
+                Err(_) => self.unreadable += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, hash: Hash) -> crate::thread::error::Result<()> {
+        let StepRuns { runs, child, unreadable } = self.reader.of_step(hash)?;
+        for run in &runs {
+            self.add(&run.role, run);
+            if !run.run.has_failed {
+                self.roles.entry(run.role.clone()).or_default().times.push(run.run.duration_ms);
+            }
+        }
+        if let Some(last) = child {
+            self.child(hash, last)?;
+        }
+        unreadable.map_or(Ok(()), Err)
+    }
+
+    /// A step whose role a child thread played: what all of that took counts for the role.
+    fn child(&mut self, step: Hash, last: Hash) -> crate::thread::error::Result<()> {
+        let role = nodes::step_node(self.home.store(), step)?.0.role;
+        let mut all = Spent::default();
+        let below = self.below(last, &mut all, 1);
+        let figures = self.roles.entry(role).or_default();
+        figures.times.push(all.duration_ms);
+        // It is one step of this role, whatever its thread did.
+        figures.spent.merge(Spent { steps: 1, failed_attempts: 0, ..all });
+        below
+    }
+
+    /// Adds what the steps of a child thread took, from its last one back.
+    fn below(&mut self, last: Hash, sum: &mut Spent, depth: usize) -> crate::thread::error::Result<()> {
+        let mut next = Some(last);
+        while let Some(hash) = next {
+            let (node, _) = nodes::step_node(self.home.store(), hash)?;
+            self.counted.insert(hash);
+            let StepRuns { runs, child, .. } = self.reader.of_step(hash)?;
+            for run in &runs {
+                sum.add(&run.run, spending::price(self.config, run.model.as_deref()));
+            }
+            if let Some(child) = child.filter(|_| depth < nodes::MAX_NESTING) {
+                self.below(child, sum, depth + 1)?;
+            }
+            next = node.prev;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, role: &str, known: &KnownRun) {
+        let price = spending::price(self.config, known.model.as_deref());
+        self.roles.entry(role.to_owned()).or_default().spent.add(&known.run, price);
+    }
+
+    fn figures(self) -> BTreeMap<String, RoleFigures> {
+        let mut roles = self.roles;
+        for figures in roles.values_mut() {
+            figures.times.sort_unstable();
+            // Of an even number the lower of the two in the middle.
+            figures.median_ms = figures.times.len().checked_sub(1).map(|last| figures.times[last / 2]);
+        }
+        roles
+    }
+}
