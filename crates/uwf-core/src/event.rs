@@ -109,6 +109,22 @@ pub enum What {
     },
 }
 
+impl What {
+    /// What it is called in `event`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            What::Thread { .. } => "thread",
+            What::Attempt { .. } => "attempt",
+            What::Turn { .. } => "turn",
+            What::Output { .. } => "output",
+            What::Failed { .. } => "failed",
+            What::Step(_) => "step",
+            What::State { .. } => "state",
+            What::End { .. } => "end",
+        }
+    }
+}
+
 /// A tool call of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -41,6 +41,7 @@ pub mod repair;
 pub mod rm;
 pub mod run_by_hand;
 pub mod show;
+pub mod signs;
 pub mod start;
 pub mod start_child;
 pub mod step;

@@ -2,6 +2,7 @@
 
 pub(crate) mod actions;
 pub(crate) mod answer;
+mod events;
 mod fields;
 mod threads;
 
@@ -14,7 +15,11 @@ pub(crate) use threads::{listed, status};
 
 /// Its routes, below `/api`.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().merge(threads::routes()).merge(actions::routes()).fallback(unknown)
+    Router::new()
+        .merge(actions::routes())
+        .merge(events::routes())
+        .merge(threads::routes())
+        .fallback(unknown)
 }
 
 async fn unknown() -> Failure {

@@ -7,6 +7,7 @@ use uwf_engine::root::home::Home;
 
 use crate::failure::Failure;
 use crate::guard::Guard;
+use crate::watch::Watched;
 
 /// The server, as far as requests need it. Cheap to clone.
 #[derive(Clone)]
@@ -18,13 +19,14 @@ struct Inner {
     cwd: PathBuf,
     read_only: bool,
     guard: Guard,
+    watched: Watched,
 }
 
 impl App {
     /// A server over a storage root. Commands are started by `bin` in `cwd`.
     pub(crate) fn new(home: &Home, cwd: &Path, read_only: bool, guard: Guard) -> App {
         let (root, bin) = (home.root().to_owned(), home.bin().to_owned());
-        App(Arc::new(Inner { root, bin, cwd: cwd.to_owned(), read_only, guard }))
+        App(Arc::new(Inner { root, bin, cwd: cwd.to_owned(), read_only, guard, watched: Watched::default() }))
     }
 
     /// The storage root.
@@ -50,6 +52,11 @@ impl App {
     /// Who may do what.
     pub(crate) fn guard(&self) -> &Guard {
         &self.0.guard
+    }
+
+    /// What somebody listens to.
+    pub(crate) fn watched(&self) -> &Watched {
+        &self.0.watched
     }
 
     /// Reads the storage root on a thread that may wait for files.

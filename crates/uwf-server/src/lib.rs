@@ -14,6 +14,7 @@ mod guard;
 mod pages;
 mod respond;
 mod serve;
+mod watch;
 
 pub use guard::token::{SECRET_VARIABLE, Secret};
 pub use serve::{Serve, ServeError, Served, serve};

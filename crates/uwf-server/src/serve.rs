@@ -16,6 +16,9 @@ use crate::{api, assets, pages, respond};
 /// How long requests that are open may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Threads that read files. A crowd of requests waits for them rather than for memory.
+const READERS: usize = 16;
+
 /// How to serve.
 pub struct Serve<'s> {
     /// The storage root.
@@ -68,7 +71,8 @@ pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), Ser
     if !settings.address.ip().is_loopback() && !settings.secret.is_chosen() {
         return Err(ServeError::NeedsSecret(settings.address));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(READERS).build()?;
     let served = runtime.block_on(listen(settings, ready));
     // Reading threads may be in the middle of a file; nothing they do has to be finished.
     runtime.shutdown_timeout(GRACE);

@@ -54,7 +54,7 @@ pub struct RoleFigures {
 /// Those of index, history and marks as a whole.
 pub fn of_roles(home: &Home, config: &Config, workflows: Vec<Hash>, most: usize) -> Result<Figures> {
     let filter = Filter { all: true, workflows: Some(workflows), limit: Some(most), ..Filter::default() };
-    let list::Listing { rows, matching } = list::list(home, &filter)?;
+    let list::Listing { rows, matching, .. } = list::list(home, &filter)?;
     let mut tally = Tally {
         home,
         config,

@@ -74,6 +74,11 @@ impl Live {
         Ok(events)
     }
 
+    /// The head at the last look; `None` before the first.
+    pub fn head(&self) -> Option<Hash> {
+        self.thread.head
+    }
+
     /// How the thread stood at the last look; `None` before the first.
     pub fn state(&self) -> Option<State> {
         self.thread.state.as_ref().map(|(state, _)| *state)

@@ -77,6 +77,7 @@ mod run;
 mod run_all;
 mod schema;
 mod serve;
+mod serve_live;
 mod setup;
 mod shared_examples;
 mod skill;

@@ -1,0 +1,143 @@
+//! Signs that something changed: what whoever watches looks at before reading anything.
+//!
+//! They are what the file system says of files, never what is in them, so that a look costs some system calls however many
+//! threads and steps there are. A look that finds the same signs as the last one has nothing to read.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use json_cas::Hash;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::recorded::{self, OutputFiles};
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::marks::{self, Mark};
+use crate::verbs::child_threads;
+
+/// What the file system says of a file; `None` of one that is not there. A file that is replaced has another inode, one that
+/// is added to another size, so that two changes within a tick of its clock are told apart.
+type Sign = Option<(u64, u64, i64, i64)>;
+
+fn sign(path: &Path) -> Sign {
+    let meta = path.metadata().ok()?;
+    Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
+}
+
+/// Signs of what a list of threads shows.
+#[derive(Debug, Default)]
+pub struct SignsOfList {
+    marks: Sign,
+    /// Threads with an open attempt, by the marks that `marks` is the sign of.
+    open: Vec<ThreadId>,
+}
+
+impl SignsOfList {
+    /// Looks. The number is the same, in any process, as long as a list would show the same threads in the same states.
+    pub fn look(&mut self, home: &Home) -> u64 {
+        let marks = sign(&home.marks_dir());
+        if marks != self.marks {
+            let all = marks::all(home).unwrap_or_default();
+            let open = all.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
+            self.open = open.filter_map(|(thread, _)| thread.parse().ok()).collect();
+            self.marks = marks;
+        }
+        let mut hasher = DefaultHasher::new();
+        marks.hash(&mut hasher);
+        for file in [home.index_file(), home.history_file(), home.registry_file()] {
+            sign(&file).hash(&mut hasher);
+        }
+        // A process that is killed takes nothing with it but its lock.
+        for thread in &self.open {
+            lock::is_held(home, thread).unwrap_or(false).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+/// Signs of what is to be seen of a thread and its child threads.
+#[derive(Debug)]
+pub struct SignsOfThread {
+    thread: ThreadId,
+    index: Sign,
+    /// The head by the index that `index` is the sign of; `None` of a thread that has ended.
+    head: Option<Hash>,
+    record: Sign,
+    /// The newest attempt by the record that `record` is the sign of.
+    attempt: Option<OutputFiles>,
+    children: (Sign, Sign),
+    /// Its active child threads, by the directory and the index that `children` are the signs of.
+    below: BTreeMap<ThreadId, SignsOfThread>,
+}
+
+impl SignsOfThread {
+    /// Those of a thread. Nothing is looked at yet.
+    pub fn of(thread: ThreadId) -> SignsOfThread {
+        let (children, below) = ((None, None), BTreeMap::new());
+        SignsOfThread { thread, index: None, head: None, record: None, attempt: None, children, below }
+    }
+
+    /// Looks. The number is another one once there is something new.
+    pub fn look(&mut self, home: &Home) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.add(home, &mut hasher);
+        hasher.finish()
+    }
+
+    fn add(&mut self, home: &Home, hasher: &mut DefaultHasher) {
+        self.head(home).hash(hasher);
+        self.record(home).hash(hasher);
+        let marks = marks::of(home, &self.thread);
+        if marks.contains(&Mark::Open) {
+            lock::is_held(home, &self.thread).unwrap_or(false).hash(hasher);
+        }
+        marks.hash(hasher);
+        if let Some(files) = &self.attempt {
+            [&files.trace, &files.turn, &files.raw, &files.err].map(|path| sign(path)).hash(hasher);
+        }
+        self.children(home);
+        for child in self.below.values_mut() {
+            child.add(home, hasher);
+        }
+    }
+
+    /// The index is written at every step of any thread, and read only then. That of a thread that has ended says nothing
+    /// about it any more.
+    fn head(&mut self, home: &Home) -> Option<Hash> {
+        let index = sign(&home.index_file());
+        if index != self.index {
+            self.index = index;
+            let head = home.heads().read(self.thread.as_str()).ok().flatten();
+            self.head = head.map(|head| head.hash);
+        }
+        self.head
+    }
+
+    fn record(&mut self, home: &Home) -> Sign {
+        let record = sign(&home.record_file(&self.thread));
+        if record != self.record {
+            self.record = record;
+            let attempt = recorded::read(home, &self.thread).ok().flatten();
+            self.attempt = attempt.map(|attempt| OutputFiles::of(home, &self.thread, &attempt.opened.attempt));
+        }
+        record
+    }
+
+    fn children(&mut self, home: &Home) {
+        let dir = sign(&home.children_dir(&self.thread));
+        let children = (dir, self.index);
+        if dir.is_none() || children == self.children {
+            return;
+        }
+        self.children = children;
+        let active = child_threads::active(home, &self.thread).unwrap_or_default();
+        let mut known = std::mem::take(&mut self.below);
+        let signs = |id: ThreadId| {
+            let signs = known.remove(&id).unwrap_or_else(|| SignsOfThread::of(id.clone()));
+            (id, signs)
+        };
+        self.below = active.into_iter().map(signs).collect();
+    }
+}

@@ -1,0 +1,56 @@
+//! `/api/events` and `/api/threads/{thread}/events`: what happens, as server-sent events.
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use uwf_engine::root::thread_ids;
+use uwf_engine::verbs::live::From;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::watch::{END, Wish};
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/events", get(list)).route("/threads/{thread}/events", get(thread))
+}
+
+/// What a browser sends when it comes back after a broken line: the `id` it has seen last.
+fn seen_last(headers: &HeaderMap) -> Option<&str> {
+    headers.get("last-event-id")?.to_str().ok()
+}
+
+/// `GET /api/events`
+async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Failure> {
+    app.watched().list.listen(&app, seen_last(&headers)).await
+}
+
+/// Query of `GET /api/threads/{thread}/events`
+#[derive(Debug, Deserialize)]
+struct Asked {
+    /// Begin with the newest so many steps.
+    tail: Option<usize>,
+    /// Show what agents print on stderr.
+    #[serde(default)]
+    debug: bool,
+}
+
+/// `GET /api/threads/{thread}/events`
+async fn thread(
+    State(app): State<App>,
+    Path(typed): Path<String>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let seen = seen_last(&headers);
+    if seen == Some(END) {
+        // A browser comes back to a stream that ended, unless it is told that there is nothing.
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let after = seen.and_then(|hash| hash.parse().ok()).map(From::After);
+    let from = after.or(asked.tail.map(From::Newest)).unwrap_or(From::Beginning);
+    let thread = app.read(move |home| Ok(thread_ids::resolve(home, &typed)?)).await?;
+    app.watched().threads.listen(&app, thread, Wish { from, debug: asked.debug }).await
+}

@@ -1,0 +1,79 @@
+//! The list of threads: that it changed. What changed is on the page.
+
+use axum::body::Bytes;
+use axum::response::Response;
+use tokio::sync::{Mutex, watch};
+use uwf_engine::verbs::signs::SignsOfList;
+
+use super::{PACE, stream};
+use crate::app::App;
+use crate::failure::Failure;
+
+/// Whoever listens to the list.
+#[derive(Default)]
+pub(crate) struct Lists {
+    /// The version of the list; `None` while nobody listens.
+    version: Mutex<Option<watch::Sender<String>>>,
+}
+
+impl Lists {
+    /// A stream of its versions. The first one comes at once, unless it is the one that the client has seen last.
+    ///
+    /// # Errors
+    /// A bug.
+    pub(crate) async fn listen(&self, app: &App, seen: Option<&str>) -> Result<Response, Failure> {
+        let mut version = self.version.lock().await;
+        let mut listener = match &*version {
+            Some(sender) => sender.subscribe(),
+            None => {
+                let (signs, now) = look(app, SignsOfList::default()).await?;
+                let (sender, listener) = watch::channel(now);
+                *version = Some(sender);
+                tokio::spawn(follow(app.clone(), signs));
+                listener
+            }
+        };
+        if seen != Some(listener.borrow().as_str()) {
+            listener.mark_changed();
+        }
+        Ok(stream::answer(Listener(listener)))
+    }
+}
+
+struct Listener(watch::Receiver<String>);
+
+impl stream::Source for Listener {
+    async fn next(&mut self) -> Option<Bytes> {
+        self.0.changed().await.ok()?;
+        let version = self.0.borrow_and_update();
+        Some(stream::message("threads", Some(&version), &serde_json::json!({ "version": *version }).to_string()))
+    }
+}
+
+/// Looks at the list until nobody listens.
+async fn follow(app: App, mut signs: SignsOfList) {
+    loop {
+        tokio::time::sleep(PACE).await;
+        let looked = look(&app, signs).await;
+        let mut version = app.watched().list.version.lock().await;
+        let listened = version.as_ref().filter(|sender| sender.receiver_count() > 0);
+        let (Some(sender), Ok((same, now))) = (listened, looked) else {
+            *version = None;
+            return;
+        };
+        signs = same;
+        sender.send_if_modified(|before| {
+            let is_new = *before != now;
+            *before = now;
+            is_new
+        });
+    }
+}
+
+async fn look(app: &App, mut signs: SignsOfList) -> Result<(SignsOfList, String), Failure> {
+    app.read(move |home| {
+        let version = format!("{:016x}", signs.look(home));
+        Ok((signs, version))
+    })
+    .await
+}
