@@ -15,11 +15,7 @@ pub(crate) use threads::{listed, status};
 
 /// Its routes, below `/api`.
 pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .merge(actions::routes())
-        .merge(events::routes())
-        .merge(threads::routes())
-        .fallback(unknown)
+    Router::new().merge(actions::routes()).merge(events::routes()).merge(threads::routes()).fallback(unknown)
 }
 
 async fn unknown() -> Failure {

@@ -7,6 +7,7 @@ use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use uwf_core::workflow::GRAPH_CSS;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -18,10 +19,13 @@ struct Asset {
     content: &'static str,
 }
 
+const CSS: &str = "text/css; charset=utf-8";
+
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 const ASSETS: &[Asset] = &[
-    Asset { name: "style.css", kind: "text/css; charset=utf-8", content: include_str!("../assets/style.css") },
+    Asset { name: "graph.css", kind: CSS, content: GRAPH_CSS },
+    Asset { name: "style.css", kind: CSS, content: include_str!("../assets/style.css") },
     Asset { name: "app.js", kind: JAVASCRIPT, content: include_str!("../assets/app.js") },
     Asset { name: "icon.svg", kind: "image/svg+xml", content: include_str!("../assets/icon.svg") },
 ];

@@ -28,7 +28,7 @@ pub(crate) struct Form {
 /// # Errors
 /// Those of [`answer::asked`], and of the nodes of its workflow.
 pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<Form, Failure> {
-    let asked = answer::asked(home, thread)?;
+    let asked = answer::asked(home, thread, None)?;
     let workflow = Thread::at(home, asked.thread.clone(), asked.head)?.workflow()?;
     let role = workflow.roles.get(&asked.role);
     let role = role.ok_or_else(|| Failure::internal(format!("the workflow has no role {}", asked.role)))?;

@@ -84,6 +84,7 @@ fn document(title: &str, inside: &Markup) -> Html<String> {
                 meta name="color-scheme" content="light dark";
                 title { (title) }
                 link rel="icon" type="image/svg+xml" href=(assets::path("icon.svg"));
+                link rel="stylesheet" href=(assets::path("graph.css"));
                 link rel="stylesheet" href=(assets::path("style.css"));
                 script type="module" src=(assets::path("app.js")) {}
             }

@@ -3,26 +3,28 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use maud::Markup;
+use maud::{Markup, PreEscaped};
 use serde_json::Value;
 use uwf_core::config::Config;
 use uwf_core::event::Event;
 use uwf_core::spending::Spent;
 use uwf_core::thread::ThreadId;
 use uwf_core::view::Failure as FailedAttempt;
+use uwf_core::workflow::{Drawing, END, GraphOnPage, Ledger};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
 use uwf_engine::root::thread_ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
+use uwf_engine::verbs::course::{self, ThreadCourse};
 use uwf_engine::verbs::limit::{self, Limits};
 use uwf_engine::verbs::live::{From, Live};
+use uwf_engine::verbs::pages;
 use uwf_engine::verbs::show::{self, ThreadStatus};
 use uwf_engine::verbs::timeline::{self, TimedStep};
 use uwf_engine::verbs::why::{self, Ahead};
 use uwf_engine::verbs::workflow_names::Names;
-use uwf_engine::verbs::{course, pages};
 
 use super::super::parts;
 use crate::api::answer;
@@ -80,18 +82,19 @@ impl Shown {
         let start = from.map_or_else(|| status.steps.saturating_sub(SHOWN), |from| from.saturating_sub(1));
         let range = start.min(status.steps)..(start + SHOWN).min(status.steps);
         let roles = (status.steps <= COUNTED).then(|| by_role(home, &config, &id));
+        let steps = timeline::timeline(&thread, &config, range.clone())?;
         let now = match status.state {
             State::Running => Some(running(home, &id, status.head)?),
             _ => None,
         };
         Ok(Shown {
-            steps: timeline::timeline(&thread, &config, range.clone())?,
             // Why it ended is its own story; nothing comes next.
             next: if status.done { None } else { why::of_thread(home, &id).ok().and_then(|reasons| reasons.next) },
             failures: if status.done { Vec::new() } else { pages::failures(home, &id, status.head)? },
             waits: waits(home, &id, status.state),
             agents: config.agents.keys().cloned().collect(),
-            graph: graph(home, &id, roles.as_ref().map(|(roles, _)| roles)),
+            graph: graph(home, &thread, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
+            steps,
             spent: roles.map(|(_, total)| total),
             workflow_name,
             range,
@@ -130,10 +133,39 @@ fn waits(home: &Home, id: &ThreadId, state: State) -> Option<Waits> {
     }
 }
 
-/// The graph of the workflow with the way of the thread.
-fn graph(home: &Home, id: &ThreadId, roles: Option<&BTreeMap<String, Spent>>) -> Option<Markup> {
-    let course = course::of(home, id).ok()?;
-    let _ = roles.map(|roles| roles.values().map(|spent| parts::duration(spent.duration_ms)).collect::<Vec<_>>());
-    let _ = course;
-    None
+/// The graph of the workflow with the way of the thread; beside each role what it took, as far as that was added up. A role
+/// leads to its last step on the page, an arrow to what the workflow says of it.
+fn graph(
+    home: &Home,
+    thread: &Thread<'_>,
+    steps: &[TimedStep],
+    roles: Option<(&BTreeMap<String, Spent>, &Spent)>,
+) -> Option<Markup> {
+    let ThreadCourse { workflow, course, hash, .. } = course::of(home, &thread.id).ok()?;
+    let ledger = roles.map(|(roles, total)| ledger(&course.roles, roles, total));
+    let last = |role: &str| steps.iter().rev().find(|timed| timed.step.role == role);
+    let node_href = |role: &str| Some(format!("#s-{}", last(role)?.step.hash));
+    let edge_href = |_: &str, _: &str| Some(format!("/workflows/{hash}#conditions"));
+    let page = GraphOnPage { ids: "graph", node_href: &node_href, edge_href: &edge_href, ledger: ledger.as_ref() };
+    Some(PreEscaped(Drawing::of(&workflow, Some(&course)).svg_for_page(&page)))
+}
+
+/// Visits, time, tokens and money of each role. A column that would be empty is not there.
+fn ledger(played: &[String], roles: &BTreeMap<String, Spent>, total: &Spent) -> Ledger {
+    let has_tokens = parts::tokens(&total.tokens).is_some();
+    let has_money = parts::money(total).is_some();
+    let dash = || "–".to_owned();
+    let row = |visits: usize, spent: &Spent| {
+        let mut row = vec![visits.to_string(), parts::duration(spent.duration_ms)];
+        row.extend(has_tokens.then(|| parts::tokens(&spent.tokens).unwrap_or_else(dash)));
+        row.extend(has_money.then(|| parts::money(spent).unwrap_or_else(dash)));
+        row
+    };
+    let visits = |role: &str| played.iter().filter(|name| *name == role).count();
+    let mut rows: BTreeMap<String, Vec<String>> =
+        roles.iter().map(|(role, spent)| (role.clone(), row(visits(role), spent))).collect();
+    rows.insert(END.to_owned(), row(played.len(), total));
+    let headings = [("visits", true), ("time", true), ("tokens", has_tokens), ("cost", has_money)];
+    let headings = headings.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned());
+    Ledger { headings: headings.collect(), rows }
 }
