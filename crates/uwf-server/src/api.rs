@@ -4,6 +4,7 @@ pub(crate) mod actions;
 pub(crate) mod answer;
 mod events;
 mod fields;
+mod openapi;
 mod threads;
 
 use axum::Router;
@@ -15,7 +16,12 @@ pub(crate) use threads::{listed, status};
 
 /// Its routes, below `/api`.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().merge(actions::routes()).merge(events::routes()).merge(threads::routes()).fallback(unknown)
+    Router::new()
+        .merge(actions::routes())
+        .merge(events::routes())
+        .merge(openapi::routes())
+        .merge(threads::routes())
+        .fallback(unknown)
 }
 
 async fn unknown() -> Failure {

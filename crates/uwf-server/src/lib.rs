@@ -7,6 +7,7 @@
 mod api;
 mod app;
 mod assets;
+mod call;
 mod changes;
 mod failure;
 mod filter;
@@ -16,5 +17,6 @@ mod respond;
 mod serve;
 mod watch;
 
+pub use call::{Call, call};
 pub use guard::token::{SECRET_VARIABLE, Secret};
 pub use serve::{Serve, ServeError, Served, serve};

@@ -11,8 +11,8 @@ use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, otel as spans, step};
 
 use crate::commands::{
-    agent, cas, completions, config, doctor, gc, help, init, log, man, mcp, otel, pack, recover, reference, schema,
-    serve, setup, skill, thread, top, workflow,
+    agent, api, cas, completions, config, doctor, gc, help, init, log, man, mcp, otel, pack, recover, reference,
+    schema, serve, setup, skill, thread, top, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -113,6 +113,8 @@ enum Group {
     Schema(schema::Args),
     /// Serve web pages and the HTTP API: what needs you, what runs, what it cost, and why.
     Serve(serve::Args),
+    /// Call the HTTP API without a server.
+    Api(api::Args),
     /// Reference texts for agents: the commands, writing workflows, writing agents.
     Skill(skill::Args),
     /// Help for a command, or a page of the documentation.
@@ -157,7 +159,8 @@ impl Group {
             | Group::Gc(_)
             | Group::Init(_)
             | Group::Pack(_)
-            | Group::Serve(_) => Stdout::Report,
+            | Group::Serve(_)
+            | Group::Api(_) => Stdout::Report,
         }
     }
 
@@ -257,6 +260,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Gc(args) => gc::run(context, &args),
         Group::Pack(args) => pack::run(context, &args),
         Group::Serve(args) => serve::run(context, args),
+        Group::Api(args) => api::run(context, &args),
         Group::Config(command) => config::run(context, command),
         Group::Log(args) => log::run(context, &args),
         Group::Otel(command) => otel::run(context, command),

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, and `run`, which returns a report.
 
 pub(crate) mod agent;
+pub(crate) mod api;
 pub(crate) mod cas;
 pub(crate) mod completions;
 pub(crate) mod config;

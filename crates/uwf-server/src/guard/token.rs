@@ -44,6 +44,11 @@ impl Secret {
         Ok(Secret::of(text, true))
     }
 
+    /// The secret of an API that nobody reaches from outside.
+    pub(crate) fn nobodys() -> Secret {
+        Secret::of(String::new(), false)
+    }
+
     /// The secret of a storage root: read from its file, or made there, for the owner only.
     ///
     /// # Errors

@@ -1,0 +1,237 @@
+//! The API described: one table of what it answers, from which the OpenAPI document is made.
+
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Map, Value, json};
+
+use super::actions::{ACTIONS, Action, Field};
+use crate::app::App;
+
+/// A value in a query.
+struct Query {
+    name: &'static str,
+    kind: &'static str,
+    description: &'static str,
+}
+
+/// Something that can be asked for. Changes of threads are in [`ACTIONS`].
+struct Endpoint {
+    path: &'static str,
+    summary: &'static str,
+    /// The command whose report it answers; empty if there is none.
+    command: &'static str,
+    query: &'static [Query],
+    /// Type of the answer.
+    media: &'static str,
+}
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+const fn query(name: &'static str, kind: &'static str, description: &'static str) -> Query {
+    Query { name, kind, description }
+}
+
+const fn report(path: &'static str, command: &'static str, summary: &'static str, query: &'static [Query]) -> Endpoint {
+    Endpoint { path, summary, command, query, media: JSON }
+}
+
+const ENDPOINTS: &[Endpoint] = &[
+    report(
+        "/threads",
+        "uwf thread list --all",
+        "Threads, newest first. The header Link has the next page.",
+        &[
+            query("state", "string", "States, separated by commas."),
+            query("workflow", "string", "A name, all versions of which are meant, or a hash."),
+            query("role", "string", "Role of the last step."),
+            query("q", "string", "Text in the id, the name of the workflow or the task."),
+            query("limit", "integer", "At most so many; 100 if nobody says."),
+            query("after", "string", "Threads older than this one."),
+        ],
+    ),
+    report("/threads/{thread}", "uwf thread show", "Where a thread stands.", &[]),
+    report("/running", "uwf thread ps", "The steps that are under way.", &[]),
+    Endpoint {
+        path: "/events",
+        summary: "Says when the list of threads changes.",
+        command: "",
+        query: &[],
+        media: EVENTS,
+    },
+    Endpoint {
+        path: "/threads/{thread}/events",
+        summary: "What happens in a thread, as it happens. `Last-Event-ID` goes on where a client was.",
+        command: "uwf thread live",
+        query: &[query("tail", "integer", "Steps of the past to begin with; all if nobody says.")],
+        media: EVENTS,
+    },
+    report("/openapi.json", "", "This document.", &[]),
+];
+
+/// Statuses of answers, and what they mean.
+const STATUSES: [(&str, &str); 10] = [
+    ("200", "Done, or what was asked for."),
+    ("202", "Begun and not over yet, or the thread waits for a person or is paused (exit codes 20 and 0)."),
+    ("400", "The request makes no sense, or data are bad (exit codes 64 and 65)."),
+    ("401", "The secret is missing or wrong."),
+    ("403", "The server is read-only, or the change comes from a page of another site."),
+    ("404", "There is no such thing (exit code 69)."),
+    ("409", "The thread has moved on since, or somebody else is at it (exit code 75)."),
+    ("422", "A limit was reached, the agent failed, or its answer could not be used (exit codes 30, 40, 41)."),
+    ("429", "Too many wrong secrets."),
+    ("500", "Files, the configuration, or a bug (exit codes 70, 74, 78)."),
+];
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/openapi.json", get(|| async { Json(document()) }))
+}
+
+/// The document, OpenAPI 3.1.
+pub(crate) fn document() -> Value {
+    let mut paths = Map::new();
+    for endpoint in ENDPOINTS {
+        let operation = of_endpoint(endpoint);
+        add(&mut paths, endpoint.path, "get", operation);
+    }
+    for action in ACTIONS {
+        add(&mut paths, &format!("/threads/{{thread}}/{}", action.name), "post", of_action(action));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "uwf",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Workflows of AI agents. An answer is the report of the command it names; the command reference describes it.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/api" }],
+        "security": [{ "secret": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "secret": { "type": "http", "scheme": "bearer" } },
+            "schemas": { "Failure": failure() },
+        },
+    })
+}
+
+fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Value) {
+    let item = paths.entry(path).or_insert_with(|| json!({}));
+    item[method] = operation;
+}
+
+fn of_endpoint(endpoint: &Endpoint) -> Value {
+    let mut parameters = path_parameters(endpoint.path);
+    parameters.extend(endpoint.query.iter().map(|query| {
+        json!({ "name": query.name, "in": "query", "description": query.description, "schema": { "type": query.kind } })
+    }));
+    let schema = if endpoint.media == JSON { json!({}) } else { json!({ "type": "string" }) };
+    let mut operation = json!({
+        "operationId": operation_id("get", endpoint.path),
+        "summary": endpoint.summary,
+        "parameters": parameters,
+        "responses": responses(&["200"], endpoint.media, &schema),
+    });
+    if !endpoint.command.is_empty() {
+        operation["description"] = json!(format!("The report of `{}`.", endpoint.command));
+    }
+    operation
+}
+
+fn of_action(action: &Action) -> Value {
+    let path = format!("/threads/{{thread}}/{}", action.name);
+    let mut properties = Map::new();
+    for Field { name, kind, description, .. } in action.fields {
+        properties.insert((*name).to_owned(), json!({ "type": kind, "description": description }));
+    }
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    properties.insert(
+        "expectedHead".to_owned(),
+        text("Head of the thread this is meant for. If the thread has moved on, nothing is done (409)."),
+    );
+    let mut required = vec!["expectedHead"];
+    match action.name {
+        "fork" => {
+            properties.insert("step".to_owned(), text("The step to fork at; then no head is expected."));
+            properties.insert("prompt".to_owned(), text("Another task, for a fork at the start of a thread."));
+            required.clear();
+        }
+        "answer" => {
+            properties.insert("data".to_owned(), json!({ "description": "The role's output." }));
+            properties.insert("text".to_owned(), text("Markdown under a YAML header, or the reply to a question."));
+        }
+        _ if action.is_long => {
+            let wait = json!({ "type": "integer", "minimum": 0, "maximum": 3600, "default": 30,
+                "description": "Seconds to wait for the end. What takes longer goes on by itself (202)." });
+            properties.insert("wait".to_owned(), wait);
+        }
+        _ => {}
+    }
+    let body = json!({ "type": "object", "properties": properties, "required": required });
+    json!({
+        "operationId": operation_id("post", &path),
+        "summary": action.description,
+        "parameters": path_parameters(&path),
+        "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
+        "responses": responses(&["200", "202"], JSON, &json!({})),
+    })
+}
+
+/// What a path names in braces.
+fn path_parameters(path: &str) -> Vec<Value> {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    names
+        .map(|name| {
+            let description = match name {
+                "thread" => "Its id, or a unique beginning or end of it.",
+                "workflow" => "A name, or a hash.",
+                _ => "A hash, or a unique beginning of it.",
+            };
+            json!({ "name": name, "in": "path", "required": true, "description": description, "schema": { "type": "string" } })
+        })
+        .collect()
+}
+
+fn responses(good: &[&str], media: &str, schema: &Value) -> Value {
+    let mut responses = Map::new();
+    for (status, meaning) in STATUSES {
+        let is_good = good.contains(&status);
+        if status.starts_with('2') && !is_good {
+            continue;
+        }
+        let content = if is_good {
+            json!({ media: { "schema": schema } })
+        } else {
+            json!({ JSON: { "schema": { "$ref": "#/components/schemas/Failure" } } })
+        };
+        responses.insert(status.to_owned(), json!({ "description": meaning, "content": content }));
+    }
+    Value::Object(responses)
+}
+
+fn operation_id(method: &str, path: &str) -> String {
+    let words = path.split(['/', '.']).filter(|word| !word.is_empty());
+    std::iter::once(method.to_owned())
+        .chain(words.map(|word| word.trim_matches(['{', '}']).to_owned()))
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+fn failure() -> Value {
+    json!({
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["message", "hints"],
+                "properties": {
+                    "kind": { "type": "string" },
+                    "message": { "type": "string" },
+                    "hints": { "type": "array", "items": { "type": "string" } },
+                    "exitCode": { "type": ["integer", "null"] },
+                },
+            },
+        },
+    })
+}

@@ -1,0 +1,64 @@
+//! One request to the API without a server: `uwf api`.
+
+use std::path::Path;
+
+use axum::body::Body;
+use axum::http::{Method, Request, header};
+use http_body_util::BodyExt;
+use tower::ServiceExt;
+use uwf_engine::root::home::Home;
+
+use crate::api;
+use crate::app::App;
+use crate::guard::Guard;
+use crate::guard::token::Secret;
+use crate::serve::ServeError;
+
+/// A request to the API.
+pub struct Call<'c> {
+    /// The storage root.
+    pub home: &'c Home,
+    /// Where commands are started.
+    pub cwd: &'c Path,
+    /// The method.
+    pub method: &'c str,
+    /// The path, below `/api`, with its query.
+    pub path: &'c str,
+    /// JSON.
+    pub body: String,
+}
+
+/// Answers a request; `write` gets the answer piece by piece, and ends it by returning false. Returns the HTTP status.
+///
+/// # Errors
+/// Those of the runtime, and of a method or path that is none.
+pub fn call(call: Call<'_>, write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(answered(call, write))
+}
+
+async fn answered(call: Call<'_>, mut write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
+    let Call { home, cwd, method, path, body } = call;
+    let invalid = |error: &dyn std::fmt::Display| ServeError::Io(std::io::Error::other(error.to_string()));
+    // Who calls it has the storage root at hand, so there is nobody to be kept out.
+    let guard = Guard::new(([127, 0, 0, 1], 0).into(), Vec::new(), Secret::nobodys());
+    let app = App::new(home, cwd, false, guard);
+    let request = Request::builder()
+        .method(Method::from_bytes(method.as_bytes()).map_err(|error| invalid(&error))?)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, "application/json")
+        .body(Body::from(body))
+        .map_err(|error| invalid(&error))?;
+    let router = axum::Router::new().nest("/api", api::routes()).with_state(app);
+    let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+    let status = response.status().as_u16();
+    let mut body = response.into_body();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| invalid(&error))?;
+        if frame.data_ref().is_some_and(|data| !write(data)) {
+            break;
+        }
+    }
+    Ok(status)
+}

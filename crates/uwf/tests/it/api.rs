@@ -1,0 +1,61 @@
+//! `uwf api`, and the description of the API.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, repository};
+
+fn home() -> TestHome {
+    TestHome::new(env!("CARGO_BIN_EXE_uwf"))
+}
+
+#[test]
+fn the_api_is_called_without_a_server() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "count");
+    assert_eq!(home.json(&["api", "GET", "/threads"]), home.json(&["thread", "list", "--all"]));
+    assert_eq!(home.json(&["api", "get", "/api/threads?state=active"])[0]["thread"], json!(thread));
+    let status = home.json(&["api", "GET", &format!("/threads/{thread}")]);
+    assert_eq!(status, home.json(&["thread", "show", &thread]));
+    let data = json!({ "expectedHead": status["head"] }).to_string();
+    let step = ["api", "POST", &*format!("/threads/{thread}/step"), "--data", &data];
+    assert_eq!(home.json(&step)["done"], true);
+    assert_eq!(home.uwf(&step).code, Some(75), "the same again is refused");
+    assert_eq!(home.uwf(&["api", "GET", "/threads/ZZZZZ"]).code, Some(69));
+    assert_eq!(home.uwf(&["api", "GET", "threads"]).code, Some(64));
+}
+
+#[test]
+fn events_are_printed_until_the_thread_ends() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "count");
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+    let ran = home.uwf(&["api", "GET", &format!("/threads/{thread}/events")]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stdout.contains("event: step") && ran.stdout.contains("event: end"), "{}", ran.stdout);
+}
+
+/// Whatever a route of the API is called in the source is described, and the other way round.
+#[test]
+fn the_description_has_every_path_and_no_other() {
+    let document = home().json(&["api", "GET", "/openapi.json"]);
+    assert_eq!(document["openapi"], "3.1.0");
+    let described: BTreeSet<String> = document["paths"].as_object().expect("paths").keys().cloned().collect();
+    let mut routes = BTreeSet::new();
+    for entry in std::fs::read_dir(repository().join("crates/uwf-server/src/api")).expect("the API has files") {
+        let source = std::fs::read_to_string(entry.expect("an entry").path()).unwrap_or_default();
+        let paths = source.split(".route(").skip(1).filter_map(|rest| rest.split('"').nth(1));
+        routes.extend(paths.map(str::to_owned));
+    }
+    // The actions are one route, and each is described.
+    assert!(routes.remove("/threads/{thread}/{action}"), "{routes:?}");
+    let actions =
+        |path: &String| document["paths"][path].get("post").is_some() && path.starts_with("/threads/{thread}/");
+    let others: BTreeSet<String> = described.iter().filter(|path| !actions(path)).cloned().collect();
+    assert_eq!(others, routes);
+    let operations = document["paths"].as_object().into_iter().flatten().flat_map(|(_, item)| item.as_object());
+    let ids: Vec<&Value> = operations.flatten().map(|(_, operation)| &operation["operationId"]).collect();
+    assert_eq!(ids.iter().map(|id| id.as_str()).collect::<BTreeSet<_>>().len(), ids.len(), "ids are unique");
+}

@@ -1,0 +1,184 @@
+//! What can be done with a thread through the server: by scripts with JSON, by browsers with forms.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uwf_testing::server::{Answer, Server};
+use uwf_testing::{TestHome, text};
+
+const HUMAN: &str = "\
+name: ask-person
+roles:
+  approver:
+    goal: Decide.
+    meta:
+      type: object
+      properties: { approved: { type: boolean }, note: { type: string } }
+      required: [approved]
+graph:
+  $START: [ { role: approver } ]
+  approver: [ { role: $END } ]
+";
+
+fn home() -> TestHome {
+    TestHome::new(env!("CARGO_BIN_EXE_uwf"))
+}
+
+/// A thread of three rounds whose agent takes no time, and the server.
+fn counting() -> (TestHome, Server, String) {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(3, "count");
+    let server = Server::start(&home, &[]);
+    (home, server, thread)
+}
+
+fn act(server: &Server, thread: &str, action: &str, body: &Value) -> Answer {
+    server.post(&format!("/api/threads/{thread}/{action}"), body)
+}
+
+/// A form that a browser sends from a page of this server.
+fn form(server: &Server, path: &str, body: &str) -> Answer {
+    let headers = [
+        ("cookie", &*server.cookie()),
+        ("origin", &*format!("http://{}", server.address)),
+        ("accept", "text/html"),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ];
+    server.send("POST", path, &headers, body)
+}
+
+fn head(server: &Server, thread: &str) -> String {
+    text(&server.get(&format!("/api/threads/{thread}")).json(), "head")
+}
+
+#[test]
+fn a_step_that_is_asked_for_twice_is_done_once() {
+    let (home, server, thread) = counting();
+    let start = head(&server, &thread);
+    let body = json!({ "expectedHead": start });
+    let first = act(&server, &thread, "step", &body);
+    assert_eq!(first.status, 200, "{first:?}");
+    assert_eq!(first.json()["head"], json!(head(&server, &thread)));
+    let second = act(&server, &thread, "step", &body);
+    assert_eq!((second.status, &second.json()["error"]["exitCode"]), (409, &json!(75)));
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1);
+}
+
+#[test]
+fn a_change_names_the_head_it_is_meant_for() {
+    let (home, server, thread) = counting();
+    for action in ["step", "run", "retry", "pause", "resume", "kill", "limit", "answer", "fork"] {
+        let answer = act(&server, &thread, action, &json!({}));
+        assert_eq!(answer.status, 400, "{action}: {answer:?}");
+        assert!(answer.body.contains("expectedHead"), "{action}: {}", answer.body);
+    }
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+}
+
+#[test]
+fn a_thread_runs_to_its_end_and_is_paused_resumed_and_killed() {
+    let (home, server, thread) = counting();
+    let at = json!({ "expectedHead": head(&server, &thread) });
+    assert_eq!(act(&server, &thread, "pause", &at).json()["state"], "paused");
+    assert_eq!(act(&server, &thread, "step", &at).status, 202, "a paused thread is news, not a failure");
+    assert_eq!(act(&server, &thread, "resume", &at).json()["state"], "active");
+    let run = act(&server, &thread, "run", &at);
+    assert_eq!((run.status, &run.json()["done"]), (200, &json!(true)), "{run:?}");
+    let fork = act(&server, &thread, "fork", &json!({ "step": start_of(&home, &thread) }));
+    let other = text(&fork.json(), "thread");
+    assert_eq!(act(&server, &other, "kill", &json!({ "expectedHead": head(&server, &other) })).status, 200);
+    assert_eq!(home.json(&["thread", "show", &other])["state"], "killed");
+}
+
+fn start_of(home: &TestHome, thread: &str) -> String {
+    text(&home.json(&["thread", "steps", thread])["steps"][0], "hash")
+}
+
+#[test]
+fn a_limit_is_a_whole_amount_so_that_it_can_be_sent_again() {
+    let (_home, server, thread) = counting();
+    let more = json!({ "expectedHead": head(&server, &thread), "steps": "+5" });
+    assert_eq!(act(&server, &thread, "limit", &more).status, 400);
+    let whole = json!({ "expectedHead": head(&server, &thread), "steps": 5 });
+    for _ in 0..2 {
+        assert_eq!(act(&server, &thread, "limit", &whole).json()["limits"]["maxSteps"], 5);
+    }
+}
+
+#[test]
+fn a_step_that_takes_longer_than_somebody_waits_goes_on() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\nsleep 2\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "count");
+    let mut server = Server::start(&home, &[]);
+    let body = json!({ "expectedHead": head(&server, &thread), "wait": 0 });
+    let begun = Instant::now();
+    let answer = act(&server, &thread, "step", &body);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    assert!(begun.elapsed() < Duration::from_millis(1500), "it waited");
+    // Nothing of it belongs to the server.
+    server.kill();
+    let done = || home.json(&["thread", "show", &thread])["state"] == "completed";
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the step did not go on without the server");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_person_answers_in_a_form_and_is_led_back() {
+    let home = home();
+    home.config("agents:\n  me: { command: uwf-human }\ndefaultAgent: me\n");
+    home.put("ask-person", HUMAN);
+    let thread = home.start("ask-person", "Ship it?");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let server = Server::start(&home, &[]);
+    let page = server.page(&format!("/threads/{thread}"));
+    assert!(page.body.contains("name=\"output.approved\""), "{}", page.body);
+    let body = format!("expectedHead={}&output.approved=true&output.note=yes%3A+ship", head(&server, &thread));
+    let answer = form(&server, &format!("/api/threads/{thread}/answer"), &body);
+    assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/threads/{thread}"))), "{answer:?}");
+    assert_eq!(home.last_step(&thread)["output"], json!({ "approved": true, "note": "yes: ship" }));
+    let again = form(&server, &format!("/api/threads/{thread}/answer"), &body);
+    assert_ne!(again.status, 303, "the same answer again is refused");
+}
+
+#[test]
+fn a_form_of_another_site_changes_nothing() {
+    let (home, server, thread) = counting();
+    let body = format!("expectedHead={}", head(&server, &thread));
+    let path = format!("/api/threads/{thread}/kill");
+    let cookie = server.cookie();
+    for (name, value) in [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
+        let headers = [("cookie", &*cookie), (name, value), ("content-type", "application/x-www-form-urlencoded")];
+        assert_eq!(server.send("POST", &path, &headers, &body).status, 403, "{name}: {value}");
+    }
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+}
+
+#[test]
+fn a_read_only_server_shows_everything_and_changes_nothing() {
+    let (home, _, thread) = counting();
+    let server = Server::start(&home, &["--read-only"]);
+    assert_eq!(act(&server, &thread, "step", &json!({ "expectedHead": head(&server, &thread) })).status, 403);
+    let page = server.page(&format!("/threads/{thread}")).body;
+    assert!(page.contains("read-only") && !page.contains("<form method=\"post\""), "{page}");
+}
+
+#[test]
+fn what_fails_says_so_as_the_command_does() {
+    let (home, server, thread) = counting();
+    home.worker("output: json", "#!/bin/sh\necho 'no money left' >&2\nexit 3\n");
+    let failed = act(&server, &thread, "step", &json!({ "expectedHead": head(&server, &thread) }));
+    assert_eq!((failed.status, &failed.json()["error"]["exitCode"]), (422, &json!(40)), "{failed:?}");
+    assert!(failed.body.contains("no money left"));
+    assert_eq!(server.get("/api/threads/ZZZZZ").status, 404);
+    assert_eq!(act(&server, &thread, "frobnicate", &json!({})).status, 404);
+    let unknown = act(&server, &thread, "step", &json!({ "expectedHead": "0", "agnet": "w" }));
+    assert_eq!(unknown.status, 400);
+    assert!(unknown.body.contains("`step` has no field `agnet`"), "{}", unknown.body);
+    let page = server.page("/threads/ZZZZZ");
+    assert_eq!(page.status, 404);
+    assert!(page.body.contains("<h1>Not Found</h1>"), "{}", page.body);
+}
