@@ -2,11 +2,13 @@
 //! thread has gone, as Mermaid, as DOT, and as a picture of its own.
 
 mod dot;
+mod lanes;
 mod layout;
 mod measure;
 mod mermaid;
 mod order;
 mod page;
+mod path;
 mod svg;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -248,6 +250,15 @@ mod tests {
 
     use super::*;
     use crate::workflow::NamedCondition;
+
+    /// A graph of these arrows, the nodes numbered from the start; the last is the end.
+    pub(super) fn drawing(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
+        let node =
+            |name: usize| DrawnNode { name: name.to_string(), description: String::new(), played: 0, state: None };
+        let edge = |(from, to): &(usize, usize)| DrawnEdge { from: *from, to: *to, conditions: Vec::new(), taken: 0 };
+        let edges = edges.iter().map(edge).collect();
+        Drawing { name: String::new(), nodes: (0..nodes).map(node).collect(), edges, has_course: false }
+    }
 
     fn to(role: &str, condition: Option<&str>) -> Transition {
         Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }

@@ -6,21 +6,15 @@
 //! Where several arrows leave a box on one side, all but the innermost have their labels where they turn into their lanes. So no
 //! label meets a line, a box or another label.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
-use super::Drawing;
+use super::lanes::{self, BESIDE, CLEAR, Lanes, Run, Side};
+use super::measure::{Point, Rect, Size};
 use super::order::order;
+use super::{Drawing, DrawnEdge};
 
 /// Between two boxes of the spine.
 const LEAST_GAP: f64 = 28.0;
-
-/// Between the spine and the first lane, and between lanes.
-const LEAST_LANE: f64 = 24.0;
-const LANE: f64 = 16.0;
-
-/// Between a label and the line that it belongs to, and between it and whatever else is near.
-const BESIDE: f64 = 8.0;
-const CLEAR: f64 = 12.0;
 
 /// Where arrows leave and reach a side that has both, from its top and its bottom.
 const PORT: f64 = 11.0;
@@ -31,50 +25,6 @@ const INTO: f64 = 6.0;
 /// Left of the first column of a ledger, and of each other one.
 const LEDGER_GAP: f64 = 36.0;
 const COLUMN_GAP: f64 = 20.0;
-
-/// How large something is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Size {
-    pub(super) width: f64,
-    pub(super) height: f64,
-}
-
-/// A point of the picture.
-pub(super) type Point = (f64, f64);
-
-/// A part of the picture.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Rect {
-    /// Its left end and its top.
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) size: Size,
-}
-
-impl Rect {
-    pub(super) fn right(&self) -> f64 {
-        self.x + self.size.width
-    }
-
-    pub(super) fn bottom(&self) -> f64 {
-        self.y + self.size.height
-    }
-
-    pub(super) fn middle(&self) -> Point {
-        (self.x + self.size.width / 2.0, self.y + self.size.height / 2.0)
-    }
-}
-
-/// Where an arrow runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    /// To the next row.
-    Spine,
-    /// Back, or to where it came from.
-    Left,
-    /// Over other roles.
-    Right,
-}
 
 /// An arrow.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,36 +51,11 @@ pub(super) struct Layout {
     pub(super) size: Size,
 }
 
-/// An arrow from row to row.
-struct Run {
-    from: usize,
-    to: usize,
-    side: Side,
-    label: Size,
-}
-
 /// Where arrows leave and reach a side of a box, below its top.
 #[derive(Clone, Copy)]
 struct Ports {
     leaving: f64,
     arriving: f64,
-}
-
-/// All arrows that reach a row from one side, with the rows that they pass; or a loop, which has a short way of its own.
-#[derive(Clone, Copy)]
-struct Bus {
-    key: BusKey,
-    first: usize,
-    last: usize,
-}
-
-/// The row that is reached, and whether by a loop.
-type BusKey = (usize, bool);
-
-impl Run {
-    fn bus(&self) -> BusKey {
-        (self.to, self.from == self.to)
-    }
 }
 
 struct Spine {
@@ -148,12 +73,12 @@ pub(super) fn layout(drawing: &Drawing, boxes: &[Size], labels: &[Size], columns
     for (row, node) in order.iter().enumerate() {
         rows[*node] = row;
     }
-    let run = |(edge, label): (&super::DrawnEdge, &Size)| {
+    let run = |(edge, label): (&DrawnEdge, &Size)| {
         let (from, to) = (rows[edge.from], rows[edge.to]);
         let side = match to.cmp(&(from + 1)) {
-            std::cmp::Ordering::Less => Side::Left,
-            std::cmp::Ordering::Equal => Side::Spine,
-            std::cmp::Ordering::Greater => Side::Right,
+            Ordering::Less => Side::Left,
+            Ordering::Equal => Side::Spine,
+            Ordering::Greater => Side::Right,
         };
         Run { from, to, side, label: *label }
     };
@@ -169,7 +94,8 @@ impl Spine {
     fn laid_out(&self, order: Vec<usize>, rows: &[usize], columns: &[f64]) -> Layout {
         let ports = [Side::Left, Side::Right].map(|side| self.ports(side));
         let tops = self.tops(&ports);
-        let [left, right] = [Side::Left, Side::Right].map(|side| self.lanes(side));
+        let [left, right] =
+            [Side::Left, Side::Right].map(|side| Lanes::of(side, &self.runs, self.heights.len(), self.half));
         let arrow = |run: &Run| match run.side {
             Side::Spine => self.straight(run, &tops),
             Side::Left => self.arc(run, &tops, &ports[0], &left),
@@ -196,15 +122,11 @@ impl Spine {
         layout
     }
 
-    fn of(&self, side: Side) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(move |run| run.side == side)
-    }
-
     /// A side that arrows only leave or only reach has them in its middle. Elsewhere those that lead up leave above, and those
     /// that lead down leave below, so that none crosses another beside its box.
     fn ports(&self, side: Side) -> Vec<Ports> {
         let mut both = vec![(false, false); self.heights.len()];
-        for run in self.of(side) {
+        for run in lanes::of(&self.runs, side) {
             both[run.from].0 = true;
             both[run.to].1 = true;
         }
@@ -238,68 +160,6 @@ impl Spine {
         tops.collect()
     }
 
-    /// How far from the spine each lane lies: as near as labels and lanes before it allow.
-    fn lanes(&self, side: Side) -> Lanes {
-        // Between the rows, the first above all; how far from the spine something stands there.
-        let mut taken = vec![self.half; self.heights.len() + 1];
-        if side == Side::Right {
-            for run in self.of(Side::Spine).filter(|run| run.label.width > 0.0) {
-                taken[run.to] = taken[run.to].max(BESIDE + run.label.width);
-            }
-        }
-        let lanes = lanes(&self.buses(side));
-        let labels = self.labels_beside_boxes(side, &lanes, &mut taken);
-        let mut at = BTreeMap::new();
-        for (nearest, lane) in lanes.iter().enumerate().map(|(lane, buses)| (LEAST_LANE + LANE * lane as f64, buses)) {
-            let beside = |bus: &Bus| {
-                let line = taken[bus.first..=bus.last].iter().map(|taken| taken + LANE);
-                let others =
-                    self.of(side).filter(|run| run.bus() == bus.key && !labels.contains_key(&(run.from, run.to)));
-                let others = others.map(|run| taken[band(run)] + CLEAR + run.label.width + BESIDE);
-                // A loop lies in its row, where no label is.
-                line.chain(others).filter(|_| !bus.key.1).fold(self.half + nearest, f64::max)
-            };
-            let place = lane.iter().map(beside).fold(0.0, f64::max).ceil();
-            for bus in lane {
-                for taken in &mut taken[bus.first..=bus.last] {
-                    *taken = taken.max(place);
-                }
-                at.insert(bus.key, place);
-            }
-        }
-        let mut labels = labels;
-        for run in self.of(side) {
-            labels.entry((run.from, run.to)).or_insert(at[&run.bus()] - BESIDE - run.label.width);
-        }
-        Lanes { at, labels, reach: taken.into_iter().fold(0.0, f64::max) }
-    }
-
-    /// The labels of the innermost arrow of each row, and how far from the spine they begin.
-    fn labels_beside_boxes(&self, side: Side, lanes: &[Vec<Bus>], taken: &mut [f64]) -> BTreeMap<(usize, usize), f64> {
-        let lane = |(lane, buses): (usize, &Vec<Bus>)| buses.iter().map(|bus| (bus.key, lane)).collect::<Vec<_>>();
-        let lane_of: BTreeMap<BusKey, usize> = lanes.iter().enumerate().flat_map(lane).collect();
-        let mut innermost: BTreeMap<usize, &Run> = BTreeMap::new();
-        for run in self.of(side) {
-            let first = innermost.entry(run.from).or_insert(run);
-            *first = if lane_of[&run.bus()] < lane_of[&first.bus()] { run } else { first };
-        }
-        let mut labels = BTreeMap::new();
-        for run in innermost.into_values() {
-            labels.insert((run.from, run.to), taken[band(run)] + BESIDE);
-            taken[band(run)] += BESIDE + run.label.width;
-        }
-        labels
-    }
-
-    fn buses(&self, side: Side) -> Vec<Bus> {
-        let mut buses: BTreeMap<BusKey, Bus> = BTreeMap::new();
-        for run in self.of(side) {
-            let bus = buses.entry(run.bus()).or_insert(Bus { key: run.bus(), first: run.to, last: run.to });
-            (bus.first, bus.last) = (bus.first.min(run.from), bus.last.max(run.from));
-        }
-        buses.into_values().collect()
-    }
-
     fn straight(&self, run: &Run, tops: &[f64]) -> Arrow {
         let (from, to) = (tops[run.from] + self.heights[run.from], tops[run.to]);
         let y = f64::midpoint(from, to) - run.label.height / 2.0;
@@ -321,41 +181,6 @@ impl Spine {
     }
 }
 
-/// The lanes of a side.
-struct Lanes {
-    /// The distance of each from the spine.
-    at: BTreeMap<BusKey, f64>,
-    /// How far from the spine the label of an arrow from row to row begins.
-    labels: BTreeMap<(usize, usize), f64>,
-    /// How far from the spine anything lies.
-    reach: f64,
-}
-
-/// Between which rows a label stands: that of an arrow up above its row, that of an arrow down below it.
-fn band(run: &Run) -> usize {
-    match run.side {
-        Side::Left => run.from,
-        Side::Spine | Side::Right => run.from + 1,
-    }
-}
-
-/// What runs in which lane: each on the first that is free in its rows, the short ones first. Loops have the first lane for
-/// themselves.
-fn lanes(buses: &[Bus]) -> Vec<Vec<Bus>> {
-    let (loops, mut others): (Vec<Bus>, Vec<Bus>) = buses.iter().partition(|bus| bus.key.1);
-    others.sort_by_key(|bus| (bus.last - bus.first, bus.first));
-    let of_loops = usize::from(!loops.is_empty());
-    let mut lanes = vec![loops; of_loops];
-    for bus in others {
-        let is_free = |lane: &&mut Vec<Bus>| lane.iter().all(|other| other.last < bus.first || bus.last < other.first);
-        match lanes.iter_mut().skip(of_loops).find(is_free) {
-            Some(lane) => lane.push(bus),
-            None => lanes.push(vec![bus]),
-        }
-    }
-    lanes
-}
-
 impl Layout {
     /// Moves all of it to the right, and down so far that nothing is above the picture.
     fn moved(&mut self, right: f64) {
@@ -375,20 +200,12 @@ impl Layout {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::workflow::graph::{DrawnEdge, DrawnNode};
-
-    /// A graph of these arrows, the nodes numbered from the start; the last is the end.
-    pub(in super::super) fn drawing(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
-        let node =
-            |name: usize| DrawnNode { name: name.to_string(), description: String::new(), played: 0, state: None };
-        let edge = |(from, to): &(usize, usize)| DrawnEdge { from: *from, to: *to, conditions: Vec::new(), taken: 0 };
-        let edges = edges.iter().map(edge).collect();
-        Drawing { name: String::new(), nodes: (0..nodes).map(node).collect(), edges, has_course: false }
-    }
+    use crate::workflow::graph::lanes::LANE;
+    use crate::workflow::graph::tests::drawing;
 
     const BOX: Size = Size { width: 90.0, height: 40.0 };
 

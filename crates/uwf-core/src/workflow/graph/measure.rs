@@ -1,4 +1,37 @@
-//! How much room texts take.
+//! Sizes and places, and how much room texts take.
+
+/// How large something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Size {
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// A point of the picture.
+pub(super) type Point = (f64, f64);
+
+/// A part of the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Rect {
+    /// Its left end and its top.
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) size: Size,
+}
+
+impl Rect {
+    pub(super) fn right(&self) -> f64 {
+        self.x + self.size.width
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.y + self.size.height
+    }
+
+    pub(super) fn middle(&self) -> Point {
+        (self.x + self.size.width / 2.0, self.y + self.size.height / 2.0)
+    }
+}
 
 /// Sizes of the texts in a picture; `STYLE` says the same to the reader's program.
 #[derive(Clone, Copy, Debug)]

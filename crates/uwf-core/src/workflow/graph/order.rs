@@ -45,7 +45,7 @@ fn finished_from(start: usize, ways: &mut [Vec<usize>], seen: &mut [bool]) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::graph::layout::tests::drawing;
+    use crate::workflow::graph::tests::drawing;
 
     #[test]
     fn a_role_stands_below_what_leads_to_it_unless_that_is_a_loop() {

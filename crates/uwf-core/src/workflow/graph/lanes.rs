@@ -1,0 +1,154 @@
+//! The lanes beside the spine of a graph: which arrow runs in which, and how far away they and the labels lie.
+
+use std::collections::BTreeMap;
+
+use super::measure::Size;
+
+/// Between the spine and the first lane, and between lanes.
+const LEAST_LANE: f64 = 24.0;
+pub(super) const LANE: f64 = 16.0;
+
+/// Between a label and the line that it belongs to, and between it and whatever else is near.
+pub(super) const BESIDE: f64 = 8.0;
+pub(super) const CLEAR: f64 = 12.0;
+
+/// Where an arrow runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// To the next row.
+    Spine,
+    /// Back, or to where it came from.
+    Left,
+    /// Over other roles.
+    Right,
+}
+
+/// An arrow from row to row.
+pub(super) struct Run {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) side: Side,
+    pub(super) label: Size,
+}
+
+/// All arrows that reach a row from one side, with the rows that they pass; or a loop, which has a short way of its own.
+#[derive(Clone, Copy)]
+struct Bus {
+    key: BusKey,
+    first: usize,
+    last: usize,
+}
+
+/// The row that is reached, and whether by a loop.
+pub(super) type BusKey = (usize, bool);
+
+impl Run {
+    /// What it is a part of.
+    pub(super) fn bus(&self) -> BusKey {
+        (self.to, self.from == self.to)
+    }
+}
+
+/// The lanes of a side.
+pub(super) struct Lanes {
+    /// The distance of each from the spine.
+    pub(super) at: BTreeMap<BusKey, f64>,
+    /// How far from the spine the label of an arrow from row to row begins.
+    pub(super) labels: BTreeMap<(usize, usize), f64>,
+    /// How far from the spine anything lies.
+    pub(super) reach: f64,
+}
+
+impl Lanes {
+    /// How far from the spine each lane lies: as near as labels and lanes before it allow.
+    pub(super) fn of(side: Side, runs: &[Run], rows: usize, half: f64) -> Lanes {
+        // Between the rows, the first above all; how far from the spine something stands there.
+        let mut taken = vec![half; rows + 1];
+        if side == Side::Right {
+            for run in of(runs, Side::Spine).filter(|run| run.label.width > 0.0) {
+                taken[run.to] = taken[run.to].max(BESIDE + run.label.width);
+            }
+        }
+        let runs: Vec<&Run> = of(runs, side).collect();
+        let lanes = lanes(&buses(&runs));
+        let mut labels = labels_beside_boxes(&runs, &lanes, &mut taken);
+        let mut at = BTreeMap::new();
+        for (nearest, lane) in lanes.iter().enumerate().map(|(lane, buses)| (LEAST_LANE + LANE * lane as f64, buses)) {
+            let beside = |bus: &Bus| {
+                let line = taken[bus.first..=bus.last].iter().map(|taken| taken + LANE);
+                let others =
+                    runs.iter().filter(|run| run.bus() == bus.key && !labels.contains_key(&(run.from, run.to)));
+                let others = others.map(|run| taken[band(run)] + CLEAR + run.label.width + BESIDE);
+                // A loop lies in its row, where no label is.
+                line.chain(others).filter(|_| !bus.key.1).fold(half + nearest, f64::max)
+            };
+            let place = lane.iter().map(beside).fold(0.0, f64::max).ceil();
+            for bus in lane {
+                for taken in &mut taken[bus.first..=bus.last] {
+                    *taken = taken.max(place);
+                }
+                at.insert(bus.key, place);
+            }
+        }
+        for run in runs {
+            labels.entry((run.from, run.to)).or_insert(at[&run.bus()] - BESIDE - run.label.width);
+        }
+        Lanes { at, labels, reach: taken.into_iter().fold(0.0, f64::max) }
+    }
+}
+
+/// The arrows of one side.
+pub(super) fn of(runs: &[Run], side: Side) -> impl Iterator<Item = &Run> {
+    runs.iter().filter(move |run| run.side == side)
+}
+
+/// The labels of the innermost arrow of each row, and how far from the spine they begin.
+fn labels_beside_boxes(runs: &[&Run], lanes: &[Vec<Bus>], taken: &mut [f64]) -> BTreeMap<(usize, usize), f64> {
+    let lane = |(lane, buses): (usize, &Vec<Bus>)| buses.iter().map(|bus| (bus.key, lane)).collect::<Vec<_>>();
+    let lane_of: BTreeMap<BusKey, usize> = lanes.iter().enumerate().flat_map(lane).collect();
+    let mut innermost: BTreeMap<usize, &Run> = BTreeMap::new();
+    for run in runs {
+        let first = innermost.entry(run.from).or_insert(run);
+        *first = if lane_of[&run.bus()] < lane_of[&first.bus()] { run } else { first };
+    }
+    let mut labels = BTreeMap::new();
+    for run in innermost.into_values() {
+        labels.insert((run.from, run.to), taken[band(run)] + BESIDE);
+        taken[band(run)] += BESIDE + run.label.width;
+    }
+    labels
+}
+
+fn buses(runs: &[&Run]) -> Vec<Bus> {
+    let mut buses: BTreeMap<BusKey, Bus> = BTreeMap::new();
+    for run in runs {
+        let bus = buses.entry(run.bus()).or_insert(Bus { key: run.bus(), first: run.to, last: run.to });
+        (bus.first, bus.last) = (bus.first.min(run.from), bus.last.max(run.from));
+    }
+    buses.into_values().collect()
+}
+
+/// Between which rows a label stands: that of an arrow up above its row, that of an arrow down below it.
+fn band(run: &Run) -> usize {
+    match run.side {
+        Side::Left => run.from,
+        Side::Spine | Side::Right => run.from + 1,
+    }
+}
+
+/// What runs in which lane: each on the first that is free in its rows, the short ones first. Loops have the first lane for
+/// themselves.
+fn lanes(buses: &[Bus]) -> Vec<Vec<Bus>> {
+    let (loops, mut others): (Vec<Bus>, Vec<Bus>) = buses.iter().partition(|bus| bus.key.1);
+    others.sort_by_key(|bus| (bus.last - bus.first, bus.first));
+    let of_loops = usize::from(!loops.is_empty());
+    let mut lanes = vec![loops; of_loops];
+    for bus in others {
+        let is_free = |lane: &&mut Vec<Bus>| lane.iter().all(|other| other.last < bus.first || bus.last < other.first);
+        match lanes.iter_mut().skip(of_loops).find(is_free) {
+            Some(lane) => lane.push(bus),
+            None => lanes.push(vec![bus]),
+        }
+    }
+    lanes
+}
