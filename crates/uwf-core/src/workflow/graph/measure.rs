@@ -33,7 +33,7 @@ impl Rect {
     }
 }
 
-/// Sizes of the texts in a picture; `STYLE` says the same to the reader's program.
+/// Sizes of the texts in a picture; `GRAPH_CSS` says the same to the reader's program.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Font {
     /// Names of roles.

@@ -102,6 +102,16 @@ fn below(node: &DrawnNode, has_ledger: bool) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
+/// Everything about a node.
+fn tooltip(node: &DrawnNode) -> String {
+    let (name, description) = (one_line(shown(&node.name)), one_line(&node.description));
+    if description.is_empty() { name } else { format!("{name}: {description}") }
+}
+
+fn is_terminal(node: &DrawnNode) -> bool {
+    matches!(node.name.as_str(), START | END)
+}
+
 fn box_size(node: &DrawnNode, has_ledger: bool) -> Size {
     let small = below(node, has_ledger);
     let text = Font::Name.width(&name(node)).max(small.as_deref().map_or(0.0, |small| Font::Small.width(small)));
@@ -162,18 +172,6 @@ impl Picture<'_> {
 
     fn node(&mut self, index: usize) {
         let node = &self.drawing.nodes[index];
-        let is_terminal = matches!(node.name.as_str(), START | END);
-        let is_idle = self.drawing.has_course && node.played == 0 && node.state.is_none() && node.name != START;
-        let mut class = "node".to_owned();
-        class.push_str(if is_terminal { " terminal" } else { "" });
-        class.push_str(if is_idle { " idle" } else { "" });
-        if let Some(state) = &node.state {
-            class.push_str(" here");
-            if !state.is_empty() && state.bytes().all(|byte| byte.is_ascii_lowercase()) {
-                class.push(' ');
-                class.push_str(state);
-            }
-        }
         let ledger = self.page.and_then(|page| page.ledger);
         let small = below(node, ledger.is_some());
         let shown = name(node);
@@ -183,15 +181,13 @@ impl Picture<'_> {
             let cells = cells(ledger, node).zip(&ledger.headings).filter(|(cell, _)| !cell.is_empty());
             said.extend(cells.map(|(cell, heading)| format!("{} {cell}", short(heading, CELL))));
         }
+        let class = self.node_class(node);
         let href = self.page.and_then(|page| (page.node_href)(&node.name));
         let close = self.open(&class, &format!("node-{index}"), href.as_deref(), &said.join(", "));
-        let description = one_line(&node.description);
-        let name = one_line(super::shown(&node.name));
-        let tooltip = if description.is_empty() { name } else { format!("{name}: {description}") };
-        self.line(&format!("  <title>{}</title>", escape(&tooltip)));
+        self.line(&format!("  <title>{}</title>", escape(&tooltip(node))));
         let rect = self.layout.boxes[index];
         let Rect { x, y, size: Size { width, height } } = rect;
-        let round = if is_terminal { height / 2.0 } else { BOX_CORNER };
+        let round = if is_terminal(node) { height / 2.0 } else { BOX_CORNER };
         let [x, y, width, height, round] = [x, y, width, height, round].map(number);
         self.line(&format!(
             "  <rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\"/>"
@@ -203,6 +199,19 @@ impl Picture<'_> {
             self.text("small", Anchor::Middle, (x, y + BASELINE + Font::Name.line() / 2.0), &small);
         }
         self.line(close);
+    }
+
+    fn node_class(&self, node: &DrawnNode) -> String {
+        let is_idle = self.drawing.has_course && node.played == 0 && node.state.is_none() && node.name != START;
+        let mut class = vec!["node"];
+        class.extend(is_terminal(node).then_some("terminal"));
+        class.extend(is_idle.then_some("idle"));
+        if let Some(state) = &node.state {
+            class.push("here");
+            // A state is one word; anything else must not become a class, or several.
+            class.extend(Some(state.as_str()).filter(|state| state.bytes().all(|byte| byte.is_ascii_lowercase())));
+        }
+        class.join(" ").trim_end().to_owned()
     }
 
     fn edge(&mut self, index: usize) {
