@@ -6,6 +6,7 @@ pub mod answer;
 pub mod cas_get;
 pub mod cas_rm;
 pub mod child_threads;
+pub(crate) mod chosen_id;
 pub mod cost;
 pub mod course;
 pub(crate) mod decide_workflows;

@@ -323,6 +323,11 @@ impl From<VerbError> for Error {
             Verb::EmptyPrompt => {
                 of(ErrorKind::Usage).hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin")
             }
+            Verb::OtherThread { thread, .. } => {
+                of(ErrorKind::Usage).hint(format!("choose another id; `uwf thread show {thread}` shows that thread"))
+            }
+            Verb::RecordedId(_) => of(ErrorKind::Usage)
+                .hint("choose another id, or have that thread again: `uwf recover --dry-run` tells what is known of it"),
             Verb::TooDeep { .. } => of(ErrorKind::Limit)
                 .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"),
             Verb::OtherProgram(_) => {
@@ -444,7 +449,7 @@ impl From<VerbError> for Error {
                 .hint("files are recorded of threads that work in a worktree: `uwf thread start --worktree`")
                 .hint("stand in the repository of the thread, or name the thread"),
             Verb::TwoRepositories(..) => of(ErrorKind::Usage),
-            Verb::TakenId(_) | Verb::ChildNotBegun(_) => of(ErrorKind::Internal),
+            Verb::ChildNotBegun(_) => of(ErrorKind::Internal),
         };
         Error { source: Some(Box::new(error)), ..edge }
     }

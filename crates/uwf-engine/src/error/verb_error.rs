@@ -238,9 +238,17 @@ pub enum VerbError {
     /// The files of two steps are in two repositories.
     #[error("the files are in two git repositories: {} and {}", .0.display(), .1.display())]
     TwoRepositories(PathBuf, PathBuf),
-    /// A new thread cannot have this id.
-    #[error("thread id {0} is taken")]
-    TakenId(ThreadId),
+    /// The id that was chosen for a new thread is that of another one.
+    #[error("thread id {thread} is taken: the thread that has it began otherwise, at {at}")]
+    OtherThread {
+        /// The id.
+        thread: ThreadId,
+        /// The node that thread began at.
+        at: Hash,
+    },
+    /// There are records of a thread with the id that was chosen for a new one.
+    #[error("thread id {0} is taken: there are records of a thread with it, which is neither active nor finished")]
+    RecordedId(ThreadId),
     /// A child thread would be too deep.
     #[error(
         "role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {most}"

@@ -22,6 +22,7 @@ use crate::root::worktree::Worktree;
 use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
+use crate::verbs::chosen_id::{self, Begun};
 use crate::verbs::start;
 
 /// What was forked.
@@ -44,6 +45,8 @@ pub struct Changes {
     pub workspace: Option<PathBuf>,
     /// How far it may go, the steps before the fork included.
     pub limits: ThreadLimits,
+    /// Its id, for whoever may have to send the same request again; a new one when nobody says.
+    pub id: Option<ThreadId>,
     /// Its task. Only a thread without steps can have another one: steps are answers to theirs.
     pub prompt: Option<String>,
 }
@@ -69,6 +72,10 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
             error
         }
     })?;
+    let (step, note) = with_task(&thread, at, changes)?;
+    if let Some(forked) = forked_before(home, changes, |begun_at| begun_at == step)? {
+        return Ok(forked);
+    }
     let settings = settings(None, changes, cwd)?;
     let worktree = match changes.workspace {
         Some(_) => None,
@@ -77,9 +84,15 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
             NewWorktree::of_step(repository, files, from, inside)
         }),
     };
-    let (step, note) = with_task(&thread, at, changes)?;
-    let (thread, worktree) = start::create(home, step, settings, worktree.as_ref())?;
+    let (thread, worktree) = start::create(home, step, settings, worktree.as_ref(), changes.id.as_ref())?;
     Ok(Forked { thread, step, worktree, note })
+}
+
+/// What the same request has forked before, which has to begin at such a node.
+fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Forked>> {
+    let Some(id) = &changes.id else { return Ok(None) };
+    let begun = chosen_id::begun(home, id, is_it)?;
+    Ok(begun.map(|Begun { at, worktree }| Forked { thread: id.clone(), step: at, worktree, note: None }))
 }
 
 /// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
@@ -115,16 +128,25 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
         (None, Some(_)) => thread.start_hash,
         (None, None) => thread.head,
     };
+    let (begins_at, note) = with_task(&thread, node, changes)?;
+    if changes.id.is_some() {
+        let chain = thread.chain()?;
+        // The thread may have gone on since: what is forked is where it stood then.
+        let is_of = |at: Hash| at == thread.start_hash || chain.records().iter().any(|record| record.step == at);
+        let is_it = |at| at == begins_at || changes.prompt.is_none() && is_of(at);
+        if let Some(forked) = forked_before(home, changes, is_it)? {
+            return Ok(forked);
+        }
+    }
     let known = Settings::load(home, id)?;
     let worktree = match changes.workspace {
         Some(_) => None,
         None => known.as_ref().map(|known| files_at(home, id, known, node)).transpose()?.flatten(),
     };
-    let (node, note) = with_task(&thread, node, changes)?;
-    let digest = recorded_digest::at(home, id, node)?;
+    let digest = recorded_digest::at(home, id, begins_at)?;
     let settings = Settings { digest, ..settings(known, changes, cwd)? };
-    let (thread, worktree) = start::create(home, node, settings, worktree.as_ref())?;
-    Ok(Forked { thread, step: node, worktree, note })
+    let (thread, worktree) = start::create(home, begins_at, settings, worktree.as_ref(), changes.id.as_ref())?;
+    Ok(Forked { thread, step: begins_at, worktree, note })
 }
 
 /// The error of a thread whose head cannot be read, with the newest step before it that can.

@@ -4,6 +4,8 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::Duration;
 
 use durable_files::regular;
@@ -39,12 +41,63 @@ pub(crate) fn begin(
     settings: &Settings,
     worktree: Option<&NewWorktree>,
 ) -> Result<Swap> {
+    begin_in(home, thread, head, settings, worktree, &record::open_or_create(home, thread)?)
+}
+
+/// The same with an id that was chosen: somebody may have begun the thread, may be at it, or was killed at it.
+///
+/// # Errors
+/// As [`begin`].
+pub(crate) fn begin_chosen(
+    home: &Home,
+    thread: &ThreadId,
+    head: Hash,
+    settings: &Settings,
+    worktree: Option<&NewWorktree>,
+) -> Result<Swap> {
+    let path = home.record_file(thread);
+    loop {
+        let file = record::open_or_create(home, thread)?;
+        file.lock().at("lock", &path)?;
+        if let Some(head) = home.heads().read(thread.as_str())? {
+            return Ok(Swap::Moved(Some(head)));
+        }
+        if !never_began(home, thread)? {
+            return Ok(Swap::Moved(None));
+        }
+        // Whoever gave the thread up meanwhile has removed the record.
+        if is_at(&file, &path)? {
+            discard_worktree(home, thread)?;
+            return begin_in(home, thread, head, settings, worktree, &file);
+        }
+    }
+}
+
+/// Whether an open file is the one at a path.
+fn is_at(file: &File, path: &Path) -> Result<bool> {
+    let opened = file.metadata().at("look at", path)?;
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        found => {
+            let found = found.at("look at", path)?;
+            Ok((found.dev(), found.ino()) == (opened.dev(), opened.ino()))
+        }
+    }
+}
+
+fn begin_in(
+    home: &Home,
+    thread: &ThreadId,
+    head: Hash,
+    settings: &Settings,
+    worktree: Option<&NewWorktree>,
+    file: &File,
+) -> Result<Swap> {
     let settings = with_digest(home, head, settings);
-    let file = record::open_or_create(home, thread)?;
     let path = home.record_file(thread);
     let set_head = || -> Result<Swap> {
         file.lock().at("lock", &path)?;
-        settings.write(home, thread, &file)?;
+        settings.write(home, thread, file)?;
         // Durable before the head is: from the record a lost index is made anew.
         file.sync_all().at("sync", &path)?;
         durable_files::sync_dir(&home.threads_dir())?;
@@ -56,7 +109,7 @@ pub(crate) fn begin(
     let begun = set_head();
     match begun {
         // Whether that is durable makes no difference as long as the index is there.
-        Ok(Swap::Done) => drop(record::write(home, thread, &file, &Line::Begun)),
+        Ok(Swap::Done) => drop(record::write(home, thread, file, &Line::Begun)),
         // A child thread that the index has lost is begun anew, and its record may tell of what was paid for.
         Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => {
             // With the record goes the knowledge of a worktree, so that stays if this does.

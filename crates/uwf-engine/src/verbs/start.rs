@@ -22,6 +22,7 @@ use crate::root::node_types;
 use crate::root::worktree::Worktree;
 use crate::root::{ids, project};
 use crate::thread::nodes;
+use crate::verbs::chosen_id::{self, Begun};
 use crate::verbs::decide_workflows::Deciding;
 use crate::verbs::find_workflow::{self, Found, Origin};
 use crate::verbs::new_thread;
@@ -41,6 +42,8 @@ pub struct StartRequest {
     pub limits: ThreadLimits,
     /// Whether it gets a git worktree of its own; as the configuration has it for the workflow when nobody says.
     pub worktree: Option<bool>,
+    /// Its id, for whoever may have to send the same request again; a new one when nobody says.
+    pub id: Option<ThreadId>,
     /// A role that its workflow must have, because whoever starts the thread stops before it.
     pub until: Option<String>,
 }
@@ -60,10 +63,10 @@ pub struct Started {
     pub notes: Vec<String>,
 }
 
-/// Starts a thread.
+/// Starts a thread. With an id that a thread has which began with the same workflow and task, that thread is what was started.
 ///
 /// # Errors
-/// `Usage` for an empty prompt, an unknown role in `--agent` or `--until`, or a worktree without a repository, `NotFound` for an unknown
+/// `Usage` for an empty prompt, an id that another thread has, an unknown role in `--agent` or `--until`, or a worktree without a repository, `NotFound` for an unknown
 /// workflow or workspace, those of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
     if request.prompt.trim().is_empty() {
@@ -75,6 +78,9 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let workflow = nodes::workflow(home.store(), hash)?;
     if let Some(role) = &request.until {
         plan::check_role(&workflow, role)?;
+    }
+    if let Some(started) = started_before(home, request, hash)? {
+        return Ok(started);
     }
     // What comes from a file has been checked just now.
     if matches!(origin, Origin::Registry | Origin::Store) {
@@ -94,8 +100,18 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let (prompt, replaced) = without_secrets(&redactor, &request.prompt);
     notes.extend(replaced);
     let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None })?;
-    let (thread, worktree) = create(home, head, settings, worktree.as_ref())?;
+    let (thread, worktree) = create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
     Ok(Started { workflow: hash, thread, head, worktree, notes })
+}
+
+/// What the same request has started before.
+fn started_before(home: &Home, request: &StartRequest, workflow: Hash) -> Result<Option<Started>> {
+    let Some(id) = &request.id else { return Ok(None) };
+    let (prompt, _) = without_secrets(&Redactor::of(home)?, &request.prompt);
+    let head = StartNode { workflow, prompt, parent: None, depth: None }.draft().hash();
+    let begun = chosen_id::begun(home, id, |at| at == head)?;
+    let started = |Begun { worktree, .. }| Started { workflow, thread: id.clone(), head, worktree, notes: Vec::new() };
+    Ok(begun.map(started))
 }
 
 /// The worktree that a thread is to get, if it was asked for or is the default: of the configuration for the workflow, else of
@@ -180,24 +196,30 @@ fn check_agents(home: &Home, config: &Config, hash: Hash, settings: &Settings) -
     Ok(settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)?)
 }
 
-/// Creates a thread whose head is a stored node: settings first, then the worktree if it gets one, the head last.
+/// Creates a thread whose head is a stored node: settings first, then the worktree if it gets one, the head last. With an id
+/// that was chosen, the thread may be there by now.
 ///
 /// # Errors
-/// Those of settings and index, of git.
+/// Those of settings and index, of git; `Usage` when another thread has the id.
 pub(crate) fn create(
     home: &Home,
     head: Hash,
     settings: Settings,
     worktree: Option<&NewWorktree>,
+    chosen: Option<&ThreadId>,
 ) -> Result<(ThreadId, Option<Worktree>)> {
-    let thread = ids::new_thread_id();
+    let thread = chosen.cloned().unwrap_or_else(ids::new_thread_id);
     let mut settings = Settings { worktree: None, ..settings };
     if let Some(new) = worktree {
         let (worktree, workspace) = new.of(home, &thread)?;
         settings = Settings { worktree: Some(worktree), workspace, ..settings };
     }
-    match new_thread::begin(home, &thread, head, &settings, worktree)? {
+    let begin = if chosen.is_some() { new_thread::begin_chosen } else { new_thread::begin };
+    match begin(home, &thread, head, &settings, worktree)? {
         Swap::Done => Ok((thread, settings.worktree)),
-        Swap::Moved(_) => Err(VerbError::TakenId(thread).into()),
+        Swap::Moved(_) => match chosen_id::begun(home, &thread, |at| at == head)? {
+            Some(begun) => Ok((thread, begun.worktree)),
+            None => Err(VerbError::RecordedId(thread).into()),
+        },
     }
 }

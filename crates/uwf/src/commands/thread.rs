@@ -2,6 +2,7 @@
 
 mod agent_args;
 mod answer;
+mod chosen_id;
 pub(crate) mod cost;
 mod diff;
 mod eval;

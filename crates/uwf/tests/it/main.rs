@@ -26,6 +26,7 @@ mod check_release;
 mod child_threads;
 mod child_threads_ending;
 mod child_workflows;
+mod chosen_id;
 mod clock;
 mod command_agent;
 mod completions;

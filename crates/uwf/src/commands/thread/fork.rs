@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use uwf_engine::verbs::fork::{self, Changes};
 
+use super::chosen_id::ChosenId;
 use super::limit_args::LimitArgs;
 use super::start::in_worktree;
 use super::thread_or_node::{self, ThreadOrNode};
@@ -44,6 +45,8 @@ pub(crate) struct Args {
     /// The limits of the new thread; what was used before the fork counts.
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    id: ChosenId,
 }
 
 /// Runs the command.
@@ -52,7 +55,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Some("-") => Some(input::from_stdin()?),
         prompt => prompt.map(str::to_owned),
     };
-    let changes = Changes { workspace: args.cwd.clone(), limits: args.limits.limits(), prompt };
+    let changes =
+        Changes { workspace: args.cwd.clone(), limits: args.limits.limits(), id: args.id.chosen.clone(), prompt };
     let forked = match (thread_or_node::find(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
         (ThreadOrNode::Thread(thread), role) => {
             fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?

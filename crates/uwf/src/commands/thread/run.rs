@@ -34,6 +34,7 @@ use crate::{style, table};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("max_steps", |arg| arg.help("Most steps now; what is left can be done later")),
+    mut_arg("chosen", |arg| arg.requires("prompt")),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
     after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run --all --jobs 4              all active threads, four at once"
 )]

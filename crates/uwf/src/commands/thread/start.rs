@@ -9,6 +9,7 @@ use uwf_engine::root::worktree::Worktree;
 use uwf_engine::verbs::start;
 
 use crate::commands::thread::agent_args::AgentArgs;
+use crate::commands::thread::chosen_id::ChosenId;
 use crate::commands::thread::limit_args::LimitArgs;
 use crate::complete;
 use crate::context::Context;
@@ -49,6 +50,8 @@ pub(crate) struct Options {
     pub(crate) no_worktree: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) id: ChosenId,
 }
 
 /// Runs the command.
@@ -101,6 +104,7 @@ pub(crate) fn begin(
             (_, true) => Some(false),
             (false, false) => None,
         },
+        id: options.id.chosen,
         until,
     };
     let started = start::start(&context.home, &request, &context.cwd)?;

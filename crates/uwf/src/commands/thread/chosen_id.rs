@@ -1,0 +1,19 @@
+//! The id that a thread is to have.
+
+use uwf_core::thread::ThreadId;
+
+/// The id of a new thread.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ChosenId {
+    /// The id of the new thread, a ULID: the same command again begins no second thread, but reports that one. Exit 64 when
+    /// another thread has it.
+    #[arg(long = "id", value_name = "ULID", value_parser = ulid)]
+    pub(crate) chosen: Option<ThreadId>,
+}
+
+/// A listing sorts threads by the time in their ids.
+fn ulid(text: &str) -> Result<ThreadId, String> {
+    let id: Option<ThreadId> = text.parse().ok();
+    id.filter(|id| id.time_ms().is_some())
+        .ok_or_else(|| "it has to be a ULID: 26 symbols, the first one 0 to 7".to_owned())
+}

@@ -1,0 +1,154 @@
+//! `--id`: whoever begins a thread chooses its id, and begins one thread however often the command is sent.
+
+use std::fs;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{Ran, TestHome, text};
+
+use crate::fixtures::repository::{git, home_with_repository, uwf_in};
+use crate::home;
+
+const ID: &str = "01M84K4HXK7T9NNASSVRDMQ22G";
+const OTHER: &str = "01M84K4HXK6RPPA24KREJ5JEHH";
+
+fn counting() -> TestHome {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    home.start_counting(3, "another thread");
+    home
+}
+
+/// Starts a thread with a chosen id.
+fn start(home: &TestHome, id: &str, prompt: &str) -> Ran {
+    home.uwf(&["thread", "start", "count-rounds", "-p", prompt, "--id", id])
+}
+
+fn threads(home: &TestHome) -> usize {
+    home.json(&["thread", "list", "--all"]).as_array().unwrap().len()
+}
+
+/// Takes a thread out of the index.
+fn lose(home: &TestHome, thread: &str) {
+    let index = home.root().join("threads.yaml");
+    let text = fs::read_to_string(&index).unwrap();
+    let kept: Vec<&str> = text.lines().filter(|line| !line.contains(thread)).collect();
+    fs::write(&index, kept.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn a_start_that_is_sent_again_reports_the_first_thread() {
+    let home = counting();
+    let first = start(&home, ID, "count").json();
+    assert_eq!(first["thread"], json!(ID));
+    let again = |when: &str| {
+        let before = home.json(&["thread", "show", ID]);
+        assert_eq!(start(&home, &ID.to_lowercase(), "count").json(), first, "{when}");
+        assert_eq!((home.json(&["thread", "show", ID]), threads(&home)), (before, 2), "{when}");
+    };
+    again("at once");
+    home.json(&["thread", "step", ID]);
+    again("after a step");
+    home.json(&["thread", "kill", ID]);
+    again("after its end");
+    let other = start(&home, ID, "count to ten");
+    let began_at = text(&home.json(&["thread", "steps", ID])["steps"][0], "hash");
+    assert_snapshot!(other.told().replace(ID, "<id>").replace(&began_at, "<start>"), @r"
+    exit 64
+    --- stderr
+    error: thread id <id> is taken: the thread that has it began otherwise, at <start>
+    hint: choose another id; `uwf thread show <id>` shows that thread
+    ");
+    home.json(&["thread", "rm", ID]);
+    assert_eq!(start(&home, ID, "count to ten").json()["thread"], json!(ID), "of a removed thread nothing is known");
+}
+
+#[test]
+fn of_starts_that_are_sent_at_once_one_begins_a_thread_and_one_worktree() {
+    let home = home_with_repository(2);
+    let repo = home.work().join("repo");
+    let args = ["thread", "start", "count-rounds", "-p", "x", "--worktree", "--id", ID, "--format", "json"];
+    let sent: Vec<_> = (0..6)
+        .map(|_| {
+            let mut start = home.command(&args);
+            start.current_dir(&repo).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let reports: Vec<Value> =
+        sent.into_iter().map(|start| Ran::from(start.wait_with_output().unwrap()).json()).collect();
+    assert!(reports.iter().all(|report| *report == reports[0]), "{reports:?}");
+    assert_eq!(threads(&home), 1);
+    assert_eq!(git(&home, &repo, &["worktree", "list", "--porcelain"]).matches("worktree ").count(), 2);
+    let record = fs::read_to_string(home.record_file(ID)).unwrap();
+    assert_eq!(record.matches("\"event\":\"settings\"").count(), 1, "{record}");
+    home.json(&["run", ID]);
+    assert!(home.root().join("worktrees").join(ID).join("step-2.txt").exists());
+}
+
+#[test]
+fn a_start_that_was_killed_is_made_up_for() {
+    let home = home_with_repository(2);
+    let repo = home.work().join("repo");
+    let args = ["thread", "start", "count-rounds", "-p", "x", "--worktree", "--id", ID];
+    home.start("count-rounds", "another thread");
+    let first = uwf_in(&home, &repo, &args).json();
+    // As a command leaves it that was killed before the head was set.
+    let record = home.record_file(ID);
+    let whole = fs::read_to_string(&record).unwrap();
+    let settings = whole.lines().find(|line| line.contains("settings")).unwrap();
+    fs::write(&record, format!("\n{settings}\n")).unwrap();
+    lose(&home, ID);
+    assert_eq!(home.uwf(&["thread", "show", ID]).code, Some(69));
+    assert_eq!(uwf_in(&home, &repo, &args).json(), first);
+    assert_eq!(home.json(&["run", ID])["done"], json!(true));
+
+    // What the index has lost is no thread to begin anew.
+    let lost = home.start("count-rounds", "lost");
+    home.json(&["thread", "step", &lost]);
+    lose(&home, &lost);
+    let refused = start(&home, &lost, "lost");
+    assert_eq!(refused.code, Some(64), "{refused:?}");
+    assert!(refused.stderr.contains("uwf recover --dry-run"), "{refused:?}");
+}
+
+#[test]
+fn a_run_with_an_id_goes_on_with_its_thread() {
+    let home = counting();
+    let run = |more: &[&str]| home.uwf(&[&["run", "count-rounds", "-p", "count", "--id", ID], more].concat());
+    assert_eq!(run(&["--max-steps", "1"]).code, Some(30));
+    assert_eq!(run(&["--max-steps", "1"]).code, Some(30));
+    assert_eq!(home.json(&["thread", "show", ID])["steps"], 2);
+    for _ in 0..2 {
+        let done = run(&[]).json();
+        assert_eq!((&done["thread"], &done["done"]), (&json!(ID), &json!(true)));
+    }
+    assert_eq!((home.json(&["thread", "show", ID])["steps"].as_u64(), threads(&home)), (Some(3), 2));
+    assert_eq!(home.uwf(&["run", OTHER, "--id", OTHER]).code, Some(64), "a thread that has one");
+}
+
+#[test]
+fn a_fork_that_is_sent_again_reports_the_first_fork() {
+    let home = counting();
+    start(&home, ID, "count");
+    let step = text(&home.json(&["thread", "step", ID]), "head");
+    let fork = |from: &str, more: &[&str]| home.uwf(&[&["thread", "fork", from, "--id", OTHER], more].concat());
+    let first = fork(ID, &[]).json();
+    assert_eq!(first, json!({ "thread": OTHER, "forkedFrom": { "step": step } }));
+    assert_eq!(fork(&step, &[]).json(), first, "the step it was forked at");
+    home.json(&["thread", "step", ID]);
+    home.json(&["run", OTHER]);
+    assert_eq!(fork(ID, &[]).json(), first, "both have gone on");
+    assert_eq!(fork(&home.head(ID).unwrap(), &[]).code, Some(64), "another step");
+    assert_eq!(fork(ID, &["-p", "something else"]).code, Some(64));
+    assert_eq!(threads(&home), 3);
+}
+
+#[test]
+fn an_id_is_a_ulid() {
+    let home = counting();
+    for wrong in ["7Q2M", "81M84K4HXK7T9NNASSVRDMQ22G", "01M84K4HXK7T9NNASSVRDMQ2UU", ""] {
+        assert_eq!(start(&home, wrong, "count").code, Some(64), "{wrong}");
+    }
+    assert_eq!(threads(&home), 1);
+}
