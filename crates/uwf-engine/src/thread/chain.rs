@@ -91,6 +91,17 @@ impl Chain {
         &self.records
     }
 
+    /// Position of a step, from 0.
+    pub fn position(&self, step: Hash) -> Option<usize> {
+        self.records.iter().rposition(|record| record.step == step)
+    }
+
+    /// The last step before position `index` that is one of the same role.
+    pub(crate) fn last_before(&self, index: usize) -> Option<Hash> {
+        let role = self.records.get(index)?.role;
+        self.records[..index].iter().rfind(|record| record.role == role).map(|record| record.step)
+    }
+
     /// How often a role was played.
     pub fn count_of(&self, role: &str) -> usize {
         self.of(role).count()

@@ -225,8 +225,16 @@ impl<'h> Thread<'h> {
     ///
     /// # Errors
     /// Those of the StepNode.
-    pub(crate) fn whole_step(&self, index: usize) -> Result<Step> {
+    pub fn whole_step(&self, index: usize) -> Result<Step> {
         steps::whole(self.home.store(), index + 1, self.step_hash(index)?)
+    }
+
+    /// The same of the newest step, `None` at the start: its position is not asked for, and said to be 0.
+    ///
+    /// # Errors
+    /// Those of the StepNode.
+    pub fn newest_step(&self) -> Result<Option<Step>> {
+        self.last.as_ref().map(|_| steps::whole(self.home.store(), 0, self.head)).transpose()
     }
 
     pub(crate) fn step_hash(&self, index: usize) -> Result<Hash> {

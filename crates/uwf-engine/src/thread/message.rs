@@ -86,7 +86,7 @@ fn after_header(raw: &str) -> Option<&str> {
 }
 
 /// A text node's text; earlier implementations made the text itself the payload.
-fn text_of(payload: &Value) -> Option<String> {
+pub fn text_of(payload: &Value) -> Option<String> {
     payload.as_str().or_else(|| payload.get("text")?.as_str()).map(str::to_owned)
 }
 

@@ -42,6 +42,15 @@ pub fn has_ended(parent: &Thread<'_>, role: &str) -> Result<bool> {
     Ok(matches!(find(parent.home(), &id_for(parent, role))?, Some(Child::Ended(_))))
 }
 
+/// The child thread that played a role behind a thread as it stands, if this machine knows it.
+///
+/// # Errors
+/// Those of the index and the history.
+pub(crate) fn that_played(parent: &Thread<'_>, role: &str) -> Result<Option<ThreadId>> {
+    let id = id_for(parent, role);
+    Ok(find(parent.home(), &id)?.map(|_| id))
+}
+
 pub(crate) fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
     if home.heads().read(id.as_str())?.is_some() {
         return Ok(Some(Child::Active(id.clone())));

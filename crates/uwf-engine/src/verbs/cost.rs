@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use json_cas::Hash;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uwf_core::config::Config;
 use uwf_core::node::{self, EndStatus, StepNode};
 use uwf_core::spending::{self, Spent};
@@ -36,7 +36,7 @@ pub struct CostRequest {
 }
 
 /// What a row of costs is of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CostBy {
     /// A thread, with the child threads that played roles of it.
@@ -116,23 +116,7 @@ pub struct UnreadableThread {
 /// `NotFound` for a thread that was named and does not exist, those of its nodes; those of index and history as a whole. Of
 /// threads that were not named, what is not readable is part of the report.
 pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs> {
-    let mut ledger = Ledger {
-        config,
-        by: request.by,
-        since: request.since.unwrap_or(0),
-        reader: CostReader {
-            home,
-            runs: RunReader::new(home.store(), config),
-            steps: HashMap::new(),
-            workflows: HashMap::new(),
-        },
-        rows: BTreeMap::new(),
-        total: Spent::default(),
-        counted: HashSet::new(),
-        shared: HashSet::new(),
-        unpriced: BTreeSet::new(),
-        unreadable: Vec::new(),
-    };
+    let mut ledger = Ledger::new(home, config, request);
     let mut threads = 0;
     if request.threads.is_empty() {
         for (id, standing) in all(home, request.since)? {
@@ -150,6 +134,18 @@ pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs
         }
     }
     Ok(ledger.costs(threads))
+}
+
+/// What a step took, with the tries before it that failed and, where a child thread played it, all steps of that. What is not
+/// readable is a run of which nothing is known.
+pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
+    let mut ledger = Ledger::new(home, config, &CostRequest::default());
+    let mut account = Account { row: (None, None), workflow: None, why: None };
+    ledger.step(&mut account, step, 0);
+    if account.why.is_some() {
+        ledger.total.add_unknown();
+    }
+    ledger.total
 }
 
 /// Where a thread stands, as far as index and history say.
@@ -230,7 +226,23 @@ struct Account {
     why: Option<String>,
 }
 
-impl Ledger<'_> {
+impl<'h> Ledger<'h> {
+    fn new(home: &'h Home, config: &'h Config, request: &CostRequest) -> Ledger<'h> {
+        let runs = RunReader::new(home.store(), config);
+        Ledger {
+            config,
+            by: request.by,
+            since: request.since.unwrap_or(0),
+            reader: CostReader { home, runs, steps: HashMap::new(), workflows: HashMap::new() },
+            rows: BTreeMap::new(),
+            total: Spent::default(),
+            counted: HashSet::new(),
+            shared: HashSet::new(),
+            unpriced: BTreeSet::new(),
+            unreadable: Vec::new(),
+        }
+    }
+
     /// Adds a thread. One that has come to the end of its graph has no tries that led to no step.
     fn thread(&mut self, thread: &Thread<'_>, may_have_failed: bool) {
         let workflow = self.reader.workflow(thread.start.workflow);

@@ -208,6 +208,14 @@ fn differing(a: Option<Output>, b: Option<Output>) -> Option<ComparedOutputs> {
     (!changes.is_empty()).then_some(ComparedOutputs { a, b, changes })
 }
 
+/// The values of two documents that differ.
+#[must_use]
+pub fn changes(a: Value, b: Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    add_changes("", Some(a), Some(b), &mut changes);
+    changes
+}
+
 /// Adds the values that differ: of two objects and of two lists those in them, of anything else the whole.
 fn add_changes(at: &str, a: Option<Value>, b: Option<Value>, changes: &mut Vec<Change>) {
     match (a, b) {

@@ -107,6 +107,18 @@ pub struct Obtained {
     pub unreadable: Option<String>,
 }
 
+/// What a rung of the extraction ladder does.
+#[must_use]
+pub fn rung_in_words(rung: &str) -> &'static str {
+    match rung {
+        "submit" => "the agent gave it as a value",
+        "frontmatter" => "read from the header of the agent's answer",
+        "feedback" => "the agent was asked again, in the same session",
+        "llm" => "a model read it out of the agent's answer",
+        _ => "as its agent says",
+    }
+}
+
 /// A try that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -164,9 +176,21 @@ pub fn of_step(home: &Home, hash: Hash) -> Result<Reasons> {
     let known = thread_with(home, hash)?;
     let id = known.as_ref().map(|thread| thread.id.clone());
     let thread = known.map_or_else(|| Thread::without_id(home, hash), Ok)?;
-    let index = thread.chain()?.records().iter().rposition(|record| record.step == hash);
+    let index = thread.chain()?.position(hash);
     let step = index.map(|index| reasoned(&thread, index)).transpose()?;
     Ok(Reasons { step, ..about(home, &thread, id) })
+}
+
+/// Why a step of a thread is as it is; `None` when the thread has no such step. However many threads there are, only this one
+/// is read.
+///
+/// # Errors
+/// `NotFound` when there is no such thread, those of its nodes.
+pub fn of_step_in(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<Reasons>> {
+    let thread = Thread::any(home, id)?;
+    let Some(index) = thread.chain()?.position(hash) else { return Ok(None) };
+    let step = Some(reasoned(&thread, index)?);
+    Ok(Some(Reasons { step, ..about(home, &thread, Some(id.clone())) }))
 }
 
 fn about(home: &Home, thread: &Thread<'_>, id: Option<ThreadId>) -> Reasons {
@@ -186,7 +210,7 @@ fn thread_with(home: &Home, step: Hash) -> Result<Option<Thread<'_>>> {
         }
         // A cache may be that of a thread as it was before somebody moved its head elsewhere.
         if let Ok(found) = Thread::at(home, thread, *head)
-            && found.chain().is_ok_and(|chain| chain.records().iter().any(|record| record.step == step))
+            && found.chain().is_ok_and(|chain| chain.position(step).is_some())
         {
             return Ok(Some(found));
         }

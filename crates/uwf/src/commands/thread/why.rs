@@ -91,7 +91,7 @@ fn obtained(output: &Obtained) -> String {
         lines.push(format!("by a child thread, its last step {child}: uwf thread why {child}"));
     }
     if let Some(by) = output.extracted_by.as_deref().filter(|_| output.child_step.is_none()) {
-        lines.push(format!("{by}: {}", rung_in_words(by)));
+        lines.push(format!("{by}: {}", why::rung_in_words(by)));
     }
     for rung in &output.rungs {
         let said = rung.errors.iter().chain(&rung.fixes).map(|said| one_line(said));
@@ -108,16 +108,6 @@ fn obtained(output: &Obtained) -> String {
     lines.extend(output.unreadable.as_ref().map(|why| format!("no more is known: {}", one_line(why))));
     lines.extend(output.detail.map(|detail| style::dim(&format!("uwf thread step-details {detail} has all of it"))));
     format!("output obtained\n{}", lines.iter().map(|line| format!("  {line}\n")).collect::<String>())
-}
-
-fn rung_in_words(extracted_by: &str) -> &'static str {
-    match extracted_by {
-        "submit" => "the agent gave it as a value",
-        "frontmatter" => "read from the header of the agent's answer",
-        "feedback" => "the agent was asked again, in the same session",
-        "llm" => "a model read it out of the agent's answer",
-        _ => "as its agent says",
-    }
 }
 
 fn failed(attempt: &FailedAttempt) -> String {

@@ -1,0 +1,104 @@
+//! What refers to a node. There is no index of that: nodes are looked at one after the other, as long as there is time.
+
+use std::time::{Duration, Instant};
+
+use json_cas::Hash;
+use uwf_core::thread::ThreadId;
+
+use crate::error::Result;
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::registry;
+use crate::thread::nodes;
+
+/// How long nodes are looked at.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Nodes that are told of. One that more refer to is a text or a type that is everywhere.
+const MOST: usize = 200;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Referrers {
+    /// Threads whose head it is, active ones and those that ended there.
+    pub threads: Vec<ThreadId>,
+    /// Names of workflows that stand for it.
+    pub names: Vec<String>,
+    /// Nodes that refer to it.
+    pub nodes: Vec<Referrer>,
+    /// How many nodes were looked at.
+    pub looked_at: usize,
+    /// How many nodes there are.
+    pub of: usize,
+    /// Whether all of them were looked at.
+    pub is_whole: bool,
+}
+
+/// A node that refers to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Referrer {
+    /// Its hash.
+    pub hash: Hash,
+    /// What its type is called.
+    pub kind: String,
+}
+
+/// Looks for what refers to a node. Nodes that are not readable are passed over.
+///
+/// # Errors
+/// Those of index, history and registry, and of listing the nodes.
+pub fn of(home: &Home, hash: Hash) -> Result<Referrers> {
+    within(home, hash, PATIENCE)
+}
+
+fn within(home: &Home, hash: Hash, patience: Duration) -> Result<Referrers> {
+    let begun = Instant::now();
+    let store = home.store();
+    let active = home.heads().list()?.into_iter().filter(|(_, head)| *head == hash);
+    let active = active.filter_map(|(id, _)| id.parse().ok());
+    let ended = history::all(home)?.into_iter().filter(|line| line.head == hash).map(|line| line.thread);
+    let named = registry::read(home)?.into_iter().filter(|(_, entry)| entry.hash == hash).map(|(name, _)| name);
+    let all = store.objects().list(None)?;
+    let mut found = Referrers {
+        threads: active.chain(ended).collect(),
+        names: named.collect(),
+        nodes: Vec::new(),
+        looked_at: 0,
+        of: all.len(),
+        is_whole: true,
+    };
+    for candidate in all {
+        if begun.elapsed() >= patience || found.nodes.len() == MOST {
+            found.is_whole = false;
+            break;
+        }
+        found.looked_at += 1;
+        let Ok(node) = store.get(candidate) else { continue };
+        if node.type_hash == hash || store.refs(&node).is_ok_and(|refs| refs.contains(&hash)) {
+            found.nodes.push(Referrer { hash: candidate, kind: nodes::title(store, &node) });
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_core::node::{Content, Payload, ReactTurn};
+
+    use super::*;
+
+    #[test]
+    fn a_search_says_when_it_ended_early() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        crate::root::node_types::ensure(&home).unwrap();
+        let text = home.store().put(&Content { text: "a text".to_owned() }.draft()).unwrap();
+        let turn = ReactTurn { input: vec![text], output: text, tool_calls: Vec::new(), tokens: None, latency_ms: 1 };
+        let turn = home.store().put(&turn.draft()).unwrap();
+        let found = of(&home, text).unwrap();
+        assert_eq!(found.nodes, [Referrer { hash: turn, kind: "react-turn".to_owned() }]);
+        assert_eq!((found.is_whole, found.looked_at), (true, found.of));
+        let found = within(&home, text, Duration::ZERO).unwrap();
+        assert_eq!((found.is_whole, found.looked_at, found.nodes), (false, 0, Vec::new()));
+    }
+}
