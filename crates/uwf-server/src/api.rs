@@ -5,6 +5,8 @@ pub(crate) mod answer;
 mod events;
 mod fields;
 mod openapi;
+mod nodes;
+mod steps;
 mod threads;
 
 use axum::Router;
@@ -12,6 +14,8 @@ use axum::Router;
 use crate::app::App;
 use crate::failure::Failure;
 
+pub(crate) use nodes::{FOR_EVER, node};
+pub(crate) use steps::{details, no_step};
 pub(crate) use threads::{listed, status};
 
 /// Its routes, below `/api`.
@@ -21,6 +25,8 @@ pub(crate) fn routes() -> Router<App> {
         .merge(events::routes())
         .merge(openapi::routes())
         .merge(threads::routes())
+        .merge(nodes::routes())
+        .merge(steps::routes())
         .fallback(unknown)
 }
 

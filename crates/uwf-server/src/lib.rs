@@ -12,6 +12,7 @@ mod changes;
 mod failure;
 mod filter;
 mod guard;
+mod named;
 mod pages;
 mod respond;
 mod serve;

@@ -1,0 +1,50 @@
+//! From what a URL names to a thread, a step or a workflow.
+
+use json_cas::Hash;
+use uwf_core::thread::{ID_LEN, ThreadId};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::thread_ids::{self, NEWEST};
+
+use crate::failure::Failure;
+
+/// The thread that was named.
+pub(crate) fn thread(home: &Home, typed: &str) -> Result<ThreadId, Failure> {
+    Ok(thread_ids::resolve(home, typed)?)
+}
+
+/// The node that was named: a hash, or a unique beginning of one.
+pub(crate) fn node(home: &Home, typed: &str) -> Result<Hash, Failure> {
+    let hash = home.store().resolve_prefix(typed)?;
+    if home.store().has(hash)? {
+        return Ok(hash);
+    }
+    Err(Failure::not_found(format!("there is no node {hash}")))
+}
+
+/// A thread, or a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    Thread(ThreadId),
+    Node(Hash),
+}
+
+/// The thread or the node that was named. Whole ids and whole hashes mean themselves; shorter ones are looked up as both.
+pub(crate) fn thread_or_node(home: &Home, typed: &str) -> Result<Named, Failure> {
+    if typed.len() == ID_LEN || typed.starts_with(NEWEST) {
+        return Ok(Named::Thread(thread(home, typed)?));
+    }
+    if typed.parse::<Hash>().is_ok()
+        && let Ok(hash) = node(home, typed)
+    {
+        return Ok(Named::Node(hash));
+    }
+    match (thread(home, typed), node(home, typed)) {
+        (Ok(thread), Ok(node)) => {
+            Err(Failure::bad_request(format!("`{typed}` is both thread {thread} and node {node}"))
+                .hint("give the whole id or the whole hash"))
+        }
+        (Ok(thread), Err(_)) => Ok(Named::Thread(thread)),
+        (Err(_), Ok(node)) => Ok(Named::Node(node)),
+        (Err(_), Err(_)) => Err(Failure::not_found(format!("there is no thread and no node `{typed}`"))),
+    }
+}
