@@ -1,11 +1,19 @@
 //! The pages. Each is a URL, works without JavaScript, and is drawn from what the engine reads.
 
+mod compare;
 mod forms;
 mod inbox;
 pub(crate) mod layout;
 mod markdown;
+mod node;
 pub(crate) mod parts;
+mod search;
+mod step;
+mod texts;
 mod thread;
+mod values;
+mod why;
+mod words;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -21,7 +29,14 @@ use self::layout::{Page, Section};
 
 /// Their routes.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().merge(inbox::routes()).merge(thread::routes()).fallback(unknown)
+    Router::new()
+        .merge(inbox::routes())
+        .merge(thread::routes())
+        .merge(step::routes())
+        .merge(compare::routes())
+        .merge(node::routes())
+        .merge(search::routes())
+        .fallback(unknown)
 }
 
 async fn unknown() -> Failure {

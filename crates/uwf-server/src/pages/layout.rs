@@ -86,6 +86,7 @@ fn document(title: &str, inside: &Markup) -> Html<String> {
                 link rel="icon" type="image/svg+xml" href=(assets::path("icon.svg"));
                 link rel="stylesheet" href=(assets::path("graph.css"));
                 link rel="stylesheet" href=(assets::path("style.css"));
+                link rel="stylesheet" href=(assets::path("steps.css"));
                 script type="module" src=(assets::path("app.js")) {}
             }
             body { (inside) }

@@ -1,0 +1,142 @@
+//! `/compare/A..B`: two threads, steps or versions of a workflow side by side.
+
+mod runs;
+mod sides;
+mod steps;
+mod workflows;
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use axum::{Json, http};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::project;
+use uwf_engine::verbs::diff::{self, Wanted};
+
+use self::sides::Side;
+use super::layout::{Page, Section, encoded};
+use crate::app::App;
+use crate::failure::Failure;
+use crate::respond::wants_json;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/compare", get(chosen)).route("/compare/{pair}", get(compare))
+}
+
+/// What the form says.
+#[derive(Debug, Default, Deserialize)]
+struct Chosen {
+    #[serde(default)]
+    a: String,
+    #[serde(default)]
+    b: String,
+}
+
+/// `/compare?a=&b=`: to the page of the two, or the form when one is missing.
+async fn chosen(State(app): State<App>, Query(Chosen { a, b }): Query<Chosen>) -> Response {
+    let (a, b) = (a.trim(), b.trim());
+    if !a.is_empty() && !b.is_empty() {
+        return Redirect::to(&format!("/compare/{}..{}", encoded(a), encoded(b))).into_response();
+    }
+    let body = html! {
+        h1 { "Compare" }
+        p { "Two threads, two steps, or two versions of a workflow." }
+        (form(a, b))
+    };
+    Page::new("Compare", Section::None, body).into_response(&app)
+}
+
+fn form(a: &str, b: &str) -> Markup {
+    html! {
+        form #pick.pick action="/compare" role="search" {
+            label for="pick-a" { "The one" }
+            input #pick-a name="a" value=(a) placeholder="thread, hash or workflow" autocomplete="off" spellcheck="false";
+            label for="pick-b" { "The other" }
+            input #pick-b name="b" value=(b) placeholder="thread, hash or workflow" autocomplete="off" spellcheck="false";
+            button { "Compare" }
+        }
+    }
+}
+
+/// What is asked for beside the two.
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    /// How many differing rows are left out first.
+    #[serde(default)]
+    after: String,
+    /// Whether the differences of files are shown, not only which differ.
+    patch: Option<String>,
+}
+
+async fn compare(
+    State(app): State<App>,
+    Path(pair): Path<String>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+) -> Response {
+    let answer = if wants_json(&headers) {
+        report(&app, pair).await.map(IntoResponse::into_response)
+    } else {
+        page(&app, pair, asked).await
+    };
+    ([(header::VARY, http::HeaderValue::from_static("accept"))], answer).into_response()
+}
+
+/// The two that a path names.
+fn two(pair: &str) -> Result<(String, String), Failure> {
+    match pair.split_once("..") {
+        Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok((a.to_owned(), b.to_owned())),
+        _ => Err(Failure::bad_request(format!("`{pair}` does not name two")).hint("write them as /compare/ONE..OTHER")),
+    }
+}
+
+/// What `uwf thread diff` reports of threads and steps; of two workflows the values that differ.
+async fn report(app: &App, pair: String) -> Result<Json<Value>, Failure> {
+    let cwd = app.cwd().to_owned();
+    app.read(move |home| {
+        let (a, b) = two(&pair)?;
+        let sides = (sides::side(home, &a, &cwd)?, sides::side(home, &b, &cwd)?);
+        match sides {
+            (Side::Workflow(a), Side::Workflow(b)) => {
+                let changes = diff::changes(json!(a.workflow), json!(b.workflow));
+                Ok(Json(json!({ "a": a.hash, "b": b.hash, "changes": changes })))
+            }
+            (a, b) => {
+                let (a, b) = (sides::run(&a)?, sides::run(&b)?);
+                let wanted = Wanted { outputs: true, files: true, patch: true };
+                Ok(Json(json!(diff::compare(home, &a, Some(&b), wanted, &cwd)?)))
+            }
+        }
+    })
+    .await
+}
+
+async fn page(app: &App, pair: String, asked: Asked) -> Result<Response, Failure> {
+    let cwd = app.cwd().to_owned();
+    let body = app
+        .read(move |home| {
+            let (a, b) = two(&pair)?;
+            let sides = (sides::side(home, &a, &cwd)?, sides::side(home, &b, &cwd)?);
+            let compared = match sides {
+                (Side::Workflow(one), Side::Workflow(other)) => workflows::compared(home, &one, &other),
+                (one, other) => {
+                    let two = [sides::run(&one)?, sides::run(&other)?];
+                    runs(home, &two, &asked, &cwd)?
+                }
+            };
+            Ok(html! { (compared) section #other aria-labelledby="other-title" { h2 #other-title { "Compare others" } (form(&a, &b)) } })
+        })
+        .await?;
+    Ok(Page::new("Compare", Section::None, body).into_response(app))
+}
+
+fn runs(home: &Home, two: &[diff::Named; 2], asked: &Asked, cwd: &std::path::Path) -> Result<Markup, Failure> {
+    let config = project::config(home, cwd).unwrap_or_default();
+    let files = runs::files(home, two, asked.patch.is_some(), cwd);
+    runs::compared(home, &config, two, asked.after.parse().unwrap_or(0), &files)
+}

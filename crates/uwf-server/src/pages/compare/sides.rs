@@ -1,0 +1,113 @@
+//! What the two sides of a comparison are.
+
+use std::path::Path;
+
+use json_cas::Hash;
+use uwf_core::node::NodeKind;
+use uwf_core::thread::Step;
+use uwf_core::workflow::Workflow;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::{ids, registry};
+use uwf_engine::thread::chain::Record;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::nodes;
+use uwf_engine::verbs::diff;
+use uwf_engine::verbs::find_workflow::{self, Located};
+
+use crate::failure::Failure;
+use crate::named::{self, Named};
+
+/// One side.
+pub(super) enum Side {
+    Run(diff::Named),
+    Workflow(Box<Version>),
+}
+
+/// A version of a workflow.
+pub(super) struct Version {
+    /// Its hash; none for a file that is not stored.
+    pub(super) hash: Option<Hash>,
+    /// What was typed for it.
+    pub(super) typed: String,
+    pub(super) workflow: Workflow,
+}
+
+/// What was named: a workflow by its name, a thread, or a step or workflow by its hash.
+pub(super) fn side(home: &Home, typed: &str, cwd: &Path) -> Result<Side, Failure> {
+    if let Some(entry) = registry::read(home)?.get(typed) {
+        return version(home, typed, entry.hash);
+    }
+    match named::thread_or_node(home, typed) {
+        Ok(Named::Thread(thread)) => Ok(Side::Run(diff::Named::Thread(thread))),
+        Ok(Named::Node(hash)) => match NodeKind::of(home.store().get(hash)?.type_hash) {
+            Some(NodeKind::Workflow) => version(home, typed, hash),
+            Some(NodeKind::StepNode) => Ok(Side::Run(diff::Named::Node(hash))),
+            _ => Err(Failure::bad_request(format!("node {hash} is neither a step nor a workflow"))),
+        },
+        Err(neither) => of_project(home, typed, cwd).ok_or(neither),
+    }
+}
+
+fn version(home: &Home, typed: &str, hash: Hash) -> Result<Side, Failure> {
+    let workflow = nodes::workflow(home.store(), hash)?;
+    Ok(Side::Workflow(Box::new(Version { hash: Some(hash), typed: typed.to_owned(), workflow })))
+}
+
+/// A workflow of the project that the server was started in, by its name.
+fn of_project(home: &Home, typed: &str, cwd: &Path) -> Option<Side> {
+    if typed.contains('/') || !matches!(find_workflow::locate(home, typed, cwd), Ok(Located::File(..))) {
+        return None;
+    }
+    let workflow = find_workflow::peek(home, typed, cwd)?;
+    Some(Side::Workflow(Box::new(Version { hash: None, typed: typed.to_owned(), workflow })))
+}
+
+/// The side as a run.
+///
+/// # Errors
+/// A workflow is compared with a workflow only.
+pub(super) fn run(side: &Side) -> Result<diff::Named, Failure> {
+    match side {
+        Side::Run(named) => Ok(named.clone()),
+        Side::Workflow(version) => {
+            Err(Failure::bad_request(format!("`{}` is a workflow, and the other is not", version.typed)))
+        }
+    }
+}
+
+/// A run that is compared.
+pub(super) struct Run<'h> {
+    /// The thread; of a step that was named, what ends at it.
+    pub(super) thread: Thread<'h>,
+    /// Whether a thread was named: of a step nothing but that step is compared.
+    pub(super) is_whole: bool,
+}
+
+impl<'h> Run<'h> {
+    pub(super) fn load(home: &'h Home, named: &diff::Named) -> Result<Run<'h>, Failure> {
+        Ok(match named {
+            diff::Named::Thread(id) => Run { thread: Thread::any(home, id)?, is_whole: true },
+            diff::Named::Node(node) => Run { thread: Thread::at(home, ids::new_thread_id(), *node)?, is_whole: false },
+        })
+    }
+
+    /// The steps; nothing of a step that was named, of which no chain is known.
+    pub(super) fn records(&self) -> Result<&[Record], Failure> {
+        Ok(if self.is_whole { self.thread.chain()?.records() } else { &[] })
+    }
+
+    /// The position of the newest step.
+    pub(super) fn newest(&self) -> Result<Option<usize>, Failure> {
+        Ok(if self.is_whole { self.records()?.len().checked_sub(1) } else { Some(0) })
+    }
+
+    /// A step.
+    pub(super) fn step(&self, index: usize) -> Result<Option<Step>, Failure> {
+        Ok(if self.is_whole { Some(self.thread.whole_step(index)?) } else { self.thread.newest_step()? })
+    }
+
+    /// The page of a step.
+    pub(super) fn path(&self, step: Hash) -> String {
+        if self.is_whole { format!("/threads/{}/steps/{step}", self.thread.id) } else { format!("/cas/{step}") }
+    }
+}

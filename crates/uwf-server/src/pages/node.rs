@@ -1,0 +1,196 @@
+//! `/cas/HASH`: any node. It is the permalink of what it shows: a hash names the same for ever.
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use json_cas::{Hash, Node};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+use uwf_core::node::NodeKind;
+use uwf_engine::thread::{message, nodes};
+use uwf_engine::verbs::referrers::{self, Referrers};
+
+use super::layout::{Page, Section};
+use super::{parts, values};
+use crate::api;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::named;
+use crate::respond::wants_json;
+
+/// References that a page lists.
+const LISTED: usize = 500;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/cas/{hash}", get(node)).route("/cas/{hash}/raw", get(raw))
+}
+
+/// What is asked for beside the node.
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    /// `1` looks for nodes that refer to it.
+    referrers: Option<String>,
+}
+
+async fn node(
+    state: State<App>,
+    Path(typed): Path<String>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+) -> Response {
+    let is_json = wants_json(&headers);
+    let answer = if is_json { api::node(state, Path(typed)).await } else { page(state, typed, asked).await };
+    ([(header::VARY, "accept")], answer).into_response()
+}
+
+/// A node as a page has it.
+struct Shown {
+    hash: Hash,
+    node: Node,
+    title: String,
+    type_title: String,
+    refs: Vec<(Hash, String)>,
+    known: std::collections::HashSet<Hash>,
+    referrers: Option<Referrers>,
+}
+
+async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Response, Failure> {
+    let wants_referrers = asked.referrers.is_some();
+    let name = typed.clone();
+    let shown = app
+        .read(move |home| {
+            let hash = named::node(home, &name)?;
+            let store = home.store();
+            let node = store.get(hash)?;
+            // A node whose type is not readable has no references that could be told from texts.
+            let refs = store.refs(&node).unwrap_or_default();
+            let titled = |hash: &Hash| {
+                (*hash, store.get(*hash).map_or_else(|error| error.to_string(), |node| nodes::title(store, &node)))
+            };
+            let known = refs
+                .iter()
+                .copied()
+                .chain(hashes(&node.payload).into_iter().filter(|hash| store.has(*hash).unwrap_or(false)));
+            Ok(Shown {
+                hash,
+                title: nodes::title(store, &node),
+                type_title: titled(&node.type_hash).1,
+                known: known.collect(),
+                refs: refs.iter().take(LISTED).map(titled).collect(),
+                referrers: wants_referrers.then(|| referrers::of(home, hash)).transpose()?,
+                node,
+            })
+        })
+        .await?;
+    if typed != shown.hash.to_string() {
+        return Ok(Redirect::to(&format!("/cas/{}", shown.hash)).into_response());
+    }
+    let page = Page::new(format!("{} {}", shown.title, shown.hash), Section::None, body(&shown)).into_response(&app);
+    Ok(if wants_referrers { page } else { ([api::FOR_EVER], page).into_response() })
+}
+
+/// Texts of a payload that could be hashes.
+fn hashes(value: &Value) -> Vec<Hash> {
+    match value {
+        Value::String(text) => text.parse().into_iter().collect(),
+        Value::Array(items) => items.iter().take(LISTED).flat_map(hashes).collect(),
+        Value::Object(fields) => fields.values().take(LISTED).flat_map(hashes).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+fn body(shown: &Shown) -> Markup {
+    let Shown { hash, node, title, type_title, refs, known, referrers } = shown;
+    html! {
+        header #head {
+            h1 { (title) " " code.hash { (hash) } }
+            dl.facts {
+                dt { "Type" } dd { a href={"/cas/" (node.type_hash)} { code { (node.type_hash) } } " " (type_title) }
+                dt { "First stored" } dd { (parts::time(node.timestamp)) }
+            }
+            p.actions {
+                button type="button" data-copy={"/cas/" (hash)} data-key="y" hidden { "Copy the link" }
+                a.button href={"/cas/" (hash) "/raw"} { "Raw" }
+                @if NodeKind::of(node.type_hash) == Some(NodeKind::Workflow) { a.button href={"/workflows/" (hash)} { "As a workflow" } }
+            }
+        }
+        section #payload aria-labelledby="payload-title" {
+            h2 #payload-title { "Content" }
+            (values::tree(&node.payload, *hash, &|hash| known.contains(&hash)))
+        }
+        section #refs aria-labelledby="refs-title" {
+            h2 #refs-title { "Refers to" }
+            @if refs.is_empty() { p.quiet { "Nothing." } }
+            (list(refs))
+            @if refs.len() == LISTED { p.small.quiet { "Only the first " (LISTED) " are listed." } }
+        }
+        section #referrers aria-labelledby="referrers-title" {
+            h2 #referrers-title { "Referred to by" }
+            @match referrers {
+                None => p { a href={"/cas/" (hash) "?referrers=1#referrers"} { "Look for nodes and threads that refer to it" } span.quiet { " (up to two seconds)" } },
+                Some(found) => (found_referrers(found)),
+            }
+        }
+    }
+}
+
+fn found_referrers(found: &Referrers) -> Markup {
+    let nodes: Vec<(Hash, String)> = found.nodes.iter().map(|node| (node.hash, node.kind.clone())).collect();
+    html! {
+        @if !found.threads.is_empty() {
+            h3 { "Threads that stand at it" }
+            ul { @for thread in &found.threads { li { a href={"/threads/" (thread)} { code { (thread) } } } } }
+        }
+        @if !found.names.is_empty() {
+            h3 { "Names of workflows" }
+            ul { @for name in &found.names { li { a href={"/workflows/" (super::layout::encoded(name))} { (name) } } } }
+        }
+        @if !nodes.is_empty() { h3 { "Nodes" } }
+        (list(&nodes))
+        @if nodes.is_empty() && found.threads.is_empty() && found.names.is_empty() { p { "Nothing was found." } }
+        p.small.quiet {
+            @if found.is_whole { "All " (parts::many(found.looked_at, "node")) " were looked at." }
+            @else { "The search ended early: " (found.looked_at) " of " (parts::many(found.of, "node")) " were looked at." }
+        }
+    }
+}
+
+fn list(nodes: &[(Hash, String)]) -> Markup {
+    html! {
+        @if !nodes.is_empty() {
+            ul.nodes {
+                @for (hash, title) in nodes {
+                    li data-row { a data-open href={"/cas/" (hash)} { code { (hash) } } " " span.quiet { (title) } }
+                }
+            }
+        }
+    }
+}
+
+/// `/cas/HASH/raw`: a text as it is, or the content as JSON. Whatever it is, a browser only ever saves it.
+async fn raw(State(app): State<App>, Path(typed): Path<String>) -> Result<Response, Failure> {
+    let name = typed.clone();
+    let (hash, node) = app
+        .read(move |home| {
+            let hash = named::node(home, &name)?;
+            Ok((hash, home.store().get(hash)?))
+        })
+        .await?;
+    if typed != hash.to_string() {
+        return Ok(Redirect::to(&format!("/cas/{hash}/raw")).into_response());
+    }
+    let text = match NodeKind::of(node.type_hash) {
+        Some(NodeKind::Content | NodeKind::HermesRaw) => message::text_of(&node.payload),
+        _ => None,
+    };
+    let text = text.unwrap_or_else(|| format!("{:#}\n", node.payload));
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{hash}.txt\"")),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+    ];
+    Ok((headers, [api::FOR_EVER], text).into_response())
+}

@@ -1,0 +1,294 @@
+//! `/search?q=`: threads, workflows, roles, and texts of outputs. What is a hash or an id leads straight there.
+
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use json_cas::Hash;
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+use uwf_core::text::{ellipsize, one_line};
+use uwf_core::thread::is_symbol;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::registry::{self, Registry};
+use uwf_engine::thread::nodes;
+use uwf_engine::verbs::list::{self, Filter, Row};
+use uwf_engine::verbs::workflow_names::Names;
+
+use super::layout::{Page, Section, encoded};
+use super::parts;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::named::{self, Named};
+
+/// How long texts are looked through.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Symbols from which on what could be a hash is taken for one; a shorter word is more often a word.
+const HASH_LIKE: usize = 6;
+
+/// Threads that are listed.
+const LISTED: usize = 50;
+
+/// Threads whose newest outputs are looked at, if there is time.
+const OUTPUTS: usize = 2000;
+
+/// Symbols of an output around what was found.
+const AROUND: usize = 70;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/search", get(search))
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    #[serde(default)]
+    q: String,
+}
+
+async fn search(State(app): State<App>, Query(Asked { q }): Query<Asked>) -> Result<Response, Failure> {
+    let text = q.trim().to_owned();
+    let (asked, is_empty) = (text.clone(), text.is_empty());
+    let found = match is_empty {
+        true => Found::default(),
+        false => app.read(move |home| Found::of(home, &asked)).await?,
+    };
+    if let Some(path) = &found.straight_to {
+        return Ok(Redirect::to(path).into_response());
+    }
+    let title = if is_empty { "Search".to_owned() } else { format!("Search: {text}") };
+    Ok(Page::new(title, Section::None, body(&text, &found)).into_response(&app))
+}
+
+/// What was found.
+#[derive(Default)]
+struct Found {
+    /// The page of the one thing that was meant.
+    straight_to: Option<String>,
+    /// A thread or node whose name begins or ends like that.
+    named: Option<Named>,
+    workflows: Vec<String>,
+    /// Roles with the workflow they are in.
+    roles: Vec<(String, String)>,
+    threads: Vec<(Row, Option<String>)>,
+    /// How many threads there are beyond those listed.
+    more_threads: usize,
+    outputs: Vec<Output>,
+    /// Threads whose newest outputs were looked at.
+    looked_at: usize,
+    is_cut_short: bool,
+}
+
+/// An output with the text.
+struct Output {
+    thread: String,
+    step: Hash,
+    role: String,
+    excerpt: [String; 3],
+}
+
+impl Found {
+    fn of(home: &Home, text: &str) -> Result<Found, Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
+        let is_hash_like = text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
+        if let Some(named) = named.as_ref().filter(|_| is_hash_like) {
+            return Ok(Found { straight_to: Some(path(named)), ..Found::default() });
+        }
+        let registry = registry::read(home)?;
+        let wanted = text.to_lowercase();
+        let is_in = |text: &str| text.to_lowercase().contains(&wanted);
+        let workflows = registry.keys().filter(|name| is_in(name)).cloned().collect();
+        let mut found = Found { named, workflows, roles: roles(home, &registry, is_in, deadline), ..Found::default() };
+        found.add_threads(home, &registry, text)?;
+        found.add_outputs(home, &wanted, deadline)?;
+        Ok(found)
+    }
+
+    /// Adds threads with the text in their id, the name of their workflow or their task.
+    fn add_threads(&mut self, home: &Home, registry: &Registry, text: &str) -> Result<(), Failure> {
+        let filter = Filter { all: true, search: Some(text.to_owned()), limit: Some(LISTED), ..Filter::default() };
+        let listing = list::list(home, &filter)?;
+        let mut names = Names::of(registry);
+        self.more_threads = listing.matching.saturating_sub(listing.rows.len());
+        let rows = listing.rows.into_iter().map(|row| {
+            let name = row.workflow.and_then(|workflow| names.name(home, workflow));
+            (row, name)
+        });
+        self.threads = rows.collect();
+        Ok(())
+    }
+
+    /// Adds newest outputs with the text, of the newest threads first, as long as there is time.
+    fn add_outputs(&mut self, home: &Home, wanted: &str, deadline: Instant) -> Result<(), Failure> {
+        let rows = list::list(home, &Filter { all: true, limit: Some(OUTPUTS), ..Filter::default() })?.rows;
+        for row in rows {
+            if Instant::now() >= deadline || self.outputs.len() == LISTED {
+                self.is_cut_short = true;
+                break;
+            }
+            self.looked_at += 1;
+            let Ok((step, _)) = nodes::step_node(home.store(), row.head) else { continue };
+            let Ok(output) = home.store().get(step.output) else { continue };
+            if let Some(excerpt) = excerpt(&output.payload, wanted) {
+                let thread = row.thread.to_string();
+                self.outputs.push(Output { thread, step: row.head, role: step.role, excerpt });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The page of what was named.
+fn path(named: &Named) -> String {
+    match named {
+        Named::Thread(thread) => format!("/threads/{thread}"),
+        Named::Node(node) => format!("/cas/{node}"),
+    }
+}
+
+/// Roles of the workflows that have names, as long as there is time.
+fn roles(home: &Home, registry: &Registry, is_in: impl Fn(&str) -> bool, deadline: Instant) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, entry) in registry {
+        if Instant::now() >= deadline {
+            break;
+        }
+        let Ok(workflow) = nodes::workflow(home.store(), entry.hash) else { continue };
+        let roles = workflow.roles.into_keys().filter(|role| is_in(role));
+        found.extend(roles.map(|role| (role, name.clone())));
+    }
+    found
+}
+
+/// The first text in a value that has what is wanted, which is in lower case: what stands before, the words, what follows.
+fn excerpt(value: &Value, wanted: &str) -> Option<[String; 3]> {
+    match value {
+        Value::String(text) => around(text, wanted),
+        Value::Array(items) => items.iter().find_map(|item| excerpt(item, wanted)),
+        Value::Object(fields) => fields.values().find_map(|field| excerpt(field, wanted)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+fn around(text: &str, wanted: &str) -> Option<[String; 3]> {
+    let lower = text.to_lowercase();
+    let at = lower.find(wanted)?;
+    // Few symbols have another length in lower case; where one does, the whole text stands for the words.
+    let (start, end) = if lower.len() == text.len() { (at, at + wanted.len()) } else { (0, 0) };
+    let (Some(before), Some(words), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..)) else {
+        return Some([String::new(), String::new(), one_line(&text[..text.floor_char_boundary(AROUND)])]);
+    };
+    let from = before.ceil_char_boundary(before.len().saturating_sub(AROUND));
+    let lead = if from > 0 { "…" } else { "" };
+    let after = ellipsize(after, AROUND);
+    Some([format!("{lead}{}", spaced(&before[from..])), words.to_owned(), spaced(&after)])
+}
+
+/// A piece of a text on one line.
+fn spaced(text: &str) -> String {
+    text.replace(char::is_whitespace, " ")
+}
+
+fn body(text: &str, found: &Found) -> Markup {
+    html! {
+        h1 { @if text.is_empty() { "Search" } @else { "Search: " (text) } }
+        form.pick action="/search" role="search" {
+            label for="search-again" { "Text, id or hash" }
+            input #search-again type="search" name="q" value=(text) autocomplete="off";
+            button { "Search" }
+        }
+        @if text.is_empty() {
+            p.quiet { "Looks through ids, tasks, workflows and roles of threads, and their newest outputs. A hash or an id leads straight there." }
+        } @else {
+            (results(found))
+        }
+    }
+}
+
+fn results(found: &Found) -> Markup {
+    html! {
+        @if let Some(named) = &found.named {
+            section #named aria-labelledby="named-title" {
+                h2 #named-title { "By its name" }
+                p data-row {
+                    a data-open href=(path(named)) {
+                        @match named { Named::Thread(thread) => { "thread " code { (thread) } }, Named::Node(node) => { "node " code { (node) } } }
+                    }
+                }
+            }
+        }
+        @if !found.workflows.is_empty() {
+            section #workflows aria-labelledby="workflows-title" {
+                h2 #workflows-title { "Workflows" }
+                ul.found { @for name in &found.workflows { li data-row { a data-open href={"/workflows/" (encoded(name))} { (name) } } } }
+            }
+        }
+        @if !found.roles.is_empty() {
+            section #roles aria-labelledby="roles-title" {
+                h2 #roles-title { "Roles" }
+                ul.found {
+                    @for (role, workflow) in &found.roles {
+                        li data-row {
+                            a data-open href={"/?workflow=" (encoded(workflow)) "&role=" (encoded(role))} { (role) }
+                            span.quiet { " of " (workflow) ", threads whose last step is of this role" }
+                        }
+                    }
+                }
+            }
+        }
+        section #threads aria-labelledby="threads-title" {
+            h2 #threads-title { "Threads" }
+            @if found.threads.is_empty() { p.quiet { "No thread has it in its id, its task or the name of its workflow." } }
+            ul.found {
+                @for (row, name) in &found.threads {
+                    li data-row {
+                        a data-open href={"/threads/" (row.thread)} { (name.as_deref().unwrap_or("thread")) " " (parts::short_id(row.thread.as_str())) }
+                        " " (parts::state(row.state, row.pausing))
+                        @if let Some(role) = &row.role { span.quiet { " " (role) } }
+                        @if let Some(changed) = row.changed_at { span.quiet { " " (parts::ago(changed)) } }
+                    }
+                }
+            }
+            @if found.more_threads > 0 { p.small.quiet { (parts::many(found.more_threads, "more thread")) "." } }
+        }
+        section #outputs aria-labelledby="outputs-title" {
+            h2 #outputs-title { "Newest outputs" }
+            ul.found {
+                @for Output { thread, step, role, excerpt: [before, words, after] } in &found.outputs {
+                    li data-row {
+                        a data-open href={"/threads/" (thread) "/steps/" (step)} { (role) " " (parts::short_id(thread)) }
+                        p { (before) mark { (words) } (after) }
+                    }
+                }
+            }
+            p.small.quiet {
+                "The newest outputs of " (parts::many(found.looked_at, "thread")) " were looked at"
+                @if found.is_cut_short { "; the search ended early, older ones were not." } @else { "." }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_found_stands_among_its_words() {
+        let of = |value: Value, wanted: &str| excerpt(&value, wanted);
+        let found = |parts: [&str; 3]| Some(parts.map(str::to_owned));
+        assert_eq!(of(json!({"a": 1, "b": ["x", "Fix the Login now"]}), "login"), found(["Fix the ", "Login", " now"]));
+        assert_eq!(of(json!("nothing"), "login"), None);
+        assert_eq!(of(json!(["line\nlogin\nline"]), "login"), found(["line ", "login", " line"]));
+        let long = format!("{}login{}", "é".repeat(100), "é".repeat(100));
+        let [before, words, after] = of(json!(long), "login").unwrap();
+        assert!(before.starts_with('…') && words == "login" && after.ends_with('…'), "{before}{words}{after}");
+        assert!(of(json!("İİ login"), "login").is_some(), "lower case may be longer");
+    }
+}

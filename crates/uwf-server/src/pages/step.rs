@@ -1,0 +1,283 @@
+//! `/threads/ID/steps/HASH`: a step: what came out, how, why this role, and all that was said on the way.
+
+mod attempts;
+mod obtained;
+mod prompt;
+mod turns;
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use json_cas::Hash;
+use maud::{Markup, html};
+use serde::Deserialize;
+use uwf_core::config::Config;
+use uwf_core::node::{Agent, NodeKind, ReactSession};
+use uwf_core::spending::Spent;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::{ids, project};
+use uwf_engine::thread::nodes;
+use uwf_engine::verbs::step_at::{self, StepAt};
+use uwf_engine::verbs::why::{self, ReasonedStep, Reasons};
+use uwf_engine::verbs::{cost, show};
+
+use super::layout::{Page, Section};
+use super::{parts, texts, values};
+use crate::api;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::named;
+use crate::respond::wants_json;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/threads/{thread}/steps/{step}", get(step))
+}
+
+/// What is asked for beside the step.
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    /// The first turn that is shown, from 1.
+    #[serde(default)]
+    turns: String,
+}
+
+async fn step(
+    state: State<App>,
+    path: Path<(String, String)>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+) -> Response {
+    if wants_json(&headers) {
+        api::details(state, path).await.into_response()
+    } else {
+        page(state, path, asked).await.into_response()
+    }
+}
+
+/// A page that was drawn.
+struct Drawn {
+    path: String,
+    title: String,
+    /// Whether a step may still follow, which the page would link.
+    may_go_on: bool,
+    body: Markup,
+}
+
+async fn page(
+    State(app): State<App>,
+    Path((thread, step)): Path<(String, String)>,
+    asked: Asked,
+) -> Result<Response, Failure> {
+    let (cwd, can_change) = (app.cwd().to_owned(), !app.is_read_only());
+    let (of_thread, typed) = (thread.clone(), step.clone());
+    let drawn = app
+        .read(move |home| {
+            let (id, hash) = (named::thread(home, &of_thread)?, named::node(home, &typed)?);
+            let at = step_at::step_at(home, &id, hash)?.ok_or_else(|| api::no_step(&id, hash))?;
+            // A configuration that cannot be read costs the prices, not the page.
+            let config = project::config(home, &cwd).unwrap_or_default();
+            let told = Told::of(home, &config, at);
+            Ok(Drawn {
+                path: format!("/threads/{id}/steps/{hash}"),
+                title: format!("{}. {}", told.at.step.index, told.at.step.role),
+                may_go_on: told.at.after.is_none() && !show::show(home, &id)?.done,
+                body: body(home, &told, asked.turns.parse().unwrap_or(1), can_change),
+            })
+        })
+        .await?;
+    if drawn.path != format!("/threads/{thread}/steps/{step}") {
+        return Ok(Redirect::to(&drawn.path).into_response());
+    }
+    let page = Page::new(drawn.title, Section::Threads, drawn.body);
+    let page = if drawn.may_go_on { page.live(format!("/api/threads/{thread}/events")) } else { page };
+    Ok(page.into_response(&app))
+}
+
+/// What is known of a step.
+struct Told {
+    at: StepAt,
+    /// Node of its output.
+    output: Option<Hash>,
+    session: Option<ReactSession>,
+    /// Whether the agent went on in the session of its last visit.
+    is_resumed: bool,
+    agent: Option<Agent>,
+    spent: Spent,
+    reasons: Result<Option<Reasons>, String>,
+}
+
+impl Told {
+    /// Reads it; what is not readable is left out, and said where it would stand.
+    fn of(home: &Home, config: &Config, at: StepAt) -> Told {
+        let store = home.store();
+        let detail = store.get(at.step.detail).ok();
+        let detail = detail.filter(|detail| NodeKind::of(detail.type_hash) == Some(NodeKind::ReactSession));
+        let session = detail.as_ref().and_then(|node| nodes::payload::<ReactSession>(at.step.detail, node).ok());
+        Told {
+            output: nodes::step_node(store, at.step.hash).ok().map(|(step, _)| step.output),
+            is_resumed: detail.is_some_and(|node| node.payload["resumed"] == true),
+            agent: session.as_ref().and_then(|session| nodes::typed(store, session.agent).ok()),
+            spent: cost::of_step(home, config, at.step.hash),
+            reasons: why::of_step_in(home, &at.thread, at.step.hash).map_err(|error| error.message),
+            session,
+            at,
+        }
+    }
+
+    fn reasoned(&self) -> Option<&ReasonedStep> {
+        self.reasons.as_ref().ok()?.as_ref()?.step.as_ref()
+    }
+}
+
+fn body(home: &Home, told: &Told, first_turn: usize, can_change: bool) -> Markup {
+    let StepAt { step, .. } = &told.at;
+    html! {
+        (head(told, can_change))
+        div.columns {
+            section #output aria-labelledby="output-title" {
+                h2 #output-title { "Output" }
+                @match &step.unreadable.output {
+                    Some(why) => p.problem { "It is not readable: " (why) },
+                    None => {
+                        (values::output(&step.output, told.output))
+                        details #output-json {
+                            summary { "As JSON" }
+                            (texts::json(&step.output, told.output))
+                        }
+                    }
+                }
+            }
+            section #message aria-labelledby="message-title" {
+                h2 #message-title { "What the agent wrote" }
+                @match (&step.message, &step.unreadable.detail) {
+                    (Some(message), _) => (texts::prose(message, 2, told.session.as_ref().map(|session| session.raw))),
+                    (None, Some(why)) => p.problem { "It is not readable: " (why) },
+                    (None, None) => p.quiet { "Nothing beside its output." },
+                }
+            }
+        }
+        (obtained::obtained(home, told))
+        (reasons(home, told))
+        @if let Some(session) = &told.session {
+            (prompt::prompt(home, &told.at, session))
+            (turns::turns(home, session, first_turn))
+            (attempts::attempts(home, session))
+        }
+    }
+}
+
+fn head(told: &Told, can_change: bool) -> Markup {
+    let StepAt { thread, workflow, workflow_name, step, steps, before, after, last_visit, child } = &told.at;
+    let of_thread = format!("/threads/{thread}");
+    let at = |hash: &Hash| format!("{of_thread}/steps/{hash}");
+    html! {
+        header #head {
+            nav.trail aria-label="Where this is" {
+                a href=(of_thread) { (workflow_name.clone().unwrap_or_else(|| workflow.to_string())) " " (parts::short_id(thread.as_str())) }
+                span.quiet { "step " (step.index) " of " (steps) }
+                @if let Some(before) = before { a rel="prev" href=(at(before)) data-key="[" { "‹ previous" } }
+                @if let Some(after) = after { a rel="next" href=(at(after)) data-key="]" { "next ›" } }
+            }
+            h1 { span.quiet { (step.index) ". " } (step.role) }
+            (facts(told))
+            div.actions {
+                a.button href="#why" data-key="w" { "Why this role" }
+                @if let Some(last) = last_visit {
+                    a.button href={"/compare/" (last) ".." (step.hash)} data-key="d" { "Compare with its last visit" }
+                }
+                @if let Some(child) = child { a.button href={"/threads/" (child)} { "The thread that played it" } }
+                @if can_change {
+                    form method="post" action={"/api" (of_thread) "/fork"} {
+                        input type="hidden" name="step" value=(step.hash);
+                        input type="hidden" name="id" value=(ids::new_thread_id());
+                        button data-key="F" { "Fork from here" }
+                    }
+                }
+                button type="button" data-copy={"/cas/" (step.hash)} data-key="y" hidden { "Copy the permalink" }
+            }
+        }
+    }
+}
+
+fn facts(told: &Told) -> Markup {
+    let StepAt { step, .. } = &told.at;
+    let spent = &told.spent;
+    let took = told.session.as_ref().map_or(spent.duration_ms, |session| session.duration_ms);
+    html! {
+        dl.facts {
+            dt { "By" }
+            dd { (agent(told)) @if told.is_resumed { ", in the session of its last visit" } }
+            dt { "Done" }
+            dd { (parts::time(step.timestamp)) " after " (parts::duration(took)) }
+            dt { "Spent" }
+            dd {
+                (tokens(spent))
+                @match parts::money(spent) {
+                    Some(money) => { ", " @if spent.cost_unknown > 0 { "at least " } (money) },
+                    None if spent.cost_unknown > 0 => ", cost not known",
+                    None => ", no money",
+                }
+                @if spent.failed_attempts > 0 {
+                    span.quiet { ", with " a href="#attempts" { (parts::many(spent.failed_attempts, "try").replace("trys", "tries")) } " that failed" }
+                }
+            }
+            dt { "Permalink" }
+            dd { a href={"/cas/" (step.hash)} { code { (step.hash) } } }
+        }
+    }
+}
+
+fn tokens(spent: &Spent) -> Markup {
+    let kinds = [
+        ("in", spent.tokens.input),
+        ("cached", spent.tokens.cached),
+        ("out", spent.tokens.output),
+        ("reasoning", spent.tokens.reasoning),
+    ];
+    let known: Vec<String> =
+        kinds.into_iter().filter_map(|(kind, count)| Some(format!("{} {kind}", parts::count(count?)))).collect();
+    html! {
+        @if known.is_empty() {
+            @if spent.tokens_unknown > 0 { "tokens not counted" } @else { "no tokens" }
+        } @else {
+            "tokens: " @if spent.tokens_unknown > 0 { "at least " } (known.join(", "))
+        }
+    }
+}
+
+fn agent(told: &Told) -> Markup {
+    let step = &told.at.step;
+    html! {
+        @match &told.agent {
+            Some(agent) => {
+                strong { (agent.name) }
+                @if agent.command != agent.name { " " code { (agent.command) } }
+                @if let Some(model) = &agent.model { ", model " (model) }
+                @if let Some(version) = &agent.version { ", version " (version) }
+            },
+            None if step.is_child_thread => "a child thread",
+            None => strong { (step.agent) },
+        }
+    }
+}
+
+fn reasons(home: &Home, told: &Told) -> Markup {
+    let workflow = nodes::workflow(home.store(), told.at.workflow).ok();
+    html! {
+        section #why aria-labelledby="why-title" tabindex="-1" {
+            h2 #why-title { "Why " (told.at.step.role) }
+            @match (&told.reasons, told.reasoned()) {
+                (_, Some(step)) => {
+                    (super::why::routing(&step.after, &step.routing, workflow.as_ref()))
+                    @if !step.as_chosen {
+                        p.problem { "The step is one of " (step.role) ": it was put there by hand, or by another program." }
+                    }
+                },
+                (Err(why), None) => p.problem { "It cannot be told: " (why) },
+                (Ok(_), None) => p.quiet { "Nothing is known of it." },
+            }
+        }
+    }
+}

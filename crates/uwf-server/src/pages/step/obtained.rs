@@ -1,0 +1,84 @@
+//! How an output was obtained: the agent's text, each rung of the ladder with what it said, the output.
+
+use maud::{Markup, html};
+use uwf_core::node::Rung;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::message;
+use uwf_engine::verbs::why::{self, Obtained};
+
+use super::Told;
+use crate::pages::texts;
+
+/// The section; nothing where nothing is known.
+pub(super) fn obtained(home: &Home, told: &Told) -> Markup {
+    let Some(step) = told.reasoned() else { return html! {} };
+    html! {
+        section #obtained aria-labelledby="obtained-title" {
+            h2 #obtained-title { "How the output was obtained" }
+            ol.ladder {
+                @if let Some(session) = &told.session { (raw(home, session.raw)) }
+                (rungs(&step.output))
+                @if let Some(by) = step.output.extracted_by.as_deref().filter(|by| !has_given(&step.output.rungs, by)) {
+                    li.taken { p.head { span.sign aria-hidden="true" { "✓" } strong { (by) } } p { (sentence(by)) } }
+                }
+                @if let Some(child) = step.output.child_step {
+                    li.taken { p { "A child thread played the role; its last step is " a href={"/cas/" (child)} { code { (child) } } "." } }
+                }
+            }
+            @if step.output.adopted {
+                p { "It was taken over: the step command that ran the agent did not live to link its result." }
+            }
+            @if let Some(attempt) = step.output.reread {
+                p { "It was read again from the text of a " a href={"/cas/" (attempt)} { "failed attempt" } "." }
+            }
+            @if let Some(why) = &step.output.unreadable { p.problem { "No more is known: " (why) } }
+            p.small.quiet { a href={"/cas/" (told.at.step.detail)} { "All that is recorded of it" } }
+        }
+    }
+}
+
+fn raw(home: &Home, raw: json_cas::Hash) -> Markup {
+    let text = home.store().get(raw).map(|node| message::text_of(&node.payload).unwrap_or_default());
+    html! {
+        li {
+            @match text {
+                Ok(text) => details #raw {
+                    summary { "The agent's text, " (texts::size(text.len())) }
+                    (texts::plain(&text, texts::SHOWN, Some(raw)))
+                },
+                Err(error) => p.problem { "The agent's text is not readable: " (error) },
+            }
+        }
+    }
+}
+
+fn rungs(output: &Obtained) -> Markup {
+    html! {
+        @for rung in &output.rungs {
+            @let given = is_given(rung, output.extracted_by.as_deref());
+            li class=[given.then_some("taken")] {
+                p.head {
+                    span.sign aria-hidden="true" { @if given { "✓" } @else { "✕" } }
+                    strong { (rung.rung) }
+                    @if given { " gave the output" } @else { " did not give it" }
+                }
+                p.quiet { (sentence(&rung.rung)) }
+                @if !rung.errors.is_empty() { ul.problem { @for error in &rung.errors { li { (error) } } } }
+                @if !rung.fixes.is_empty() { ul { @for fix in &rung.fixes { li { (fix) } } } }
+            }
+        }
+    }
+}
+
+/// Whether a rung gave the output: it says of no error, and is the one that the session names.
+fn is_given(rung: &Rung, by: Option<&str>) -> bool {
+    rung.errors.is_empty() && by.is_none_or(|by| by == rung.rung)
+}
+
+fn has_given(rungs: &[Rung], by: &str) -> bool {
+    rungs.iter().any(|rung| is_given(rung, Some(by)))
+}
+
+fn sentence(rung: &str) -> String {
+    crate::pages::parts::sentence(why::rung_in_words(rung))
+}

@@ -1,0 +1,60 @@
+//! What the agent was asked: what it had not been told at the role's last visit stands open, the rest is folded.
+
+use std::collections::HashSet;
+
+use json_cas::Hash;
+use maud::{Markup, html};
+use uwf_core::node::ReactSession;
+use uwf_core::text::one_line;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::message;
+use uwf_engine::verbs::step_at::{self, StepAt};
+
+use crate::pages::{parts, texts};
+
+/// Bytes of a first line that stands for a folded text.
+const TITLE: usize = 90;
+
+/// The section.
+pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup {
+    let said: HashSet<Hash> =
+        at.last_visit.map(|step| step_at::prompt(home, step)).unwrap_or_default().into_iter().collect();
+    let inputs = if session.turns.is_empty() { Vec::new() } else { step_at::prompt(home, at.step.hash) };
+    let (old, new): (Vec<Hash>, Vec<Hash>) = inputs.into_iter().partition(|hash| said.contains(hash));
+    html! {
+        section #prompt aria-labelledby="prompt-title" {
+            h2 #prompt-title { "Prompt" }
+            @if let Some(last) = at.last_visit {
+                p.quiet {
+                    (parts::many(new.len(), "text")) " new since the role's "
+                    a href={"/threads/" (at.thread) "/steps/" (last)} { "last visit" }
+                    ", " (old.len()) " as before."
+                }
+            }
+            @if new.is_empty() && old.is_empty() { p.quiet { "It is not on record." } }
+            @for hash in &new { (text(home, *hash, true)) }
+            @for hash in &old { (text(home, *hash, false)) }
+        }
+    }
+}
+
+/// A text that was said to an agent, folded or not.
+pub(super) fn text(home: &Home, hash: Hash, is_open: bool) -> Markup {
+    let text = match home.store().get(hash) {
+        Ok(node) => message::text_of(&node.payload).unwrap_or_default(),
+        Err(error) => return html! { p.problem { "Not readable: " (error) } },
+    };
+    html! {
+        details.text open[is_open] {
+            summary { span.one-line { (title(&text)) } " " span.small { (texts::size(text.len())) } }
+            (texts::prose(&text, 2, Some(hash)))
+        }
+    }
+}
+
+/// The first line of a text, without the signs of a heading.
+pub(super) fn title(text: &str) -> String {
+    let line = text.lines().map(|line| line.trim_start_matches(['#', ' ', '-'])).find(|line| !line.trim().is_empty());
+    let line = one_line(line.unwrap_or("(empty)"));
+    if line.len() <= TITLE { line } else { format!("{}…", &line[..line.floor_char_boundary(TITLE)]) }
+}

@@ -1,0 +1,200 @@
+//! The turns of a session, some at a time: a session may have hundreds.
+
+use std::collections::HashSet;
+
+use json_cas::{Hash, Store};
+use maud::{Markup, html};
+use uwf_core::node::{ReactSession, ReactToolCall, ReactTurn, Tokens};
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::{message, nodes};
+
+use super::prompt;
+use crate::pages::{parts, texts};
+
+/// Turns on one page.
+const SHOWN: usize = 50;
+
+/// The section: the turns from number `first` on.
+pub(super) fn turns(home: &Home, session: &ReactSession, first: usize) -> Markup {
+    let count = session.turns.len();
+    let first = first.clamp(1, count.max(1));
+    let last = count.min(first - 1 + SHOWN);
+    let mut before = first.checked_sub(2).and_then(|index| Told::read(home.store(), session.turns[index]).ok());
+    let mut drawn = Vec::new();
+    for (index, hash) in session.turns.iter().enumerate().take(last).skip(first - 1) {
+        let turn = Told::read(home.store(), *hash);
+        drawn.push(match &turn {
+            Ok(told) => turn_of(home, index + 1, told, before.as_ref()),
+            Err(error) => html! { p.problem { "Turn " (index + 1) " is not readable: " (error) } },
+        });
+        before = turn.ok();
+    }
+    html! {
+        section #turns aria-labelledby="turns-title" {
+            h2 #turns-title { "Turns" span.quiet { " " (count) } }
+            @if count == 0 { p.quiet { "None are on record." } }
+            (pages(first, last, count))
+            @for turn in &drawn { (turn) }
+            @if last < count { (pages(first, last, count)) }
+        }
+    }
+}
+
+/// Links to the turns before and after those shown.
+fn pages(first: usize, last: usize, count: usize) -> Markup {
+    html! {
+        @if count > SHOWN || first > 1 {
+            p.pages {
+                @if first > 1 { a href={"?turns=" (first.saturating_sub(SHOWN).max(1)) "#turns"} { "‹ earlier" } }
+                span.quiet { (first) " to " (last) " of " (count) }
+                @if last < count { a href={"?turns=" (last + 1) "#turns"} { "later ›" } }
+            }
+        }
+    }
+}
+
+/// A turn with its tool calls; one that is not readable is the reason.
+struct Told {
+    turn: ReactTurn,
+    calls: Vec<Result<ReactToolCall, String>>,
+}
+
+impl Told {
+    fn read(store: &Store, hash: Hash) -> Result<Told, String> {
+        let turn: ReactTurn = nodes::typed(store, hash).map_err(|error| error.to_string())?;
+        let calls = turn.tool_calls.iter().map(|call| nodes::typed(store, *call).map_err(|error| error.to_string()));
+        Ok(Told { calls: calls.collect(), turn })
+    }
+
+    /// Texts that whoever gets the next turn has seen.
+    fn seen(&self) -> HashSet<Hash> {
+        let results = self.calls.iter().flatten().map(|call| call.result);
+        self.turn.input.iter().copied().chain([self.turn.output]).chain(results).collect()
+    }
+}
+
+fn turn_of(home: &Home, number: usize, told: &Told, before: Option<&Told>) -> Markup {
+    let Told { turn, calls } = told;
+    let seen = before.map(Told::seen).unwrap_or_default();
+    let new: Vec<Hash> = turn.input.iter().copied().filter(|hash| !seen.contains(hash)).collect();
+    let output = text(home, turn.output);
+    let names: Vec<&str> = calls.iter().flatten().map(|call| call.name.as_str()).collect();
+    html! {
+        details.turn id={"turn-" (number)} data-row {
+            summary {
+                a data-open href={"#turn-" (number)} { "Turn " (number) }
+                " " span.one-line { @if names.is_empty() { (prompt::title(&output)) } @else { code { (names.join(", ")) } } }
+                " " span.small.numbers { (parts::duration(turn.latency_ms)) (tokens(turn.tokens.as_ref())) }
+            }
+            @if number == 1 {
+                p.quiet { "It was asked with the " a href="#prompt" { "prompt" } "." }
+            } @else {
+                @for hash in &new { (prompt::text(home, *hash, false)) }
+            }
+            @if !output.trim().is_empty() { (texts::prose(&output, 3, Some(turn.output))) }
+            @for call in calls { (call_of(home, call)) }
+        }
+    }
+}
+
+fn call_of(home: &Home, call: &Result<ReactToolCall, String>) -> Markup {
+    let call = match call {
+        Ok(call) => call,
+        Err(error) => return html! { p.problem { "A tool call is not readable: " (error) } },
+    };
+    let (arguments, result) = (text(home, call.arguments), text(home, call.result));
+    html! {
+        div.call {
+            p.head { code { (call.name) } " " span.small.quiet { (parts::duration(call.duration_ms)) } }
+            (texts::plain(&arguments, texts::EXCERPT, Some(call.arguments)))
+            details {
+                summary { "Result, " (texts::size(result.len())) }
+                (texts::plain(&result, texts::EXCERPT, Some(call.result)))
+            }
+        }
+    }
+}
+
+fn tokens(tokens: Option<&Tokens>) -> Markup {
+    let counts = tokens.map(|tokens| [("in", tokens.input), ("out", tokens.output)]);
+    let counts = counts.into_iter().flatten().filter_map(|(kind, count)| Some((kind, count?)));
+    html! { @for (kind, count) in counts { ", " (parts::count(count)) " " (kind) } }
+}
+
+/// The text of a node, or why it is not readable.
+pub(super) fn text(home: &Home, hash: Hash) -> String {
+    match home.store().get(hash) {
+        Ok(node) => message::text_of(&node.payload).unwrap_or_default(),
+        Err(error) => format!("({error})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_core::node::{self, Content, ExtractedBy, Payload};
+
+    use super::*;
+
+    fn put(home: &Home, payload: &impl Payload) -> Hash {
+        home.store().put(&payload.draft()).unwrap()
+    }
+
+    fn said(home: &Home, text: &str) -> Hash {
+        put(home, &Content { text: text.to_owned() })
+    }
+
+    /// A session of 500 turns with a tool call each; every turn is given all that was said before.
+    fn session(home: &Home) -> ReactSession {
+        home.store().put_all(&node::schema_drafts()).unwrap();
+        let mut input = vec![said(home, "the prompt")];
+        let mut turns = Vec::new();
+        for number in 1..=500 {
+            let result = said(home, &format!("result {number} {}", "x".repeat(if number == 60 { 9000 } else { 0 })));
+            let arguments = said(home, "{}");
+            let call = put(home, &ReactToolCall { name: "read_file".to_owned(), arguments, result, duration_ms: 3 });
+            let output = said(home, &format!("answer {number}"));
+            let turn = ReactTurn { input: input.clone(), output, tool_calls: vec![call], tokens: None, latency_ms: 1 };
+            turns.push(put(home, &turn));
+            input.extend([output, result]);
+            if number == 70 {
+                input.push(said(home, "a note of a person"));
+            }
+        }
+        let raw = said(home, "answer 500");
+        ReactSession {
+            agent: raw,
+            role: "coder".to_owned(),
+            turns,
+            raw,
+            attempts: Vec::new(),
+            total_tokens: None,
+            tokens: None,
+            duration_ms: 500,
+            source: "wire".to_owned(),
+            extracted_by: ExtractedBy::Frontmatter,
+            session_id: None,
+            extras: None,
+            extraction: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_long_session_is_shown_fifty_turns_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        let session = session(&home);
+        let page = turns(&home, &session, 51).into_string();
+        assert_eq!(page.matches("<details class=\"turn\"").count(), 50);
+        assert!(
+            page.contains("id=\"turn-51\"") && page.contains("id=\"turn-100\"") && !page.contains("id=\"turn-101\"")
+        );
+        assert!(page.contains("href=\"?turns=1#turns\"") && page.contains("href=\"?turns=101#turns\""), "{page}");
+        assert!(page.contains("51 to 100 of 500"));
+        assert!(!page.contains("the prompt") && !page.contains("result 50 "), "what was said before is not said again");
+        assert_eq!(page.matches("a note of a person").count(), 2, "a text that is new, with its title");
+        assert!(page.contains("All 9.0 KB"), "a long result is cut: {page}");
+        let last = turns(&home, &session, 9999).into_string();
+        assert_eq!(last.matches("<details class=\"turn\"").count(), 1);
+        assert!(turns(&home, &session, 0).into_string().contains("id=\"turn-1\""));
+    }
+}

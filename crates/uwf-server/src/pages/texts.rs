@@ -1,0 +1,81 @@
+//! Texts of any length on a page: what is long is cut, with a link to all of it.
+
+use json_cas::Hash;
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::markdown;
+
+/// Bytes of a text that a page shows.
+pub(crate) const SHOWN: usize = 20_000;
+
+/// Bytes that it shows of one of many, such as the result of a tool call.
+pub(crate) const EXCERPT: usize = 4_000;
+
+/// A text as it is; `node` has all of it when it is cut.
+pub(crate) fn plain(text: &str, limit: usize, node: Option<Hash>) -> Markup {
+    let (shown, left) = cut(text, limit);
+    html! {
+        @if shown.trim().is_empty() { p.quiet { "(empty)" } } @else { pre { (shown) } }
+        (rest(left, text.len(), node))
+    }
+}
+
+/// A text that is Markdown, its headings below those of the page.
+pub(crate) fn prose(text: &str, below: usize, node: Option<Hash>) -> Markup {
+    let (shown, left) = cut(text, SHOWN);
+    html! {
+        div.prose { (markdown::markdown(shown, below)) }
+        (rest(left, text.len(), node))
+    }
+}
+
+/// A value as JSON.
+pub(crate) fn json(value: &Value, node: Option<Hash>) -> Markup {
+    plain(&format!("{value:#}"), SHOWN, node)
+}
+
+fn rest(left: usize, all: usize, node: Option<Hash>) -> Markup {
+    html! {
+        @if left > 0 {
+            p.small.quiet {
+                (size(left)) " more. "
+                @if let Some(node) = node { a href={"/cas/" (node) "/raw"} { "All " (size(all)) } }
+            }
+        }
+    }
+}
+
+/// The beginning of a text, up to the end of a line where there is one near, and how many bytes follow.
+fn cut(text: &str, limit: usize) -> (&str, usize) {
+    if text.len() <= limit {
+        return (text, 0);
+    }
+    let end = text.floor_char_boundary(limit);
+    let end = text[..end].rfind('\n').filter(|at| at * 2 > end).unwrap_or(end);
+    (&text[..end], text.len() - end)
+}
+
+/// A number of bytes in few digits.
+pub(crate) fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{}.{} KB", bytes / 1_000, bytes % 1_000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_at_the_end_of_a_line() {
+        assert_eq!(cut("short", 5), ("short", 0));
+        assert_eq!(cut("a line\nanother", 10), ("a line", 8));
+        assert_eq!(cut("a\nvery long line", 12), ("a\nvery long ", 4));
+        assert_eq!(cut("ééé", 3), ("é", 4));
+        let whole = plain("0123456789", 4, Some(Hash::from_u64(1))).into_string();
+        assert!(whole.contains("<pre>0123</pre>") && whole.contains("/raw\">All 10 B</a>"), "{whole}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Decisions of the moderator: each transition that was tried, what it read and gave, and where it would have led.
+
+use maud::{Markup, html};
+use serde_json::Value;
+use uwf_core::workflow::{END, START, Transition, Workflow};
+use uwf_engine::thread::moderate::{ConsideredTransition, ReadValue};
+use uwf_engine::verbs::why::Routing;
+
+use super::{texts, values};
+
+/// How a role was chosen after another one, or at the start.
+pub(crate) fn routing(after: &str, routing: &Routing, workflow: Option<&Workflow>) -> Markup {
+    let explained = match routing {
+        Routing::Explained(explained) => explained,
+        Routing::Unexplained { error } => {
+            return html! { p.problem { "The decision cannot be made again: " (error) } };
+        }
+    };
+    let transitions = workflow.and_then(|workflow| workflow.graph.get(after)).map_or(&[][..], Vec::as_slice);
+    let untried = transitions.get(explained.considered.len()..).unwrap_or_default();
+    let is_matched = explained.considered.iter().any(|line| line.matched);
+    html! {
+        p.quiet { (place(after)) ", the transitions were tried in this order:" }
+        ol.transitions {
+            @for line in &explained.considered { (transition(line)) }
+            @if let Some(workflow) = workflow {
+                @for transition in untried { (not_tried(transition, workflow)) }
+            }
+        }
+        @if !is_matched { p { "No transition matched, which ends a thread." } }
+    }
+}
+
+/// Where in the graph a decision was made.
+fn place(after: &str) -> String {
+    if after == START { "At the start".to_owned() } else { format!("After {after}") }
+}
+
+/// A role, or the end, as people call it.
+pub(crate) fn target(role: &str) -> &str {
+    if role == END { "the end" } else { role }
+}
+
+fn transition(line: &ConsideredTransition) -> Markup {
+    let class = if line.matched { "taken" } else { "passed" };
+    html! {
+        li class=(class) {
+            p.head {
+                span.sign aria-hidden="true" { @if line.matched { "✓" } @else { "✕" } }
+                @if line.matched { "taken: " } @else { "not taken, would have led to " }
+                strong { (target(&line.role)) }
+                @if let Some(condition) = &line.condition { " if " code { (condition) } }
+            }
+            @if let Some(description) = &line.description { p { (description) } }
+            @if let Some(expression) = &line.expression {
+                p { code.expression { (expression) } " gave " (value(line.value.as_ref())) }
+            }
+            @if !line.reads.is_empty() {
+                dl.facts.reads { @for read in &line.reads { dt { code { (read.what) } } dd { (read_value(read)) } } }
+            }
+            p.small.quiet { (super::parts::sentence(&line.why)) }
+        }
+    }
+}
+
+fn not_tried(transition: &Transition, workflow: &Workflow) -> Markup {
+    let named = transition.condition.as_ref().and_then(|name| workflow.conditions.get(name));
+    html! {
+        li.untried {
+            p.head {
+                span.sign aria-hidden="true" { "·" }
+                "not tried, leads to " strong { (target(&transition.role)) }
+                @if let Some(condition) = &transition.condition { " if " code { (condition) } }
+            }
+            @if let Some(named) = named.filter(|named| !named.description.is_empty()) { p { (named.description) } }
+            @if let Some(named) = named { p { code.expression { (named.expression) } } }
+        }
+    }
+}
+
+fn read_value(read: &ReadValue) -> Markup {
+    match (&read.error, read.bytes) {
+        (Some(error), _) => html! { span.problem { "not known: " (error) } },
+        (None, Some(bytes)) => html! { span.quiet { "a value of " (texts::size(bytes)) } },
+        (None, None) => value(read.value.as_ref()),
+    }
+}
+
+fn value(value: Option<&Value>) -> Markup {
+    html! {
+        @match value {
+            Some(value) => code { (values::short(value)) },
+            None => span.quiet { "nothing" },
+        }
+    }
+}

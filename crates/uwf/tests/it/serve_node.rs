@@ -1,0 +1,71 @@
+//! `uwf serve`: nodes by their hash.
+
+use uwf_testing::server::Server;
+use uwf_testing::text;
+
+use crate::fixtures::review::{damage, hashes, reviewing_home, step};
+
+#[test]
+fn a_node_is_a_page_that_may_be_kept_for_ever() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about <b>cats</b>");
+    step(&home, &thread, 1);
+    let [start, first] = hashes(&home, &thread).try_into().unwrap();
+    let server = Server::start(&home, &[]);
+    let page = server.page(&format!("/cas/{first}"));
+    assert_eq!(page.status, 200);
+    assert_eq!(page.header("cache-control"), Some("private, immutable, max-age=31536000"));
+    assert!(page.body.contains("StepNode") && page.body.contains(&format!("href=\"/cas/{start}\"")), "{}", page.body);
+    let page = server.page(&format!("/cas/{start}"));
+    assert!(page.body.contains("Write about &lt;b&gt;cats&lt;/b&gt;"), "{}", page.body);
+
+    // A beginning of a hash leads to the whole; what it means may change.
+    let beginning = server.page(&format!("/cas/{}", &first[..9]));
+    assert_eq!((beginning.status, beginning.header("location")), (303, Some(&*format!("/cas/{first}"))));
+    let json = server.get(&format!("/cas/{first}"));
+    assert_eq!(json.body, home.uwf(&["cas", "get", &first, "--format", "json"]).stdout.trim_end());
+    assert_eq!(json.header("vary"), Some("accept"));
+}
+
+#[test]
+fn contents_are_saved_and_never_shown_by_the_browser() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    step(&home, &thread, 1);
+    let raw = text(&home.json(&["cas", "get", &text(&home.last_step(&thread)["detail"], "hash")])["payload"], "raw");
+    let server = Server::start(&home, &[]);
+    let answer = server.page(&format!("/cas/{raw}/raw"));
+    assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(answer.header("content-disposition"), Some(&*format!("attachment; filename=\"{raw}.txt\"")));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert!(answer.body.starts_with("---\ntitle: 'Fix #42'\n"), "{}", answer.body);
+    let node = server.page(&format!("/cas/{}/raw", hashes(&home, &thread)[1]));
+    assert!(node.body.contains("\"role\": \"writer\""), "{}", node.body);
+}
+
+#[test]
+fn what_refers_to_a_node_is_looked_for_when_asked() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    step(&home, &thread, 1);
+    let [start, first] = hashes(&home, &thread).try_into().unwrap();
+    let server = Server::start(&home, &[]);
+    let unasked = server.page(&format!("/cas/{start}")).body;
+    assert!(!unasked.contains(&first) && unasked.contains("?referrers=1"), "{unasked}");
+    let page = server.page(&format!("/cas/{start}?referrers=1"));
+    assert_ne!(page.header("cache-control"), Some("private, immutable, max-age=31536000"));
+    assert!(page.body.contains(&format!("href=\"/cas/{first}\"")), "{}", page.body);
+    let head = server.page(&format!("/cas/{first}?referrers=1")).body;
+    assert!(head.contains(&format!("href=\"/threads/{thread}\"")) && head.contains("nodes were looked at"), "{head}");
+}
+
+#[test]
+fn a_damaged_node_is_a_failure_that_says_so() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    let [start] = hashes(&home, &thread).try_into().unwrap();
+    damage(&home, &start);
+    let server = Server::start(&home, &[]);
+    let page = server.page(&format!("/cas/{start}"));
+    assert!(page.status >= 400 && page.body.contains(&start), "{} {}", page.status, page.body);
+}

@@ -1,0 +1,41 @@
+//! `uwf serve`: finding things.
+
+use uwf_testing::server::Server;
+
+use crate::fixtures::review::{hashes, reviewing_home, step};
+
+#[test]
+fn a_text_is_found_in_tasks_names_roles_and_outputs() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about Zebras & <cats>");
+    step(&home, &thread, 1);
+    let head = &hashes(&home, &thread)[1];
+    let server = Server::start(&home, &[]);
+    let found = |text: &str| server.page(&format!("/search?q={text}")).body;
+    let of_thread = format!("href=\"/threads/{thread}\"");
+    assert!(found("zebras").contains(&of_thread));
+    assert!(found("%3Ccats").contains(&of_thread), "the task is found as it was written");
+    let by_workflow = found("review-text");
+    assert!(by_workflow.contains("href=\"/workflows/review-text\"") && by_workflow.contains(&of_thread));
+    assert!(found("writer").contains("/?workflow=review-text&amp;role=writer"));
+    let output = found("fix+%2342");
+    assert!(output.contains(&format!("href=\"/threads/{thread}/steps/{head}\"")), "{output}");
+    assert!(output.contains("<mark>Fix #42</mark>"), "{output}");
+    let nothing = found("%3Cscript%3Ex");
+    assert!(nothing.contains("No thread has it") && !nothing.contains("<script>x"), "{nothing}");
+    assert!(nothing.contains("The newest outputs of 1 thread were looked at."), "{nothing}");
+}
+
+#[test]
+fn ids_and_hashes_lead_straight_there() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    step(&home, &thread, 1);
+    let head = &hashes(&home, &thread)[1];
+    let server = Server::start(&home, &[]);
+    let leads_to = |text: &str| server.page(&format!("/search?q={text}")).header("location").map(str::to_owned);
+    assert_eq!(leads_to(&thread), Some(format!("/threads/{thread}")));
+    assert_eq!(leads_to(head), Some(format!("/cas/{head}")));
+    assert_eq!(leads_to(""), None);
+    assert_eq!(server.page("/search").status, 200);
+}
