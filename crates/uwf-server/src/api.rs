@@ -4,8 +4,8 @@ pub(crate) mod actions;
 pub(crate) mod answer;
 mod events;
 mod fields;
-mod openapi;
 mod nodes;
+mod openapi;
 mod steps;
 mod threads;
 

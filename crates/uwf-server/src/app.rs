@@ -6,6 +6,7 @@ use std::sync::Arc;
 use uwf_engine::root::home::Home;
 
 use crate::failure::Failure;
+use crate::gateway::Gateway;
 use crate::guard::Guard;
 use crate::watch::Watched;
 
@@ -18,15 +19,25 @@ struct Inner {
     bin: PathBuf,
     cwd: PathBuf,
     read_only: bool,
-    guard: Guard,
+    door: Door,
+    gateway: Option<Arc<Gateway>>,
     watched: Watched,
 }
 
+/// Where requests come in.
+pub(crate) enum Door {
+    /// An address that anybody may try.
+    Guarded(Guard),
+    /// The tunnel of a gateway, which lets only people in who know its secret; or a command of whoever has the storage root.
+    Inside,
+}
+
 impl App {
-    /// A server over a storage root. Commands are started by `bin` in `cwd`.
-    pub(crate) fn new(home: &Home, cwd: &Path, read_only: bool, guard: Guard) -> App {
+    /// A server over a storage root. Commands are started by its program in `cwd`.
+    pub(crate) fn new(home: &Home, cwd: &Path, read_only: bool, door: Door, gateway: Option<Arc<Gateway>>) -> App {
         let (root, bin) = (home.root().to_owned(), home.bin().to_owned());
-        App(Arc::new(Inner { root, bin, cwd: cwd.to_owned(), read_only, guard, watched: Watched::default() }))
+        let (cwd, watched) = (cwd.to_owned(), Watched::default());
+        App(Arc::new(Inner { root, bin, cwd, read_only, door, gateway, watched }))
     }
 
     /// The storage root.
@@ -49,9 +60,17 @@ impl App {
         self.0.read_only
     }
 
-    /// Who may do what.
-    pub(crate) fn guard(&self) -> &Guard {
-        &self.0.guard
+    /// Who is let in; `None` behind a gateway, which knows.
+    pub(crate) fn guard(&self) -> Option<&Guard> {
+        match &self.0.door {
+            Door::Guarded(guard) => Some(guard),
+            Door::Inside => None,
+        }
+    }
+
+    /// The machines that are reached through this server, if it is a gateway.
+    pub(crate) fn gateway(&self) -> Option<&Arc<Gateway>> {
+        self.0.gateway.as_ref()
     }
 
     /// What somebody listens to.

@@ -16,6 +16,7 @@ use self::attempts::Attempts;
 use self::token::Secret;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::listener::Peer;
 use crate::pages::parts::cookie;
 use crate::respond::wants_json;
 
@@ -25,12 +26,14 @@ pub(crate) struct Guard {
     hosts: Vec<String>,
     secret: Secret,
     attempts: Attempts,
+    /// Whether this server speaks TLS itself.
+    has_tls: bool,
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, hosts: Vec<String>, secret: Secret) -> Guard {
+    pub(crate) fn new(address: SocketAddr, hosts: Vec<String>, secret: Secret, has_tls: bool) -> Guard {
         let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect();
-        Guard { address, hosts, secret, attempts: Attempts::default() }
+        Guard { address, hosts, secret, attempts: Attempts::default(), has_tls }
     }
 
     /// Name of the cookie. Cookies of one host are sent to all its ports, so each port has a cookie of its own.
@@ -54,7 +57,9 @@ impl Guard {
 /// Refuses requests that were meant for another server.
 pub(crate) async fn expected_host(State(app): State<App>, request: Request, next: Next) -> Response {
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    if named.is_some_and(|host| app.guard().is_own_host(host)) {
+    let is_own = |guard: &Guard| named.is_some_and(|host| guard.is_own_host(host));
+    // Behind a gateway it is the gateway's name, which the gateway has looked at.
+    if app.guard().is_none_or(is_own) {
         return next.run(request).await;
     }
     Failure::new(StatusCode::MISDIRECTED_REQUEST, format!("this server is not called {}", named.unwrap_or("(nothing)")))
@@ -64,6 +69,8 @@ pub(crate) async fn expected_host(State(app): State<App>, request: Request, next
 
 /// How a client proved that it may come in.
 enum Proof {
+    /// It comes through the tunnel of a gateway, which has asked for proof.
+    Tunnel,
     /// A script, by `Authorization: Bearer`.
     Bearer,
     /// A browser, by the cookie of the login page.
@@ -90,7 +97,7 @@ pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) 
 }
 
 fn proof(app: &App, request: &Request) -> Result<Proof, Box<Response>> {
-    let guard = app.guard();
+    let Some(guard) = app.guard() else { return Ok(Proof::Tunnel) };
     let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if let Some(bearer) = bearer {
         let from = peer(request.extensions());
@@ -122,8 +129,8 @@ fn unauthorized(why: &str) -> Response {
 }
 
 /// Where a request comes from; attempts are counted by it.
-fn peer(extensions: &Extensions) -> Option<IpAddr> {
-    extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip())
+pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
+    extensions.get::<ConnectInfo<Peer>>().map(|ConnectInfo(Peer(address))| address.ip())
 }
 
 /// Whether a browser says that the change comes from a page of this server. `Origin` is sent with every POST; where it is
@@ -142,7 +149,7 @@ mod tests {
 
     fn guard(address: &str, hosts: &[&str]) -> Guard {
         let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
-        Guard::new(address.parse().unwrap(), hosts, Secret::chosen("x".repeat(20)).unwrap())
+        Guard::new(address.parse().unwrap(), hosts, Secret::chosen("x".repeat(20)).unwrap(), false)
     }
 
     #[test]

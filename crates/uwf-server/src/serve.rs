@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::{Router, middleware};
@@ -9,8 +10,12 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use uwf_engine::root::home::Home;
 
-use crate::app::App;
+use crate::app::{App, Door};
+use crate::gateway::tokens::MachineTokens;
+use crate::gateway::{self, Gateway};
 use crate::guard::{self, Guard, token::Secret};
+use crate::listener::{Peer, Socket};
+use crate::tls::{self, Certificate, TlsError};
 use crate::{api, assets, pages, respond};
 
 /// How long requests that are open may take when the server ends. Streams never end by themselves.
@@ -33,6 +38,10 @@ pub struct Serve<'s> {
     pub secret: Secret,
     /// Whether nothing can be changed.
     pub read_only: bool,
+    /// Whether machines connect to it.
+    pub is_gateway: bool,
+    /// The certificate to speak TLS with.
+    pub certificate: Option<Certificate>,
 }
 
 /// Where the server listens.
@@ -58,6 +67,9 @@ pub enum ServeError {
         /// Why.
         source: std::io::Error,
     },
+    /// There is a certificate, but no TLS can be spoken with it.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The runtime, or waiting for signals.
     #[error("cannot serve: {0}")]
     Io(#[from] std::io::Error),
@@ -82,15 +94,19 @@ pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), Ser
 async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), ServeError> {
     let address = settings.address;
     let failed = |source| ServeError::Listen { address, source };
+    let tls = settings.certificate.as_ref().map(tls::acceptor).transpose()?;
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let url = format!("http://{address}/login?token={}", settings.secret.text());
-    let guard = Guard::new(address, settings.hosts, settings.secret);
-    let app = App::new(settings.home, settings.cwd, settings.read_only, guard);
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{address}/login?token={}", settings.secret.text());
+    let guard = Guard::new(address, settings.hosts, settings.secret, tls.is_some());
+    let gateway = settings.is_gateway.then(|| Arc::new(Gateway::new(MachineTokens::of(settings.home))));
+    gateway.iter().for_each(|gateway| drop(tokio::spawn(gateway.clone().watch_tokens())));
+    let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Guarded(guard), gateway);
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let service = router(app).into_make_service_with_connect_info::<SocketAddr>();
+    let service = router(app).into_make_service_with_connect_info::<Peer>();
     ready(&Served { address, url });
-    let serving = axum::serve(listener, service);
+    let serving = axum::serve(Socket::new(listener, tls), service);
     tokio::select! {
         served = std::future::IntoFuture::into_future(serving) => served?,
         _ = interrupt.recv() => {}
@@ -102,10 +118,12 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
 /// Everything that is answered.
 pub(crate) fn router(app: App) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
+    let inside = inside.merge(gateway::routes()).merge(gateway::forwarded());
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::admit));
     Router::new()
         .merge(inside)
         .merge(guard::login::routes())
+        .merge(gateway::dialled())
         .merge(assets::routes())
         .layer(middleware::from_fn(respond::tagged))
         .layer(middleware::from_fn_with_state(app.clone(), pages::shown_as_page))

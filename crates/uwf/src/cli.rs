@@ -11,8 +11,8 @@ use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, otel as spans, step};
 
 use crate::commands::{
-    agent, api, cas, completions, config, doctor, gc, help, init, log, man, mcp, otel, pack, recover, reference,
-    schema, serve, setup, skill, thread, top, workflow,
+    agent, api, cas, completions, config, connect, doctor, gateway, gc, help, init, log, man, mcp, otel, pack, recover,
+    reference, schema, serve, setup, skill, thread, top, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -115,6 +115,11 @@ enum Group {
     Serve(serve::Args),
     /// Call the HTTP API without a server.
     Api(api::Args),
+    /// Let a gateway reach this machine: its pages and API are served through a connection that this machine dials.
+    Connect(connect::Args),
+    /// The machines that may connect to the gateway of this storage root.
+    #[command(subcommand, after_help = gateway::EXAMPLES)]
+    Gateway(gateway::Command),
     /// Reference texts for agents: the commands, writing workflows, writing agents.
     Skill(skill::Args),
     /// Help for a command, or a page of the documentation.
@@ -161,6 +166,7 @@ impl Group {
             | Group::Pack(_)
             | Group::Serve(_)
             | Group::Api(_) => Stdout::Report,
+            Group::Connect(_) | Group::Gateway(_) => Stdout::Report,
         }
     }
 
@@ -261,6 +267,8 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Pack(args) => pack::run(context, &args),
         Group::Serve(args) => serve::run(context, args),
         Group::Api(args) => api::run(context, &args),
+        Group::Connect(args) => connect::run(context, args),
+        Group::Gateway(command) => gateway::run(context, command),
         Group::Config(command) => config::run(context, command),
         Group::Log(args) => log::run(context, &args),
         Group::Otel(command) => otel::run(context, command),

@@ -170,6 +170,16 @@ impl Home {
         self.root.join("dashboard.token")
     }
 
+    /// Hashes of the tokens by which machines connect to the gateway of this root, for its owner only.
+    pub fn gateway_tokens(&self) -> PathBuf {
+        self.root.join("gateway.json")
+    }
+
+    /// Lock of whoever changes these tokens.
+    pub fn gateway_lock(&self) -> PathBuf {
+        self.root.join("gateway.lock")
+    }
+
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
         self.root.join("config.yaml")

@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 use maud::html;
 use serde::Deserialize;
 
-use super::{attempts, comes_from_here, peer};
+use super::{Guard, attempts, comes_from_here, peer};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::pages::layout;
@@ -40,9 +40,14 @@ struct Given {
     next: Option<String>,
 }
 
-async fn page(State(app): State<App>, Query(asked): Query<Asked>, extensions: Extensions) -> Response {
+async fn page(
+    State(app): State<App>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+    extensions: Extensions,
+) -> Response {
     match asked.token {
-        Some(token) => checked(&app, &extensions, &token, asked.next.as_deref()),
+        Some(token) => checked(&app, &headers, &extensions, &token, asked.next.as_deref()),
         None => shown(StatusCode::OK, None, asked.next.as_deref()),
     }
 }
@@ -56,12 +61,14 @@ async fn log_in(
     if !comes_from_here(&headers) {
         return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
     }
-    checked(&app, &extensions, &given.secret, given.next.as_deref())
+    checked(&app, &headers, &extensions, &given.secret, given.next.as_deref())
 }
 
 /// Gives the cookie to whoever knows the secret.
-fn checked(app: &App, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
-    let (guard, from) = (app.guard(), peer(extensions));
+fn checked(app: &App, headers: &HeaderMap, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
+    // Behind a gateway people log in there.
+    let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
+    let from = peer(extensions);
     if let Some(wait) = guard.attempts.must_wait(from) {
         return attempts::too_many(wait);
     }
@@ -69,7 +76,7 @@ fn checked(app: &App, extensions: &Extensions, secret: &str, next: Option<&str>)
         guard.attempts.failed(from);
         return shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next);
     }
-    let cookie = set_cookie(&guard.cookie(), guard.secret.session(), KEPT);
+    let cookie = set_cookie(guard, headers, guard.secret.session(), KEPT);
     ([(header::SET_COOKIE, cookie)], Redirect::to(own_path(next))).into_response()
 }
 
@@ -77,12 +84,18 @@ async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
     if !comes_from_here(&headers) {
         return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
     }
-    let cookie = set_cookie(&app.guard().cookie(), "", 0);
+    let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
+    let cookie = set_cookie(guard, &headers, "", 0);
     ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()
 }
 
-fn set_cookie(name: &str, value: &str, seconds: u64) -> HeaderValue {
-    let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict");
+/// The cookie. A browser never sends it unencrypted when it came encrypted: by this server's own TLS, or by that of a proxy
+/// which says so. Whoever says so without being one only keeps their own cookie from being sent.
+fn set_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64) -> HeaderValue {
+    let is_encrypted = guard.has_tls || headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
+    let secure = if is_encrypted { "; Secure" } else { "" };
+    let name = guard.cookie();
+    let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     HeaderValue::from_str(&cookie).unwrap_or(HeaderValue::from_static(""))
 }
 

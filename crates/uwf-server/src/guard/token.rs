@@ -44,11 +44,6 @@ impl Secret {
         Ok(Secret::of(text, true))
     }
 
-    /// The secret of an API that nobody reaches from outside.
-    pub(crate) fn nobodys() -> Secret {
-        Secret::of(String::new(), false)
-    }
-
     /// The secret of a storage root: read from its file, or made there, for the owner only.
     ///
     /// # Errors
@@ -70,9 +65,7 @@ impl Secret {
 
     /// Makes a secret. Of two servers that do so at once one wins, and both take its.
     fn make(path: &Path) -> std::io::Result<Secret> {
-        let mut bytes = [0u8; 20];
-        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-        let text = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let text = random()?;
         let dir = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new()
             .make_in(dir, |path| std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
@@ -120,6 +113,16 @@ impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret(…)")
     }
+}
+
+/// A text that nobody can guess: 160 bits.
+///
+/// # Errors
+/// Those of the kernel's random numbers.
+pub(crate) fn random() -> std::io::Result<String> {
+    let mut bytes = [0u8; 20];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Compares without telling by the time it takes how much is right: hashes of both are compared, which nobody can choose.

@@ -21,6 +21,7 @@ use crate::api;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::filter;
+use crate::gateway;
 use crate::respond::wants_json;
 
 /// Characters of a task on its line.
@@ -66,6 +67,7 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
             (chips(&inbox, &query))
         }
         @if inbox.is_filtered { (filtered(&inbox, &query)) } @else { (sections(&app, &inbox, seen.is_some())) }
+        (gateway::section(&app).await?)
     };
     Ok(Page::new("Threads", Section::Threads, body).live("/api/events").into_response(&app))
 }

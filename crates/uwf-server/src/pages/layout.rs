@@ -5,6 +5,8 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::app::App;
 use crate::assets;
+use crate::gateway::menu::menu;
+use crate::place::Place;
 
 /// Where in the navigation a page belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,7 @@ impl Page {
             a.skip href="#main" { "Skip to the content" }
             header.bar {
                 a.brand href="/" aria-label="uwf, threads" { "uwf" }
+                (menu(app))
                 nav aria-label="Pages" {
                     a href="/" aria-current=[current(Section::Threads)] { "Threads" }
                     a href="/workflows" aria-current=[current(Section::Workflows)] { "Workflows" }
@@ -77,7 +80,7 @@ pub(crate) fn bare(title: &str, body: &Markup) -> Response {
 fn document(title: &str, inside: &Markup) -> Html<String> {
     let page = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang="en" data-prefix=[Place::current().map(|place| place.prefix)] {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";

@@ -1,9 +1,10 @@
 //! `uwf serve`
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use uwf_engine::error::ErrorKind;
-use uwf_server::{SECRET_VARIABLE, Secret, Serve, ServeError};
+use uwf_server::{Certificate, SECRET_VARIABLE, Secret, Serve, ServeError};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -16,6 +17,8 @@ Examples:
   uwf serve                                  pages at http://127.0.0.1:7717; it prints the link that logs you in
   uwf serve --open                           and opens it in a browser
   uwf serve --read-only                      for people who only look
+  uwf serve --gateway                        other machines connect to it: uwf gateway token NAME, uwf connect
+  uwf serve --address 0.0.0.0:443 --host box.example --tls-cert cert.pem --tls-key key.pem
   curl -H \"Authorization: Bearer $SECRET\" http://127.0.0.1:7717/api/threads
 
 Nobody gets in without the secret, on loopback neither: other users of the machine could. It is made at the first start and
@@ -31,6 +34,15 @@ pub(crate) struct Args {
     /// Let nobody change anything.
     #[arg(long)]
     read_only: bool,
+    /// Let other machines connect, and show their threads and pages, too.
+    #[arg(long)]
+    gateway: bool,
+    /// Speak TLS with this certificate and those between it and its root, in PEM; read once, at the start.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Open the page in a browser.
     #[arg(long)]
     open: bool,
@@ -39,10 +51,13 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let secret = secret(context)?;
-    let Args { address, hosts, read_only, open } = args;
-    let settings = Serve { home: &context.home, cwd: &context.cwd, address, hosts, secret, read_only };
+    let Args { address, hosts, read_only, gateway, tls_cert, tls_key, open } = args;
+    let certificate = tls_cert.zip(tls_key).map(|(chain, key)| Certificate { chain, key });
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    let (home, cwd) = (&context.home, &*context.cwd);
+    let settings = Serve { home, cwd, address, hosts, secret, read_only, is_gateway: gateway, certificate };
     let served = uwf_server::serve(settings, |served| {
-        context.printer.talk(&format!("serving at http://{}; Ctrl-C ends it", served.address));
+        context.printer.talk(&format!("serving at {scheme}://{}; Ctrl-C ends it", served.address));
         context.printer.talk(&format!("open {}", served.url));
         if open && let Err(why) = open_in_browser(&served.url) {
             context.printer.warn(&format!("no browser was opened: {why}"));
@@ -71,10 +86,11 @@ fn failure(error: &ServeError) -> CommandError {
     let hint = match error {
         ServeError::NeedsSecret(_) => "set WORKFLOW_DASHBOARD_SECRET to a long random text, or leave --address out",
         ServeError::Listen { .. } => "another server may be there already; --address 127.0.0.1:0 takes a free port",
-        ServeError::Io(_) => "",
+        ServeError::Tls(_) | ServeError::Io(_) => "",
     };
     let kind = match error {
         ServeError::NeedsSecret(_) => ErrorKind::Usage,
+        ServeError::Tls(_) => ErrorKind::Config,
         ServeError::Listen { .. } | ServeError::Io(_) => ErrorKind::Io,
     };
     let failure = CommandError::new(kind, error.to_string());

@@ -1,0 +1,268 @@
+//! `uwf connect`: the machine dials a gateway and serves its pages and API through that connection, again and again.
+//!
+//! What may be done on the machine is decided here, not by the gateway: the routes, and whether changes are let through, are
+//! this program's own. Who is let in is decided by the gateway.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::{Router, body::Body};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{Error as SocketError, handshake::client::Request as Handshake};
+use uwf_engine::root::home::Home;
+
+use crate::app::{App, Door};
+use crate::gateway::name::MachineName;
+use crate::gateway::{READ_ONLY_HEADER, VERSION_HEADER};
+use crate::place::{USER_HEADER, below_prefix};
+use crate::serve;
+use crate::tls::{self, TlsError};
+use crate::tunnel::{self, Connection, Ended, Farewell};
+pub use url::{GatewayUrl, NotAUrl};
+
+mod url;
+
+/// How long a dial may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Pause before the first new dial; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A connection that lasted so long was a good one: the pauses begin anew after it.
+const GOOD: Duration = Duration::from_secs(5);
+
+/// How long commands and reading may take when it ends.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How to connect.
+pub struct Connect<'c> {
+    /// The storage root.
+    pub home: &'c Home,
+    /// Where names of workflows are looked up, and commands are started.
+    pub cwd: &'c Path,
+    /// What the gateway calls this machine.
+    pub name: MachineName,
+    /// Where the gateway is.
+    pub gateway: GatewayUrl,
+    /// The machine's token.
+    pub token: String,
+    /// Whether nothing can be changed.
+    pub read_only: bool,
+    /// Version of this program.
+    pub version: &'static str,
+}
+
+/// What happens while a machine is connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The gateway has taken the machine.
+    Connected,
+    /// The connection ended, or there was none; it is dialled again after the pause.
+    Lost {
+        /// Why.
+        why: String,
+        /// The pause.
+        pause: Duration,
+    },
+    /// Somebody asks for a change.
+    Asked {
+        /// Who, as the gateway says.
+        by: String,
+        /// Method and path.
+        what: String,
+    },
+}
+
+/// Why a machine is not connected, and will not be by waiting.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The gateway does not want it.
+    #[error("the gateway refuses {name}: {why}")]
+    Refused {
+        /// The machine.
+        name: MachineName,
+        /// What the gateway says.
+        why: String,
+    },
+    /// Another one took its place.
+    #[error("another `uwf connect` has connected as {0}")]
+    Replaced(MachineName),
+    /// No TLS can be spoken.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The runtime, or waiting for signals.
+    #[error("cannot connect: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Why a dial failed.
+enum Failed {
+    /// For now.
+    Lost(String),
+    /// For good.
+    Refused(String),
+}
+
+type Teller = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Connects until SIGINT or SIGTERM, and again whenever the connection ends.
+///
+/// # Errors
+/// [`ConnectError`] when waiting would not help.
+pub fn connect(settings: Connect<'_>, tell: impl Fn(&Event) + Send + Sync + 'static) -> Result<(), ConnectError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let connected = runtime.block_on(async {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        tokio::select! {
+            ended = again_and_again(&settings, Arc::new(tell)) => ended,
+            _ = interrupt.recv() => Ok(()),
+            _ = terminate.recv() => Ok(()),
+        }
+    });
+    runtime.shutdown_timeout(GRACE);
+    connected
+}
+
+async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), ConnectError> {
+    let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Inside, None);
+    let router = serve::router(app)
+        .layer(middleware::from_fn(below_prefix))
+        .layer(middleware::from_fn_with_state(tell.clone(), tell_changes));
+    let tls = settings.gateway.is_tls().then(tls::connector).transpose()?;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let ended = match dial(settings, tls.as_ref()).await {
+            Ok(socket) => {
+                tell(&Event::Connected);
+                let begun = Instant::now();
+                let ended = serve_through(socket, router.clone()).await;
+                if begun.elapsed() > GOOD {
+                    pause = FIRST_PAUSE;
+                }
+                ended
+            }
+            Err(Failed::Lost(why)) => Ended::Broken(why),
+            Err(Failed::Refused(why)) => return Err(ConnectError::Refused { name: settings.name.clone(), why }),
+        };
+        let why = match ended {
+            Ended::Told(Farewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
+            Ended::Told(Farewell::Revoked) => {
+                let why = "its token is not valid any more".to_owned();
+                return Err(ConnectError::Refused { name: settings.name.clone(), why });
+            }
+            Ended::Closed => "the gateway closed the connection".to_owned(),
+            Ended::Broken(why) => why,
+        };
+        // Many machines that lose one gateway must not all come back in the same moment.
+        let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
+        tell(&Event::Lost { why, pause: jittered });
+        tokio::time::sleep(jittered).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+    }
+}
+
+/// Serves requests until the connection ends.
+async fn serve_through(socket: WebSocketStream<Box<dyn Connection>>, router: Router) -> Ended {
+    let (stream, carried) = tunnel::open(socket, std::future::pending());
+    let service = TowerToHyperService::new(router);
+    let served = tunnel::server().serve_connection(TokioIo::new(stream), service);
+    let mut carried = std::pin::pin!(carried);
+    tokio::select! {
+        // First: what the gateway says explains why there are no more requests.
+        biased;
+        ended = &mut carried => ended,
+        served = served => match served {
+            Ok(()) => carried.await,
+            Err(error) if error.is_timeout() => Ended::Broken("the gateway gives no sign of life".to_owned()),
+            // A farewell may be on its way.
+            Err(error) => match carried.await {
+                Ended::Told(farewell) => Ended::Told(farewell),
+                Ended::Closed => Ended::Closed,
+                Ended::Broken(_) => Ended::Broken(error.to_string()),
+            },
+        },
+    }
+}
+
+async fn dial(
+    settings: &Connect<'_>,
+    tls: Option<&tokio_rustls::TlsConnector>,
+) -> Result<WebSocketStream<Box<dyn Connection>>, Failed> {
+    let dialled = tokio::time::timeout(PATIENCE, async {
+        let stream = connection(&settings.gateway, tls).await?;
+        let handshake = handshake(settings).map_err(Failed::Refused)?;
+        let connected = tokio_tungstenite::client_async_with_config(handshake, stream, Some(tunnel::websocket()));
+        connected.await.map(|(socket, _)| socket).map_err(refusal)
+    });
+    dialled.await.unwrap_or_else(|_| Err(Failed::Lost(format!("{} does not answer", settings.gateway))))
+}
+
+async fn connection(
+    gateway: &GatewayUrl,
+    tls: Option<&tokio_rustls::TlsConnector>,
+) -> Result<Box<dyn Connection>, Failed> {
+    let failed = |error: std::io::Error| Failed::Lost(format!("cannot reach {gateway}: {error}"));
+    let stream = TcpStream::connect((gateway.host(), gateway.port())).await.map_err(failed)?;
+    // Answers are small and must not wait for more.
+    let _ = stream.set_nodelay(true);
+    let Some(tls) = tls else { return Ok(Box::new(stream)) };
+    let name = ServerName::try_from(gateway.host().to_owned())
+        .map_err(|_| Failed::Refused(format!("{} is no name that a certificate can have", gateway.host())))?;
+    Ok(Box::new(tls.connect(name, stream).await.map_err(failed)?))
+}
+
+fn handshake(settings: &Connect<'_>) -> Result<Handshake, String> {
+    let path = format!("/api/gateway/connect/{}", settings.name);
+    let mut request = settings.gateway.socket(&path).into_client_request().map_err(|error| error.to_string())?;
+    let mut add = |name: header::HeaderName, value: &str| {
+        let value =
+            HeaderValue::from_str(value).map_err(|_| "the token has symbols that no header can hold".to_owned())?;
+        request.headers_mut().insert(name, value);
+        Ok::<(), String>(())
+    };
+    add(header::AUTHORIZATION, &format!("Bearer {}", settings.token))?;
+    add(header::HeaderName::from_static(VERSION_HEADER), settings.version)?;
+    if settings.read_only {
+        add(header::HeaderName::from_static(READ_ONLY_HEADER), "1")?;
+    }
+    Ok(request)
+}
+
+/// What the gateway, or a proxy before it, answers instead of opening the tunnel. What this machine sends is not right if it
+/// says so; everything else may pass.
+fn refusal(error: SocketError) -> Failed {
+    let SocketError::Http(response) = error else {
+        return Failed::Lost(format!("the gateway did not answer well: {error}"));
+    };
+    let status = response.status();
+    let body = response.body().as_deref().unwrap_or_default();
+    let report: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let said = report["error"]["message"].as_str().map(str::to_owned);
+    let why = said.unwrap_or_else(|| format!("it answers with {status}"));
+    let may_pass = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+    if status.is_client_error() && !may_pass { Failed::Refused(why) } else { Failed::Lost(why) }
+}
+
+/// Tells of changes that somebody asks for, so that the machine's owner sees what comes from elsewhere.
+async fn tell_changes(State(tell): State<Teller>, request: Request<Body>, next: Next) -> Response {
+    if !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
+        let by = request.headers().get(USER_HEADER).and_then(|user| user.to_str().ok()).unwrap_or("somebody");
+        let what = format!("{} {}", request.method(), request.uri().path());
+        tell(&Event::Asked { by: by.to_owned(), what });
+    }
+    next.run(request).await
+}

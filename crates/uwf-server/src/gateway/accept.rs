@@ -1,0 +1,122 @@
+//! `GET /api/gateway/connect/NAME`: where machines dial.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::sync::oneshot;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use super::lists;
+use super::machines::{About, Gateway};
+use super::name::MachineName;
+use super::tokens;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::tunnel;
+
+/// The header in which a machine says which version it is.
+pub(crate) const VERSION_HEADER: &str = "x-uwf-version";
+
+/// The header in which a machine says that nothing can be changed on it.
+pub(crate) const READ_ONLY_HEADER: &str = "x-uwf-read-only";
+
+/// Longest version that is shown.
+const LONGEST_VERSION: usize = 40;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/api/gateway/connect/{name}", get(accept))
+}
+
+async fn accept(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    mut request: Request,
+) -> Result<Response, Failure> {
+    let Some(gateway) = app.gateway() else {
+        return Err(Failure::not_found("this server is no gateway").hint("start it with --gateway"));
+    };
+    // Who has no token is not told which names there are, or how a name has to look.
+    let name: Option<MachineName> = name.parse().ok();
+    let given = text(&headers, header::AUTHORIZATION).strip_prefix("Bearer ").map(|token| tokens::hash(token.trim()));
+    let valid = gateway.read_tokens().await?;
+    let (Some(name), Some(token)) = (name, given) else { return Ok(unauthorized()) };
+    if valid.get(&name) != Some(&token) {
+        return Ok(unauthorized());
+    }
+    let key = key(&headers).ok_or_else(|| {
+        Failure::new(StatusCode::UPGRADE_REQUIRED, "machines connect by a WebSocket")
+            .hint("`uwf connect` does; a proxy in between has to let WebSockets through")
+    })?;
+    let about = About {
+        version: text(&headers, VERSION_HEADER).chars().take(LONGEST_VERSION).collect(),
+        read_only: headers.contains_key(READ_ONLY_HEADER),
+    };
+    let (gateway, upgrade) = (gateway.clone(), hyper::upgrade::on(&mut request));
+    tokio::spawn(async move {
+        if let Ok(connection) = upgrade.await {
+            serve(&gateway, &name, about, token, connection).await;
+        }
+    });
+    let accepted = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(Failure::internal)?;
+    let headers = [
+        (header::CONNECTION, HeaderValue::from_static("upgrade")),
+        (header::UPGRADE, HeaderValue::from_static("websocket")),
+        (header::SEC_WEBSOCKET_ACCEPT, accepted),
+    ];
+    Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
+}
+
+/// The key of a WebSocket handshake (RFC 6455, 4.2.1); `None` when it is none.
+fn key(headers: &HeaderMap) -> Option<&str> {
+    let has = |name, word: &str| text(headers, name).split(',').any(|part| part.trim().eq_ignore_ascii_case(word));
+    let is_handshake = has(header::CONNECTION, "upgrade")
+        && has(header::UPGRADE, "websocket")
+        && text(headers, header::SEC_WEBSOCKET_VERSION) == "13";
+    is_handshake.then(|| text(headers, header::SEC_WEBSOCKET_KEY)).filter(|key| !key.is_empty())
+}
+
+fn text(headers: &HeaderMap, name: impl header::AsHeaderName) -> &str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn unauthorized() -> Response {
+    let failure = Failure::new(StatusCode::UNAUTHORIZED, "this is not the token of this machine")
+        .hint("`uwf gateway token NAME` on the gateway's machine makes one");
+    ([(header::WWW_AUTHENTICATE, "Bearer")], failure).into_response()
+}
+
+/// Keeps the connection of a machine until it ends.
+async fn serve(gateway: &Arc<Gateway>, name: &MachineName, about: About, token: String, connection: Upgraded) {
+    let socket =
+        WebSocketStream::from_raw_socket(TokioIo::new(connection), Role::Server, Some(tunnel::websocket())).await;
+    let (farewell, told) = oneshot::channel();
+    let (stream, carried) = tunnel::open(socket, async {
+        match told.await {
+            Ok(farewell) => farewell,
+            // Nobody will say it: the connection ends by itself.
+            Err(_) => std::future::pending().await,
+        }
+    });
+    let Ok((requests, answers)) = tunnel::client().handshake(TokioIo::new(stream)).await else { return };
+    let dial = gateway.connected(name, about, token, requests, farewell);
+    tokio::spawn(lists::refreshed(gateway.clone(), name.clone()));
+    let mut carried = std::pin::pin!(carried);
+    let answers_ended = tokio::select! {
+        _ = answers => true,
+        _ = &mut carried => false,
+    };
+    gateway.gone(name, dial);
+    if answers_ended {
+        // It ends now; a farewell may still be on its way.
+        carried.await;
+    }
+}

@@ -1,0 +1,168 @@
+//! `/m/NAME/…`: a request goes to the machine as it is, and its answer comes back as it is. Bodies stream in both directions,
+//! and who leaves ends the request on the machine, too.
+
+use std::net::IpAddr;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::any;
+
+use super::machines::Gateway;
+use super::name::MachineName;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::guard;
+use crate::place::{MACHINES_HEADER, PREFIX_HEADER, USER_HEADER};
+
+/// Headers between two neighbours (RFC 9110, 7.6.1), which HTTP/2 does not have.
+const HOP: [HeaderName; 8] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::HOST,
+];
+
+/// What proves to the gateway who somebody is: nothing of the machine's business.
+const PROOFS: [HeaderName; 3] = [header::COOKIE, header::AUTHORIZATION, header::PROXY_AUTHORIZATION];
+
+/// What a proxy in front says; a machine believes only the gateway.
+const OF_PROXIES: [&str; 2] = ["x-forwarded-", "x-uwf-"];
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/m/{name}", any(first_page))
+        .route("/m/{name}/", any(forward))
+        .route("/m/{name}/{*path}", any(forward))
+}
+
+/// Links on a page of the machine begin below its name.
+async fn first_page(Path(name): Path<String>) -> Result<Response, Failure> {
+    let name = machine(&name)?;
+    Ok(Redirect::permanent(&format!("{}/", name.prefix())).into_response())
+}
+
+async fn forward(
+    State(app): State<App>,
+    Path(parts): Path<Vec<(String, String)>>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let Some(gateway) = app.gateway() else {
+        return Err(Failure::not_found("this server is no gateway").hint("start it with --gateway"));
+    };
+    let name = machine(parts.first().map(|(_, name)| name.as_str()).unwrap_or_default())?;
+    let Some(mut requests) = gateway.requests(&name) else { return Err(away(gateway, &name).await) };
+    let request = addressed(gateway, &name, request)?;
+    let broke = |error: hyper::Error| broken(&name, &error);
+    requests.ready().await.map_err(broke)?;
+    let mut response = requests.send_request(request).await.map_err(broke)?.map(Body::new);
+    HOP.iter().for_each(|name| drop(response.headers_mut().remove(name)));
+    // The cookies of this address are the gateway's.
+    response.headers_mut().remove(header::SET_COOKIE);
+    Ok(response)
+}
+
+fn machine(name: &str) -> Result<MachineName, Failure> {
+    name.parse().map_err(|error: super::name::NotAName| Failure::not_found(error.to_string()))
+}
+
+/// The request as the machine gets it: without the prefix of its path, and without what proves who somebody is.
+fn addressed(gateway: &Gateway, name: &MachineName, request: Request) -> Result<Request, Failure> {
+    let (mut parts, body) = request.into_parts();
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let Some(path) = path.strip_prefix(&name.prefix()) else {
+        return Err(Failure::not_found("the name of the machine is written in another way"));
+    };
+    parts.uri = Uri::builder()
+        .scheme("http")
+        .authority(name.as_str())
+        .path_and_query(path)
+        .build()
+        .map_err(|error| Failure::bad_request(error.to_string()))?;
+    parts.version = axum::http::Version::HTTP_2;
+    let user = user(&parts.headers, guard::peer(&parts.extensions));
+    let mut headers = kept(&parts.headers);
+    let names =
+        gateway.names().into_iter().map(|(name, connected)| format!("{name}{}", if connected { "" } else { "=away" }));
+    let names = names.collect::<Vec<_>>().join(",");
+    for (name, value) in [(PREFIX_HEADER, name.prefix()), (USER_HEADER, user), (MACHINES_HEADER, names)] {
+        let value = HeaderValue::from_str(&value).map_err(Failure::internal)?;
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    parts.headers = headers;
+    parts.extensions = axum::http::Extensions::new();
+    Ok(Request::from_parts(parts, body))
+}
+
+/// The headers that are the machine's business.
+fn kept(headers: &HeaderMap) -> HeaderMap {
+    // What `Connection` names is between the neighbours as well.
+    let named = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<String> =
+        named.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
+    let is_kept = |name: &HeaderName| {
+        !HOP.contains(name)
+            && !PROOFS.contains(name)
+            && !named.iter().any(|other| other == name.as_str())
+            && !OF_PROXIES.iter().any(|prefix| name.as_str().starts_with(prefix))
+    };
+    headers.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Who asks, as far as the gateway knows: it knows one secret, so by what it was proved, and where from.
+fn user(headers: &HeaderMap, from: Option<IpAddr>) -> String {
+    let what = if headers.contains_key(header::AUTHORIZATION) { "script" } else { "browser" };
+    from.map_or_else(|| what.to_owned(), |from| format!("{what} at {from}"))
+}
+
+/// A machine that cannot be asked.
+async fn away(gateway: &std::sync::Arc<Gateway>, name: &MachineName) -> Failure {
+    let machines = match gateway.all().await {
+        Ok(machines) => machines,
+        Err(failure) => return failure,
+    };
+    let Some(machine) = machines.into_iter().find(|machine| machine.name == *name) else {
+        return Failure::not_found(format!("there is no machine {name}"))
+            .hint("`uwf gateway token NAME` on the gateway's machine lets one connect");
+    };
+    let since = machine.since.map(|since| format!(" since {} UTC", uwf_core::view::time(since))).unwrap_or_default();
+    Failure::new(StatusCode::BAD_GATEWAY, format!("{name} is not connected{since}"))
+        .hint("`uwf connect` on that machine connects it; it comes back by itself when it is running")
+}
+
+fn broken(name: &MachineName, error: &hyper::Error) -> Failure {
+    Failure::new(StatusCode::BAD_GATEWAY, format!("{name} is not connected any more: {error}"))
+        .hint("if this was a change, look whether it was made before you repeat it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_proves_who_somebody_is_stays_here() {
+        let headers: HeaderMap = [
+            ("cookie", "uwf-7717=x"),
+            ("authorization", "Bearer x"),
+            ("connection", "keep-alive, X-Own"),
+            ("x-own", "1"),
+            ("x-forwarded-prefix", "/evil"),
+            ("x-uwf-user", "root"),
+            ("accept", "text/html"),
+            ("last-event-id", "7"),
+        ]
+        .into_iter()
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+        .collect();
+        let kept = kept(&headers);
+        let mut names: Vec<&str> = kept.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["accept", "last-event-id"]);
+    }
+}

@@ -1,0 +1,102 @@
+//! What all machines are and do: `GET /api/gateway/endpoints`, `GET /api/gateway/threads`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::routing::get;
+use axum::{Json, Router};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::machines::{Gateway, Seen};
+use super::name::MachineName;
+use super::summary::{self, Summary};
+use crate::app::App;
+use crate::failure::Failure;
+
+/// How long a machine may take to say what its threads do. After that, what it said last is shown.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Largest answer.
+const MAX_SUMMARY: usize = 4 << 20;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/api/gateway/endpoints", get(endpoints)).route("/api/gateway/threads", get(threads))
+}
+
+/// `GET /api/gateway/endpoints`: the machines.
+async fn endpoints(State(app): State<App>) -> Result<Json<Value>, Failure> {
+    let machines = seen(&gateway(&app)?).await?;
+    Ok(Json(machines.iter().map(endpoint).collect()))
+}
+
+fn endpoint(machine: &Seen) -> Value {
+    json!({
+        "name": machine.name.as_str(),
+        "connected": machine.is_connected,
+        "since": machine.since,
+        "version": machine.about.as_ref().map(|about| &about.version),
+        "readOnly": machine.about.as_ref().map(|about| about.read_only),
+        "counts": machine.summary.counts,
+    })
+}
+
+/// `GET /api/gateway/threads`: the threads of all machines that have not ended, each as its machine reports it, with the name
+/// of the machine.
+async fn threads(State(app): State<App>) -> Result<Json<Value>, Failure> {
+    let machines = seen(&gateway(&app)?).await?;
+    let rows = machines.iter().flat_map(|machine| machine.summary.threads.iter().map(|row| row_of(machine, row)));
+    Ok(Json(rows.collect()))
+}
+
+fn row_of(machine: &Seen, row: &Value) -> Value {
+    let mut row = row.clone();
+    if let Value::Object(row) = &mut row {
+        row.insert("machine".to_owned(), json!(machine.name.as_str()));
+        row.insert("connected".to_owned(), json!(machine.is_connected));
+    }
+    row
+}
+
+/// The gateway of this server.
+///
+/// # Errors
+/// Not found where there is none.
+pub(super) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
+    app.gateway().cloned().ok_or_else(|| {
+        Failure::not_found("this server is no gateway").hint("start it with --gateway, and connect machines to it")
+    })
+}
+
+/// All machines, with what those that are connected say now.
+///
+/// # Errors
+/// Those of the tokens' file.
+pub(super) async fn seen(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+    let connected = gateway.names().into_iter().filter(|(_, is_connected)| *is_connected);
+    join_all(connected.map(|(name, _)| refreshed(gateway.clone(), name))).await;
+    gateway.all().await
+}
+
+/// Asks a machine what its threads do. If it does not say, what it said last stays.
+pub(super) async fn refreshed(gateway: Arc<Gateway>, name: MachineName) {
+    if let Ok(Some(summary)) = tokio::time::timeout(PATIENCE, asked(&gateway, &name)).await {
+        gateway.keep(&name, summary);
+    }
+}
+
+async fn asked(gateway: &Gateway, name: &MachineName) -> Option<Summary> {
+    let mut requests = gateway.requests(name)?;
+    let request = Request::get(format!("http://{name}{}", summary::PATH)).header(header::ACCEPT, "application/json");
+    let request = request.body(Body::empty()).ok()?;
+    requests.ready().await.ok()?;
+    let response = requests.send_request(request).await.ok()?;
+    if response.status() != StatusCode::OK {
+        return None;
+    }
+    let bytes = to_bytes(Body::new(response.into_body()), MAX_SUMMARY).await.ok()?;
+    serde_json::from_slice(&bytes).ok()
+}

@@ -1,0 +1,184 @@
+//! What a gateway knows of its machines while it runs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use hyper::client::conn::http2::SendRequest;
+use tokio::sync::oneshot;
+use uwf_engine::root::ids;
+
+use super::name::MachineName;
+use super::summary::Summary;
+use super::tokens::MachineTokens;
+use crate::failure::Failure;
+use crate::tunnel::Farewell;
+
+/// How often the tokens are looked at: a machine whose token was revoked is gone after that time.
+const TOKENS_EVERY: Duration = Duration::from_secs(2);
+
+/// A gateway.
+pub(crate) struct Gateway {
+    tokens: MachineTokens,
+    machines: Mutex<BTreeMap<MachineName, Machine>>,
+}
+
+/// A machine that is connected, or was since the gateway was started.
+struct Machine {
+    link: Option<Link>,
+    /// Number of its connections so far, which tells them apart.
+    dials: u64,
+    /// Unix milliseconds of its last connection or its end.
+    since: u64,
+    about: About,
+    summary: Arc<Summary>,
+}
+
+/// What a machine says of itself when it dials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct About {
+    /// Version of its program.
+    pub(super) version: String,
+    /// Whether it lets nobody change anything.
+    pub(super) read_only: bool,
+}
+
+/// The connection of a machine.
+struct Link {
+    requests: SendRequest<Body>,
+    farewell: oneshot::Sender<Farewell>,
+    /// Hash of the token it dialled with.
+    token: String,
+}
+
+/// A machine as others see it.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) name: MachineName,
+    pub(super) is_connected: bool,
+    /// Unix milliseconds since when it is, or is not; `None` when it has not been since the gateway was started.
+    pub(super) since: Option<u64>,
+    pub(super) about: Option<About>,
+    /// What it said last of its threads.
+    pub(super) summary: Arc<Summary>,
+}
+
+impl Machine {
+    fn seen(&self, name: &MachineName) -> Seen {
+        Seen {
+            name: name.clone(),
+            is_connected: self.link.is_some(),
+            since: Some(self.since),
+            about: Some(self.about.clone()),
+            summary: self.summary.clone(),
+        }
+    }
+}
+
+impl Seen {
+    /// A machine that has not dialled yet.
+    fn never(name: MachineName) -> Seen {
+        Seen { name, is_connected: false, since: None, about: None, summary: Arc::default() }
+    }
+}
+
+impl Gateway {
+    pub(crate) fn new(tokens: MachineTokens) -> Gateway {
+        Gateway { tokens, machines: Mutex::default() }
+    }
+
+    fn machines(&self) -> MutexGuard<'_, BTreeMap<MachineName, Machine>> {
+        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a new connection of a machine, which `farewell` ends; the one before is ended. Returns its number.
+    pub(super) fn connected(
+        &self,
+        name: &MachineName,
+        about: About,
+        token: String,
+        requests: SendRequest<Body>,
+        farewell: oneshot::Sender<Farewell>,
+    ) -> u64 {
+        let mut machines = self.machines();
+        let before = machines.remove(name);
+        let dials = before.as_ref().map_or(1, |before| before.dials + 1);
+        let summary = before.as_ref().map(|before| before.summary.clone()).unwrap_or_default();
+        let link = Some(Link { requests, farewell, token });
+        machines.insert(name.clone(), Machine { link, dials, since: ids::now_ms(), about, summary });
+        if let Some(link) = before.and_then(|before| before.link) {
+            // It may have ended in this moment.
+            let _ = link.farewell.send(Farewell::Replaced);
+        }
+        dials
+    }
+
+    /// Notes that a connection has ended, unless another one has taken its place.
+    pub(super) fn gone(&self, name: &MachineName, dial: u64) {
+        if let Some(machine) = self.machines().get_mut(name).filter(|machine| machine.dials == dial) {
+            machine.link = None;
+            machine.since = ids::now_ms();
+        }
+    }
+
+    /// The way to a machine that is connected.
+    pub(super) fn requests(&self, name: &MachineName) -> Option<SendRequest<Body>> {
+        self.machines().get(name)?.link.as_ref().map(|link| link.requests.clone())
+    }
+
+    /// Keeps what a machine says of its threads, to be shown when it is away.
+    pub(super) fn keep(&self, name: &MachineName, summary: Summary) {
+        if let Some(machine) = self.machines().get_mut(name) {
+            machine.summary = Arc::new(summary);
+        }
+    }
+
+    /// The machines that have a token, or had one since the gateway was started and are still connected.
+    ///
+    /// # Errors
+    /// Those of the tokens' file.
+    pub(super) async fn all(self: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+        let known = self.read_tokens().await?;
+        let mut all: BTreeMap<MachineName, Seen> =
+            known.into_keys().map(|name| (name.clone(), Seen::never(name))).collect();
+        for (name, machine) in self.machines().iter() {
+            if machine.link.is_some() || all.contains_key(name) {
+                all.insert(name.clone(), machine.seen(name));
+            }
+        }
+        Ok(all.into_values().collect())
+    }
+
+    /// Names of the machines that have connected since the gateway was started, and whether they are connected.
+    pub(super) fn names(&self) -> Vec<(MachineName, bool)> {
+        self.machines().iter().map(|(name, machine)| (name.clone(), machine.link.is_some())).collect()
+    }
+
+    /// The hash of each machine's token.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub(super) async fn read_tokens(&self) -> Result<BTreeMap<MachineName, String>, Failure> {
+        let tokens = self.tokens.clone();
+        let read = tokio::task::spawn_blocking(move || tokens.all()).await.map_err(Failure::internal)?;
+        let all = read.map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        Ok(all.into_iter().filter_map(|(name, kept)| Some((name.parse().ok()?, kept.hash))).collect())
+    }
+
+    /// Ends the connections of machines whose token is not valid any more, until the gateway ends.
+    pub(crate) async fn watch_tokens(self: Arc<Gateway>) {
+        loop {
+            tokio::time::sleep(TOKENS_EVERY).await;
+            // As long as the file cannot be read, nobody new is let in, and who was stays.
+            let Ok(valid) = self.read_tokens().await else { continue };
+            for (name, machine) in self.machines().iter_mut() {
+                if let Some(link) = machine.link.take_if(|link| valid.get(name) != Some(&link.token)) {
+                    machine.since = ids::now_ms();
+                    let _ = link.farewell.send(Farewell::Revoked);
+                }
+            }
+        }
+    }
+}

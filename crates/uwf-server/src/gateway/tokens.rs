@@ -1,0 +1,167 @@
+//! Tokens of machines, which are apart from what people log in with: a machine can only let itself be reached by its token,
+//! and a person cannot pass for a machine.
+//!
+//! They are all that a gateway keeps. The file has only their hashes: whoever reads it cannot connect with what is in it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use durable_files::{FileError, FileLock, regular};
+use serde::{Deserialize, Serialize};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::ids;
+
+use super::name::MachineName;
+use crate::guard::token::random;
+
+/// What the hash of a token is derived for.
+const CONTEXT: &str = "uwf 2026-11 token of a machine";
+
+/// Largest file: some ten thousand machines.
+const MAX_FILE: u64 = 4 << 20;
+
+/// How long to wait for another writer.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// What is kept of a token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    /// The hash of the token.
+    pub(crate) hash: String,
+    /// When it was made, Unix milliseconds.
+    pub made_at: u64,
+}
+
+/// The tokens of a storage root.
+#[derive(Debug, Clone)]
+pub struct MachineTokens {
+    file: PathBuf,
+    lock: PathBuf,
+}
+
+/// Why tokens cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// Somebody else changes them.
+    #[error("somebody else has been changing {} for too long", .0.display())]
+    Busy(PathBuf),
+    /// What is in the file is something else.
+    #[error("{} does not hold tokens of machines: {why}", .file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Reading the file, or random numbers.
+    #[error("cannot read {}: {source}", .file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl MachineTokens {
+    /// Those of a storage root. Nothing is read yet.
+    pub fn of(home: &Home) -> MachineTokens {
+        MachineTokens { file: home.gateway_tokens(), lock: home.gateway_lock() }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Makes the token of a machine. The one it had before is not valid any more.
+    ///
+    /// # Errors
+    /// [`TokenError`].
+    pub fn make(&self, name: &MachineName) -> Result<String, TokenError> {
+        let token = random().map_err(|source| TokenError::Read { file: "random numbers".into(), source })?;
+        let kept = Kept { hash: hash(&token), made_at: ids::now_ms() };
+        self.update(|all| drop(all.insert(name.to_string(), kept)))?;
+        Ok(token)
+    }
+
+    /// Makes the token of a machine invalid. Returns whether it had one.
+    ///
+    /// # Errors
+    /// [`TokenError`].
+    pub fn revoke(&self, name: &MachineName) -> Result<bool, TokenError> {
+        self.update(|all| all.remove(name.as_str()).is_some())
+    }
+
+    /// The machines that have a token.
+    ///
+    /// # Errors
+    /// [`TokenError`].
+    pub fn all(&self) -> Result<BTreeMap<String, Kept>, TokenError> {
+        let bytes = match regular::read(&self.file, MAX_FILE) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(source) => return Err(TokenError::Read { file: self.file.clone(), source }),
+        };
+        serde_json::from_slice(&bytes)
+            .map_err(|error| TokenError::Damaged { file: self.file.clone(), why: error.to_string() })
+    }
+
+    fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Kept>) -> T) -> Result<T, TokenError> {
+        let _lock = FileLock::acquire(&self.lock, LOCK_WAIT)?.ok_or_else(|| TokenError::Busy(self.file.clone()))?;
+        let mut all = self.all()?;
+        let told = change(&mut all);
+        let text = serde_json::to_string_pretty(&all)
+            .map_err(|error| TokenError::Damaged { file: self.file.clone(), why: error.to_string() })?;
+        durable_files::replace_private(&self.file, format!("{text}\n").as_bytes())?;
+        Ok(told)
+    }
+}
+
+/// The hash of a token. It is as long and as random as a token is, so a fast hash is enough; and comparing hashes tells
+/// nobody by the time it takes how much of a token is right.
+pub(super) fn hash(token: &str) -> String {
+    blake3::Hash::from(blake3::derive_key(CONTEXT, token.as_bytes())).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_kept_as_its_hash_and_replaced_by_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let tokens = MachineTokens::of(&Home::open(dir.path(), "uwf"));
+        let name: MachineName = "laptop".parse().unwrap();
+        assert_eq!(tokens.all().unwrap(), BTreeMap::new());
+        let first = tokens.make(&name).unwrap();
+        let kept = std::fs::read_to_string(tokens.file()).unwrap();
+        assert!(!kept.contains(&first) && kept.contains(&hash(&first)), "{kept}");
+        assert_eq!(std::fs::metadata(tokens.file()).unwrap().permissions().mode() & 0o777, 0o600);
+        let second = tokens.make(&name).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(tokens.all().unwrap()["laptop"].hash, hash(&second));
+        assert!(tokens.revoke(&name).unwrap());
+        assert!(!tokens.revoke(&name).unwrap());
+        assert_eq!(tokens.all().unwrap(), BTreeMap::new());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_list_without_machines() {
+        let dir = tempfile::tempdir().unwrap();
+        let tokens = MachineTokens::of(&Home::open(dir.path(), "uwf"));
+        std::fs::write(tokens.file(), "{\"laptop\": 1}").unwrap();
+        let name: MachineName = "laptop".parse().unwrap();
+        assert!(matches!(tokens.all(), Err(TokenError::Damaged { .. })));
+        assert!(tokens.make(&name).is_err());
+        assert_eq!(std::fs::read_to_string(tokens.file()).unwrap(), "{\"laptop\": 1}");
+    }
+}

@@ -1,0 +1,159 @@
+//! The tunnel between a gateway and a machine: HTTP/2 in the binary frames of one WebSocket. The machine dials, and is the
+//! server; the gateway is the client. Streams, back-pressure, cancellation and signs of life are those of HTTP/2.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, WebSocketConfig};
+
+/// Bytes that are on their way between the WebSocket and HTTP/2 in one direction, and largest frame that is sent.
+const CHUNK: usize = 64 << 10;
+
+/// Largest frame that is taken from the other side.
+const MAX_FRAME: usize = 1 << 20;
+
+/// Silence after which a sign of life is asked for, and how long it is waited for: a frozen machine is noticed in 10 s.
+const PING: Duration = Duration::from_secs(5);
+
+/// Requests at once through one tunnel. Each open page holds one for its events.
+const MAX_STREAMS: u32 = 10_000;
+
+/// Bytes that may be on their way in one request or answer.
+const STREAM_WINDOW: u32 = 256 << 10;
+
+/// The same for all of them. What slow readers leave lying counts against it, and must not hold up the others.
+const TUNNEL_WINDOW: u32 = 64 << 20;
+
+/// Requests that were given up and that the other side has not noticed yet: all pages of a browser that is closed.
+const MAX_GIVEN_UP: usize = MAX_STREAMS as usize;
+
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// A connection, with or without TLS.
+pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+
+/// Why a gateway ends the tunnel of a machine that is not to come back by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Farewell {
+    /// Another dial with its name and token took its place.
+    Replaced,
+    /// Its token is not valid any more.
+    Revoked,
+}
+
+impl Farewell {
+    const ALL: [Farewell; 2] = [Farewell::Replaced, Farewell::Revoked];
+
+    /// Its code on the wire; 4000 to 4999 are for private use (RFC 6455, 7.4.2).
+    fn code(self) -> u16 {
+        match self {
+            Farewell::Replaced => 4001,
+            Farewell::Revoked => 4002,
+        }
+    }
+}
+
+/// How a tunnel ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// This side was done, or the other one closed it and may be dialled again.
+    Closed,
+    /// The other side said that it is not to be dialled again.
+    Told(Farewell),
+    /// The connection broke.
+    Broken(String),
+}
+
+/// Limits of the WebSocket.
+pub(crate) fn websocket() -> WebSocketConfig {
+    WebSocketConfig::default().max_frame_size(Some(MAX_FRAME)).max_message_size(Some(MAX_FRAME))
+}
+
+/// A WebSocket as a stream of bytes for HTTP/2, and what carries them until the tunnel ends. `farewell` ends it, saying why.
+pub(crate) fn open<S: Connection>(
+    socket: WebSocketStream<S>,
+    farewell: impl Future<Output = Farewell>,
+) -> (DuplexStream, impl Future<Output = Ended>) {
+    let (outside, inside) = tokio::io::duplex(CHUNK);
+    (outside, carry(socket, inside, farewell))
+}
+
+async fn carry<S: Connection>(
+    socket: WebSocketStream<S>,
+    inside: DuplexStream,
+    farewell: impl Future<Output = Farewell>,
+) -> Ended {
+    let (mut sink, mut frames) = socket.split();
+    let (mut bytes, mut into) = tokio::io::split(inside);
+    let receive = async {
+        while let Some(message) = frames.next().await {
+            match message {
+                Ok(Message::Binary(chunk)) => {
+                    if into.write_all(&chunk).await.is_err() {
+                        return Ended::Closed;
+                    }
+                }
+                Ok(Message::Close(frame)) => return closed(frame.as_ref()),
+                Ok(Message::Text(_)) => return Ended::Broken("the other side does not speak this protocol".to_owned()),
+                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
+                Err(error) => return Ended::Broken(error.to_string()),
+            }
+        }
+        Ended::Closed
+    };
+    let send = async {
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            match bytes.read(&mut chunk).await {
+                Ok(0) | Err(_) => return Ended::Closed,
+                Ok(length) => {
+                    if let Err(error) = sink.send(Message::binary(chunk[..length].to_vec())).await {
+                        return Ended::Broken(error.to_string());
+                    }
+                }
+            }
+        }
+    };
+    let told = tokio::select! {
+        // First: when a farewell is said, the other two end as well.
+        biased;
+        told = farewell => told,
+        ended = receive => return ended,
+        ended = send => return ended,
+    };
+    let frame = CloseFrame { code: CloseCode::from(told.code()), reason: "".into() };
+    // Who does not take it in time finds the connection closed.
+    let _ = tokio::time::timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
+    Ended::Told(told)
+}
+
+fn closed(frame: Option<&CloseFrame>) -> Ended {
+    let code = frame.map(|frame| u16::from(frame.code));
+    let told = Farewell::ALL.into_iter().find(|farewell| Some(farewell.code()) == code);
+    told.map_or(Ended::Closed, Ended::Told)
+}
+
+/// HTTP/2 as the gateway speaks it.
+pub(crate) fn client() -> hyper::client::conn::http2::Builder<TokioExecutor> {
+    let mut client = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    client.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING).keep_alive_while_idle(true);
+    client.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(TUNNEL_WINDOW);
+    client.max_concurrent_reset_streams(MAX_GIVEN_UP);
+    client
+}
+
+/// HTTP/2 as the machine speaks it.
+pub(crate) fn server() -> hyper::server::conn::http2::Builder<TokioExecutor> {
+    let mut server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+    server.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+    server.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(TUNNEL_WINDOW);
+    server.max_concurrent_streams(MAX_STREAMS).max_pending_accept_reset_streams(MAX_GIVEN_UP);
+    server
+}

@@ -1,0 +1,133 @@
+//! `uwf connect`
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use durable_files::regular;
+use uwf_engine::error::ErrorKind;
+use uwf_server::{Connect, ConnectError, Event, GatewayUrl, MachineName};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+
+/// Where the gateway is.
+const URL_VARIABLE: &str = "WORKFLOW_GATEWAY_URL";
+
+/// The machine's token.
+const TOKEN_VARIABLE: &str = "WORKFLOW_GATEWAY_TOKEN";
+
+/// Largest file of a token.
+const MAX_TOKEN: u64 = 1024;
+
+/// Permissions of a file that others than its owner have.
+const OTHERS: u32 = 0o077;
+
+/// Arguments of `uwf connect`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  WORKFLOW_GATEWAY_TOKEN=… uwf connect --gateway https://gateway.example
+  uwf connect --name laptop --gateway https://gateway.example --token-file ~/.config/uwf-gateway-token
+  uwf connect --read-only
+
+`uwf gateway token NAME` on the gateway's machine makes the token. It is never an argument, because all users of a machine can
+see those. This machine dials and opens no port; when the connection ends, it dials again. Whoever has logged in at the gateway
+can do here what `uwf serve` lets people do: start threads, and with them commands, unless --read-only is set.")]
+pub(crate) struct Args {
+    /// What the gateway calls this machine. Default: its host name.
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    name: Option<MachineName>,
+    /// Where the gateway is: https://HOST[:PORT], or http:// on loopback and in networks you trust. Default:
+    /// WORKFLOW_GATEWAY_URL.
+    #[arg(long, value_name = "URL")]
+    gateway: Option<GatewayUrl>,
+    /// File with the token, readable by you alone. Default: WORKFLOW_GATEWAY_TOKEN has the token.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Let nobody change anything here.
+    #[arg(long)]
+    read_only: bool,
+}
+
+fn name(text: &str) -> Result<MachineName, String> {
+    text.parse().map_err(|error: uwf_server::NotAName| error.to_string())
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let Args { name, gateway, token_file, read_only } = args;
+    let name = name
+        .map_or_else(MachineName::of_host, Ok)
+        .map_err(|error| CommandError::usage(error.to_string()).hint("choose a name for this machine: --name NAME"))?;
+    let gateway = gateway.map_or_else(url, Ok)?;
+    let token = token(token_file.as_deref())?;
+    let printer = context.printer;
+    if !gateway.is_tls() && !gateway.is_loopback() {
+        printer.warn(&format!("nothing is encrypted on the way to {gateway}, the token neither; https:// does that"));
+    }
+    let (at, known_as, rights) = (gateway.clone(), name.clone(), if read_only { ", read-only" } else { "" });
+    let tell = move |event: &Event| match event {
+        Event::Connected => printer.talk(&format!("connected to {at} as {known_as}{rights}; Ctrl-C ends it")),
+        Event::Lost { why, pause } => printer.talk(&format!("not connected: {why}; trying again in {}", shown(*pause))),
+        Event::Asked { by, what } => printer.talk(&format!("{what}, asked for by {by}")),
+    };
+    let (home, cwd, version) = (&context.home, &*context.cwd, env!("CARGO_PKG_VERSION"));
+    let settings = Connect { home, cwd, name, gateway, token, read_only, version };
+    uwf_server::connect(settings, tell).map_err(|error| failure(&error))?;
+    Ok(Printed::nothing())
+}
+
+fn shown(pause: Duration) -> String {
+    format!("{:.1} s", pause.as_secs_f64())
+}
+
+/// Where the environment says that the gateway is.
+fn url() -> Result<GatewayUrl, CommandError> {
+    let text = std::env::var(URL_VARIABLE).unwrap_or_default();
+    if text.is_empty() {
+        return Err(CommandError::usage("nobody says where the gateway is")
+            .hint(format!("--gateway https://HOST, or {URL_VARIABLE}")));
+    }
+    text.parse().map_err(|error| CommandError::new(ErrorKind::Config, format!("{URL_VARIABLE}: {error}")))
+}
+
+/// The token, from a file that was named, else from the environment.
+fn token(file: Option<&Path>) -> Result<String, CommandError> {
+    let token = match file {
+        Some(file) => of_file(file)?,
+        None => std::env::var(TOKEN_VARIABLE).unwrap_or_default(),
+    };
+    let token = token.trim();
+    if token.is_empty() {
+        return Err(CommandError::usage("there is no token to connect with").hint(format!(
+            "`uwf gateway token NAME` on the gateway's machine makes one; put it into {TOKEN_VARIABLE}"
+        )));
+    }
+    Ok(token.to_owned())
+}
+
+fn of_file(path: &Path) -> Result<String, CommandError> {
+    let failed = |error: std::io::Error| {
+        CommandError::new(ErrorKind::Io, format!("cannot read the token in {}: {error}", path.display()))
+    };
+    let file = regular::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.mode() & OTHERS != 0 {
+        let why = format!("others than you may read the token in {}", path.display());
+        return Err(CommandError::new(ErrorKind::Config, why).hint(format!("chmod 600 {}", path.display())));
+    }
+    let bytes = regular::read(path, MAX_TOKEN).map_err(failed)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn failure(error: &ConnectError) -> CommandError {
+    match error {
+        ConnectError::Refused { .. } => CommandError::new(ErrorKind::Config, error.to_string())
+            .hint("`uwf gateway list` on the gateway's machine shows which machines may connect, `uwf gateway token NAME` lets one"),
+        ConnectError::Replaced(_) => CommandError::new(ErrorKind::Busy, error.to_string())
+            .hint("each machine needs a name and a token of its own: --name NAME"),
+        ConnectError::Tls(_) => CommandError::new(ErrorKind::Config, error.to_string()),
+        ConnectError::Io(_) => CommandError::new(ErrorKind::Io, error.to_string()),
+    }
+}

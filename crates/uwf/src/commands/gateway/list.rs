@@ -1,0 +1,29 @@
+//! `uwf gateway list`
+
+use serde_json::{Value, json};
+use uwf_core::view;
+use uwf_server::MachineTokens;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed};
+use crate::style;
+
+/// Arguments of `uwf gateway list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf gateway list
+
+Which of them are connected is known to the server: GET /api/gateway/endpoints, or its page /machines.")]
+pub(crate) struct Args {}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let all = MachineTokens::of(&context.home).all().map_err(|error| super::failure(&error))?;
+    let rows: Vec<Value> = all.iter().map(|(name, kept)| json!({ "name": name, "madeAt": kept.made_at })).collect();
+    let lines =
+        all.iter().map(|(name, kept)| format!("{}  token made {} UTC\n", style::bold(name), view::time(kept.made_at)));
+    let text: String = lines.collect();
+    let text = if text.is_empty() { "no machine has a token\n".to_owned() } else { text };
+    Ok(Printed::of(Value::Array(rows), text))
+}

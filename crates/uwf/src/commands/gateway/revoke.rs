@@ -1,0 +1,34 @@
+//! `uwf gateway revoke`
+
+use serde_json::json;
+use uwf_engine::error::ErrorKind;
+use uwf_server::{MachineName, MachineTokens};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+use crate::style;
+
+/// Arguments of `uwf gateway revoke`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf gateway revoke laptop
+
+A server that runs ends the machine's connection within some seconds.")]
+pub(crate) struct Args {
+    /// What the gateway calls the machine.
+    #[arg(value_parser = super::name)]
+    name: MachineName,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let had_one = MachineTokens::of(&context.home).revoke(&args.name).map_err(|error| super::failure(&error))?;
+    if !had_one {
+        return Err(CommandError::new(ErrorKind::NotFound, format!("{} has no token", args.name))
+            .hint("`uwf gateway list` shows which machines have one"));
+    }
+    let text = format!("the token of {} is not valid any more\n", style::bold(args.name.as_str()));
+    Ok(Printed::of(json!({ "name": args.name.as_str(), "revoked": true }), text))
+}

@@ -1,0 +1,37 @@
+//! `uwf gateway token`
+
+use serde_json::json;
+use uwf_server::{MachineName, MachineTokens};
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed};
+use crate::style;
+
+/// Arguments of `uwf gateway token`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf gateway token laptop
+  uwf --format json gateway token laptop | jq -r .token
+
+On the machine itself:
+  WORKFLOW_GATEWAY_TOKEN=… uwf connect --name laptop --gateway https://gateway.example
+
+Whoever has the token can serve pages under the name of the machine to people who have logged in at the gateway. Give it \
+only to a machine that you trust as you trust the gateway.")]
+pub(crate) struct Args {
+    /// What the gateway calls the machine.
+    #[arg(value_parser = super::name)]
+    name: MachineName,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    context.home.make_root()?;
+    let token = MachineTokens::of(&context.home).make(&args.name).map_err(|error| super::failure(&error))?;
+    let text = format!(
+        "{token}\nThe token of {}. It is not shown again; on that machine put it into WORKFLOW_GATEWAY_TOKEN.\n",
+        style::bold(args.name.as_str())
+    );
+    Ok(Printed::of(json!({ "name": args.name.as_str(), "token": token }), text))
+}
