@@ -21,13 +21,28 @@ pub(crate) fn plain(text: &str, limit: usize, node: Option<Hash>) -> Markup {
     }
 }
 
-/// A text that is Markdown, its headings below those of the page.
+/// A text that is Markdown, its headings below those of the page. A header in front of it is shown as it is.
 pub(crate) fn prose(text: &str, below: usize, node: Option<Hash>) -> Markup {
     let (shown, left) = cut(text, SHOWN);
+    let (header, shown) = header(shown);
     html! {
-        div.prose { (markdown::markdown(shown, below)) }
+        @if !header.is_empty() { pre { (header) } }
+        @if !shown.trim().is_empty() { div.prose { (markdown::markdown(shown, below)) } }
         (rest(left, text.len(), node))
     }
+}
+
+/// The header that an agent's answer begins with, which Markdown would take for a heading, and what follows.
+fn header(text: &str) -> (&str, &str) {
+    let Some(inside) = text.strip_prefix("---\n") else { return ("", text) };
+    let mut end = 4;
+    for line in inside.split_inclusive('\n') {
+        end += line.len();
+        if line.trim_end() == "---" {
+            return text.split_at(end);
+        }
+    }
+    ("", text)
 }
 
 /// A value as JSON.
@@ -76,6 +91,8 @@ mod tests {
         assert_eq!(cut("a\nvery long line", 12), ("a\nvery long ", 4));
         assert_eq!(cut("ééé", 3), ("é", 4));
         let whole = plain("0123456789", 4, Some(Hash::from_u64(1))).into_string();
+        assert_eq!(header("---\na: 1\n---\n# Text"), ("---\na: 1\n---\n", "# Text"));
+        assert_eq!(header("---\nno end"), ("", "---\nno end"));
         assert!(whole.contains("<pre>0123</pre>") && whole.contains("/raw\">All 10 B</a>"), "{whole}");
     }
 }

@@ -136,7 +136,7 @@ TEXT
     {
         let page = server.page(&path).body;
         assert!(
-            !page.contains("<script>") && !page.contains("<img") && !page.contains("javascript:"),
+            !page.contains("<script>") && !page.contains("<img") && !page.contains("\"javascript:"),
             "{path}: {page}"
         );
         assert_eq!(page.matches("</main>").count(), 1, "{path}");
