@@ -5,6 +5,7 @@
 pub mod campaign;
 mod fed;
 pub mod llm_server;
+pub mod machine;
 mod numbered;
 pub mod processes;
 pub mod server;

@@ -62,10 +62,20 @@ impl Server {
     /// # Panics
     /// As [`Server::start`].
     pub fn start_with(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Server {
-        let mut command = home.command(&["serve", "--address", "127.0.0.1:0"]);
+        Server::start_at(home, "127.0.0.1:0", args, environment)
+    }
+
+    /// The same at an address.
+    ///
+    /// # Panics
+    /// As [`Server::start`].
+    pub fn start_at(home: &TestHome, address: &str, args: &[&str], environment: &[(&str, &str)]) -> Server {
+        let mut command = home.command(&["serve", "--address", address]);
         command.args(args).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("uwf serve starts");
         let stderr = process.stderr.take().expect("its stderr is a pipe");
+        // From here on it is ended whatever happens.
+        let mut server = Server { process, address: String::new(), secret: String::new() };
         let (send, lines) = mpsc::channel();
         // Reads to the end, so that the server never waits for somebody to read what it says.
         std::thread::spawn(move || {
@@ -77,8 +87,9 @@ impl Server {
         loop {
             let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no link was printed: {said}"));
             if let Some((before, secret)) = line.split_once("/login?token=") {
-                let address = before.rsplit("://").next().unwrap_or_default().to_owned();
-                return Server { process, address, secret: secret.trim().to_owned() };
+                server.address = before.rsplit("://").next().unwrap_or_default().to_owned();
+                server.secret = secret.trim().to_owned();
+                return server;
             }
             said.push_str(&line);
             said.push('\n');

@@ -131,13 +131,16 @@ async fn away(gateway: &std::sync::Arc<Gateway>, name: &MachineName) -> Failure 
         return Failure::not_found(format!("there is no machine {name}"))
             .hint("`uwf gateway token NAME` on the gateway's machine lets one connect");
     };
-    let since = machine.since.map(|since| format!(" since {} UTC", uwf_core::view::time(since))).unwrap_or_default();
-    Failure::new(StatusCode::BAD_GATEWAY, format!("{name} is not connected{since}"))
+    let why = match machine.since {
+        Some(since) => format!("the machine {name} has not been connected since {} UTC", uwf_core::view::time(since)),
+        None => format!("the machine {name} has not connected since this gateway was started"),
+    };
+    Failure::new(StatusCode::BAD_GATEWAY, why)
         .hint("`uwf connect` on that machine connects it; it comes back by itself when it is running")
 }
 
 fn broken(name: &MachineName, error: &hyper::Error) -> Failure {
-    Failure::new(StatusCode::BAD_GATEWAY, format!("{name} is not connected any more: {error}"))
+    Failure::new(StatusCode::BAD_GATEWAY, format!("the connection of the machine {name} has ended: {error}"))
         .hint("if this was a change, look whether it was made before you repeat it")
 }
 

@@ -48,6 +48,7 @@ mod faults;
 mod fixtures;
 mod foreign_store;
 mod frontmatter;
+mod gateway;
 mod gc;
 mod github;
 mod help;

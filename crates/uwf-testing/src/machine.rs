@@ -1,0 +1,78 @@
+//! A real `uwf connect` process.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::TestHome;
+use crate::processes::until;
+
+/// A machine that connects to a gateway, and is ended when the value is dropped.
+pub struct Machine {
+    process: Child,
+    said: Arc<Mutex<String>>,
+}
+
+impl Machine {
+    /// Starts `uwf connect`, with these environment variables.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Machine {
+        let mut command = home.command(&["connect"]);
+        command.args(args).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut machine = Machine { process: command.spawn().expect("uwf connect starts"), said: Arc::default() };
+        let stderr = machine.process.stderr.take().expect("its stderr is a pipe");
+        let said = machine.said.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+                said.push_str(&line);
+                said.push('\n');
+            }
+        });
+        machine
+    }
+
+    /// What it has said on stderr.
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until it has said something so many times.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn says(&self, text: &str, times: usize) {
+        until(&format!("it says {text:?}: {}", self.said()), || self.said().matches(text).count() >= times);
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Its exit code, once it has ended.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn code(&mut self) -> Option<i32> {
+        until("the machine ends", || self.process.try_wait().expect("a child can be waited for").is_some());
+        self.process.wait().expect("a child can be waited for").code()
+    }
+
+    /// Ends it with SIGKILL and waits for that.
+    ///
+    /// # Panics
+    /// When it cannot be waited for.
+    pub fn kill(&mut self) {
+        let _ = self.process.kill();
+        self.process.wait().expect("a child can be waited for");
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
