@@ -10,7 +10,7 @@ use uwf_engine::verbs::list::{self, Filter, Listing, Named};
 use uwf_engine::verbs::workflow_names::Names;
 
 use crate::failure::Failure;
-use crate::pages::layout::encoded;
+use crate::url::encoded;
 
 /// Threads of an answer when nobody says how many.
 pub(crate) const LIMIT: usize = 100;

@@ -1,33 +1,25 @@
-//! Who is let in: the right host name, the secret, and no other site's forms.
+//! What decides who is let in: names of the server, its secret, how often it may be tried.
 
-mod attempts;
-pub(crate) mod headers;
-pub(crate) mod login;
+pub(crate) mod attempts;
 pub(crate) mod token;
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{Extensions, HeaderMap, Method, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::ConnectInfo;
+use axum::http::Extensions;
 
 use self::attempts::Attempts;
 use self::token::Secret;
-use crate::app::App;
-use crate::failure::Failure;
 use crate::listener::Peer;
-use crate::pages::parts::cookie;
-use crate::respond::wants_json;
 
 /// What decides who is let in.
 pub(crate) struct Guard {
     address: SocketAddr,
     hosts: Vec<String>,
-    secret: Secret,
-    attempts: Attempts,
+    pub(crate) secret: Secret,
+    pub(crate) attempts: Attempts,
     /// Whether this server speaks TLS itself.
-    has_tls: bool,
+    pub(crate) has_tls: bool,
 }
 
 impl Guard {
@@ -37,13 +29,13 @@ impl Guard {
     }
 
     /// Name of the cookie. Cookies of one host are sent to all its ports, so each port has a cookie of its own.
-    fn cookie(&self) -> String {
+    pub(crate) fn cookie(&self) -> String {
         format!("uwf-{}", self.address.port())
     }
 
     /// Whether a `Host` header names this server. Without this check any page on the web could reach a server on loopback by
     /// a name of its own that leads there (DNS rebinding), and a browser would send it this server's cookie.
-    fn is_own_host(&self, host: &str) -> bool {
+    pub(crate) fn is_own_host(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if !port.ends_with(']') && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,
@@ -54,93 +46,9 @@ impl Guard {
     }
 }
 
-/// Refuses requests that were meant for another server.
-pub(crate) async fn expected_host(State(app): State<App>, request: Request, next: Next) -> Response {
-    let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let is_own = |guard: &Guard| named.is_some_and(|host| guard.is_own_host(host));
-    // Behind a gateway it is the gateway's name, which the gateway has looked at.
-    if app.guard().is_none_or(is_own) {
-        return next.run(request).await;
-    }
-    Failure::new(StatusCode::MISDIRECTED_REQUEST, format!("this server is not called {}", named.unwrap_or("(nothing)")))
-        .hint("if it is, start it with --host NAME")
-        .into_response()
-}
-
-/// How a client proved that it may come in.
-enum Proof {
-    /// It comes through the tunnel of a gateway, which has asked for proof.
-    Tunnel,
-    /// A script, by `Authorization: Bearer`.
-    Bearer,
-    /// A browser, by the cookie of the login page.
-    Cookie,
-}
-
-/// Lets only those through that know the secret; and of their changes only those that come from a page of this server.
-pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
-    let proof = match proof(&app, &request) {
-        Ok(proof) => proof,
-        Err(refused) => return *refused,
-    };
-    let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    if is_change && matches!(proof, Proof::Cookie) && !comes_from_here(request.headers()) {
-        return Failure::new(StatusCode::FORBIDDEN, "this change does not come from a page of this server")
-            .into_response();
-    }
-    if is_change && app.is_read_only() {
-        return Failure::new(StatusCode::FORBIDDEN, "this server is read-only")
-            .hint("start it without --read-only, or use the command line")
-            .into_response();
-    }
-    next.run(request).await
-}
-
-fn proof(app: &App, request: &Request) -> Result<Proof, Box<Response>> {
-    let Some(guard) = app.guard() else { return Ok(Proof::Tunnel) };
-    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    if let Some(bearer) = bearer {
-        let from = peer(request.extensions());
-        if let Some(wait) = guard.attempts.must_wait(from) {
-            return Err(Box::new(attempts::too_many(wait)));
-        }
-        let given = bearer.strip_prefix("Bearer ").unwrap_or_default().trim();
-        if guard.secret.is(given) {
-            return Ok(Proof::Bearer);
-        }
-        guard.attempts.failed(from);
-        return Err(Box::new(unauthorized("this is not the secret of this server")));
-    }
-    if cookie(request.headers(), &guard.cookie()).is_some_and(|value| guard.secret.is_session(value)) {
-        return Ok(Proof::Cookie);
-    }
-    let wants_page = request.method() == Method::GET && !wants_json(request.headers());
-    if wants_page && !request.uri().path().starts_with("/api/") {
-        let back = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        return Err(Box::new(Redirect::to(&login::path_back_to(back)).into_response()));
-    }
-    Err(Box::new(unauthorized("this needs the secret of this server")))
-}
-
-fn unauthorized(why: &str) -> Response {
-    let failure = Failure::new(StatusCode::UNAUTHORIZED, why)
-        .hint("send it as `Authorization: Bearer SECRET`; `uwf serve` printed it, or WORKFLOW_DASHBOARD_SECRET has it");
-    ([(header::WWW_AUTHENTICATE, "Bearer")], failure).into_response()
-}
-
 /// Where a request comes from; attempts are counted by it.
 pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
     extensions.get::<ConnectInfo<Peer>>().map(|ConnectInfo(Peer(address))| address.ip())
-}
-
-/// Whether a browser says that the change comes from a page of this server. `Origin` is sent with every POST; where it is
-/// missing, `Sec-Fetch-Site` says it.
-fn comes_from_here(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    match (text(header::ORIGIN), text(header::HOST)) {
-        (Some(origin), Some(host)) => origin.split_once("://").is_some_and(|(_, origin)| origin == host),
-        _ => text(header::HeaderName::from_static("sec-fetch-site")) == Some("same-origin"),
-    }
 }
 
 #[cfg(test)]
@@ -161,21 +69,5 @@ mod tests {
         for host in ["evil.example", "evil.example:7717", "localhost.evil.example", "10.0.0.1", "", "127.0.0.1.evil"] {
             assert!(!guard.is_own_host(host), "{host}");
         }
-    }
-
-    #[test]
-    fn a_change_has_to_come_from_here() {
-        let headers =
-            |pairs: &[(&'static str, &'static str)]| {
-                HeaderMap::from_iter(pairs.iter().map(|(name, value)| {
-                    (header::HeaderName::from_static(name), header::HeaderValue::from_static(value))
-                }))
-            };
-        assert!(comes_from_here(&headers(&[("host", "localhost:1"), ("origin", "http://localhost:1")])));
-        assert!(comes_from_here(&headers(&[("host", "localhost:1"), ("sec-fetch-site", "same-origin")])));
-        assert!(!comes_from_here(&headers(&[("host", "localhost:1"), ("origin", "http://localhost:2")])));
-        assert!(!comes_from_here(&headers(&[("host", "localhost:1"), ("origin", "null")])));
-        assert!(!comes_from_here(&headers(&[("host", "localhost:1"), ("sec-fetch-site", "cross-site")])));
-        assert!(!comes_from_here(&headers(&[("host", "localhost:1")])));
     }
 }

@@ -20,6 +20,13 @@ pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     accepted("application/json") && !accepted("text/html")
 }
 
+/// The value of a cookie.
+pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
 /// Gives answers of GET a tag of their content, and sends 304 to whoever has that content already. A page that is asked for
 /// again after every change is then sent only when it looks different.
 pub(crate) async fn tagged(request: Request, next: Next) -> Response {

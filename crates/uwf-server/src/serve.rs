@@ -11,9 +11,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use uwf_engine::root::home::Home;
 
 use crate::app::{App, Door};
+use crate::entry;
 use crate::gateway::tokens::MachineTokens;
 use crate::gateway::{self, Gateway};
-use crate::guard::{self, Guard, token::Secret};
+use crate::guard::{Guard, token::Secret};
 use crate::listener::{Peer, Socket};
 use crate::tls::{self, Certificate, TlsError};
 use crate::{api, assets, pages, respond};
@@ -119,15 +120,15 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
 pub(crate) fn router(app: App) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
     let inside = inside.merge(gateway::routes()).merge(gateway::forwarded());
-    let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::admit));
+    let inside = inside.layer(middleware::from_fn_with_state(app.clone(), entry::admit));
     Router::new()
         .merge(inside)
-        .merge(guard::login::routes())
+        .merge(entry::login::routes())
         .merge(gateway::dialled())
         .merge(assets::routes())
         .layer(middleware::from_fn(respond::tagged))
         .layer(middleware::from_fn_with_state(app.clone(), pages::shown_as_page))
-        .layer(middleware::from_fn_with_state(app.clone(), guard::expected_host))
-        .layer(middleware::map_response(guard::headers::protect))
+        .layer(middleware::from_fn_with_state(app.clone(), entry::expected_host))
+        .layer(middleware::map_response(entry::headers::protect))
         .with_state(app)
 }

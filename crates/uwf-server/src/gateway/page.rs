@@ -13,8 +13,9 @@ use super::lists;
 use super::machines::Seen;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::pages::layout::{Page, Section, encoded};
+use crate::pages::layout::{Page, Section};
 use crate::pages::parts;
+use crate::url::encoded;
 
 /// Most threads on the page.
 const MOST_SHOWN: usize = 500;

@@ -21,13 +21,13 @@ const ADDRESSES: usize = 10_000;
 
 /// Wrong attempts, by where they came from.
 #[derive(Default)]
-pub(super) struct Attempts {
+pub(crate) struct Attempts {
     failed: Mutex<HashMap<Option<IpAddr>, Vec<Instant>>>,
 }
 
 impl Attempts {
     /// How long an address has to wait before it may try again; `None` when it may now.
-    pub(super) fn must_wait(&self, from: Option<IpAddr>) -> Option<Duration> {
+    pub(crate) fn must_wait(&self, from: Option<IpAddr>) -> Option<Duration> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let recent: Vec<&Instant> = failed.get(&from)?.iter().filter(|at| at.elapsed() < WINDOW).collect();
         let first = recent.len().checked_sub(MOST).and_then(|index| recent.get(index))?;
@@ -35,7 +35,7 @@ impl Attempts {
     }
 
     /// Notes a wrong attempt.
-    pub(super) fn failed(&self, from: Option<IpAddr>) {
+    pub(crate) fn failed(&self, from: Option<IpAddr>) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.len() >= ADDRESSES {
             failed.retain(|_, attempts| attempts.last().is_some_and(|at| at.elapsed() < WINDOW));
@@ -50,7 +50,7 @@ impl Attempts {
 }
 
 /// What somebody gets who has to wait.
-pub(super) fn too_many(wait: Duration) -> Response {
+pub(crate) fn too_many(wait: Duration) -> Response {
     let seconds = wait.as_secs().max(1);
     let why = format!("too many wrong secrets came from there; try again in {seconds} s");
     ([(header::RETRY_AFTER, seconds.to_string())], Failure::new(StatusCode::TOO_MANY_REQUESTS, why)).into_response()

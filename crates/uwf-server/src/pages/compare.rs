@@ -19,10 +19,11 @@ use uwf_engine::root::project;
 use uwf_engine::verbs::diff::{self, Wanted};
 
 use self::sides::Side;
-use super::layout::{Page, Section, encoded};
+use super::layout::{Page, Section};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::respond::wants_json;
+use crate::url::encoded;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/compare", get(chosen)).route("/compare/{pair}", get(compare))

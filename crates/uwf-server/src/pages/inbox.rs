@@ -22,7 +22,8 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::filter;
 use crate::gateway;
-use crate::respond::wants_json;
+use crate::respond::{cookie, wants_json};
+use crate::url::encoded;
 
 /// Characters of a task on its line.
 const TASK: usize = 160;
@@ -57,7 +58,7 @@ async fn seen() -> Response {
 
 async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) -> Result<Response, Failure> {
     let (State(app), Query(query)) = (app, query);
-    let seen = parts::cookie(&headers, SEEN).and_then(|value| value.parse().ok());
+    let seen = cookie(&headers, SEEN).and_then(|value| value.parse().ok());
     let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
     let asked = query.clone();
     let inbox = app.read(move |home| Inbox::read(home, &asked, since)).await?;
@@ -143,7 +144,7 @@ fn nothing() -> Markup {
 }
 
 fn more(shown: usize, all: usize, states: &str) -> Markup {
-    html! { @if all > shown { p { a href={"/?state=" (super::layout::encoded(states))} { "All " (parts::grouped(all)) } } } }
+    html! { @if all > shown { p { a href={"/?state=" (encoded(states))} { "All " (parts::grouped(all)) } } } }
 }
 
 fn filtered(inbox: &Inbox, query: &filter::Query) -> Markup {

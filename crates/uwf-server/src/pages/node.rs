@@ -20,6 +20,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::named;
 use crate::respond::wants_json;
+use crate::url::encoded;
 
 /// References that a page lists.
 const LISTED: usize = 500;
@@ -146,7 +147,7 @@ fn found_referrers(found: &Referrers) -> Markup {
         }
         @if !found.names.is_empty() {
             h3 { "Names of workflows" }
-            ul { @for name in &found.names { li { a href={"/workflows/" (super::layout::encoded(name))} { (name) } } } }
+            ul { @for name in &found.names { li { a href={"/workflows/" (encoded(name))} { (name) } } } }
         }
         @if !nodes.is_empty() { h3 { "Nodes" } }
         (list(&nodes))

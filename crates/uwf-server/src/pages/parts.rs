@@ -1,6 +1,5 @@
 //! Small pieces of pages: times, states, ids, amounts.
 
-use axum::http::{HeaderMap, header};
 use maud::{Markup, html};
 use uwf_core::spending::{Spent, TokenSums};
 use uwf_core::view;
@@ -103,13 +102,6 @@ pub(crate) fn grouped(number: usize) -> String {
         grouped.push(digit);
     }
     grouped
-}
-
-/// The value of a cookie.
-pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// A number with its noun.

@@ -18,11 +18,12 @@ use uwf_engine::thread::nodes;
 use uwf_engine::verbs::list::{self, Filter, Row};
 use uwf_engine::verbs::workflow_names::Names;
 
-use super::layout::{Page, Section, encoded};
+use super::layout::{Page, Section};
 use super::parts;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::named::{self, Named};
+use crate::url::encoded;
 
 /// How long texts are looked through.
 const PATIENCE: Duration = Duration::from_millis(300);

@@ -9,10 +9,12 @@ use axum::routing::{get, post};
 use maud::html;
 use serde::Deserialize;
 
-use super::{Guard, attempts, comes_from_here, peer};
+use super::comes_from_here;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::guard::{Guard, attempts, peer};
 use crate::pages::layout;
+use crate::url::encoded;
 
 /// Seconds a browser keeps the cookie: 30 days.
 const KEPT: u64 = 30 * 24 * 3600;
@@ -24,7 +26,7 @@ pub(crate) fn routes() -> Router<App> {
 
 /// Where somebody without the cookie is sent, to come back to where they wanted to be.
 pub(super) fn path_back_to(path: &str) -> String {
-    if path == "/" { "/login".to_owned() } else { format!("/login?next={}", layout::encoded(path)) }
+    if path == "/" { "/login".to_owned() } else { format!("/login?next={}", encoded(path)) }
 }
 
 #[derive(Deserialize)]
