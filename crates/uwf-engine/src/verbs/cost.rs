@@ -3,6 +3,8 @@
 //! A step costs reading its node and its detail; one more for each failed attempt before it, and those of its turns where only they
 //! have tokens. A step that several threads share is read once, and counts once in the total.
 
+mod csv;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -155,11 +157,15 @@ struct Standing {
     may_have_failed: bool,
 }
 
-/// All threads that may have spent something since, newest first. An active one may have: only its head could say.
+/// All threads that may have spent something since, newest first. An active one has not if its record has not changed since:
+/// each attempt begins and ends with a line in it, after the nodes that say what it took.
 fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
     let active = home.heads().list()?.into_iter();
     let active = active.filter_map(|(id, head)| Some((id.parse().ok()?, Standing { head, may_have_failed: true })));
     let mut threads: BTreeMap<ThreadId, Standing> = active.collect();
+    if let Some(since) = since {
+        threads.retain(|id, _| record_changed_at(home, id).is_none_or(|changed| changed >= since));
+    }
     for line in history::all(home)? {
         // Whoever ended since the index was read is in both.
         threads.remove(&line.thread);
@@ -169,6 +175,12 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
         }
     }
     Ok(threads.into_iter().rev().collect())
+}
+
+/// When the record of a thread changed, Unix milliseconds; `None` when that is not known, as of a thread without a record.
+fn record_changed_at(home: &Home, thread: &ThreadId) -> Option<u64> {
+    let changed = std::fs::metadata(home.record_file(thread)).and_then(|record| record.modified()).ok()?;
+    u64::try_from(changed.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
 /// Reads steps, each once.

@@ -1,6 +1,7 @@
 //! `uwf thread cost`: tokens, money and time of threads.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -234,6 +235,24 @@ fn only_what_was_spent_since_counts() {
         let ran = home.uwf(&["thread", "cost", &wrong]);
         assert_eq!(ran.code, if wrong == "--since=7" { Some(0) } else { Some(64) }, "{wrong}: {ran:?}");
     }
+}
+
+#[test]
+fn a_thread_whose_record_has_not_changed_since_is_not_looked_at() {
+    let home = spending_home(PRICES);
+    let [untouched, thread] = ["count", "count on"].map(|task| home.start("count-rounds", task));
+    step(&home, &untouched, 1);
+    step(&home, &thread, 1);
+    let looked_at = || {
+        let report = costs(&home, &["--since", "1d"]);
+        json!([report["threads"], report["total"]["steps"]])
+    };
+    assert_eq!(looked_at(), json!([2, 2]));
+    let record = fs::File::options().append(true).open(home.record_file(&untouched)).unwrap();
+    record.set_modified(SystemTime::now() - Duration::from_hours(48)).unwrap();
+    assert_eq!(looked_at(), json!([1, 1]));
+    fs::remove_file(home.record_file(&untouched)).unwrap();
+    assert_eq!(looked_at(), json!([2, 2]), "without a record only the nodes can tell");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `uwf thread cost`
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -98,7 +97,7 @@ impl Report for Spending {
 
     fn own(&self, format: OwnFormat) -> String {
         match format {
-            OwnFormat::Csv => csv(&self.costs),
+            OwnFormat::Csv => self.costs.csv(),
             OwnFormat::Mermaid | OwnFormat::Dot | OwnFormat::Svg => self.text(),
         }
     }
@@ -217,54 +216,6 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// All rows, without the total: whoever adds them up wants nothing twice. An empty cell is what is not known.
-fn csv(costs: &Costs) -> String {
-    let (_, has_workflow) = heading(costs.by);
-    // The columns are the same whether there was money or not; other currencies have columns of their own.
-    let currencies = costs.total.cost.keys().map(|(currency, _)| currency.as_str());
-    let currencies: BTreeSet<&str> = currencies.chain(["USD"]).collect();
-    let name = format!("{:?}", costs.by).to_lowercase();
-    let mut headings = vec![name];
-    headings.extend(has_workflow.then(|| "workflow".to_owned()));
-    let counts = ["steps", "failedAttempts", "input", "cached", "output", "reasoning", "tokensUnknown"];
-    headings.extend(counts.map(str::to_owned));
-    headings.extend(currencies.iter().map(|currency| format!("cost{currency}")));
-    headings.extend(["costUnknown", "durationMs"].map(str::to_owned));
-    let mut text = csv_line(&headings);
-    for row in &costs.rows {
-        let spent = &row.spent;
-        let number = |sum: Option<u64>| sum.map(|sum| sum.to_string()).unwrap_or_default();
-        let mut cells = vec![row.name.clone().unwrap_or_default()];
-        cells.extend(has_workflow.then(|| row.workflow.clone().unwrap_or_default()));
-        cells.extend([spent.steps.to_string(), spent.failed_attempts.to_string()]);
-        let sums = [spent.tokens.input, spent.tokens.cached, spent.tokens.output, spent.tokens.reasoning];
-        cells.extend(sums.map(number));
-        cells.push(spent.tokens_unknown.to_string());
-        let sums = spent.by_currency();
-        cells.extend(currencies.iter().map(|currency| sums.get(currency).map(exact).unwrap_or_default()));
-        cells.extend([spent.cost_unknown.to_string(), spent.duration_ms.to_string()]);
-        text.push_str(&csv_line(&cells));
-    }
-    text
-}
-
-/// An amount of money as a number: a millionth is the least that providers tell, and sums of binary fractions have more digits.
-fn exact(amount: &f64) -> String {
-    let text = format!("{amount:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A line as RFC 4180 has it, but for its end, which is that of every other tool here.
-fn csv_line(cells: &[String]) -> String {
-    let quoted = |cell: &String| {
-        // A spreadsheet takes what begins with one of these for a formula.
-        let is_formula = cell.starts_with(['=', '+', '-', '@', '\t']);
-        let cell = if is_formula { format!("'{cell}") } else { cell.clone() };
-        if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
-    };
-    cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let since = args.since.as_deref().map(since).transpose()?;
@@ -300,11 +251,5 @@ mod tests {
         let written =
             [(0.0, "USD"), (0.0312, "USD"), (12.3456, "EUR")].map(|(amount, currency)| money(amount, currency));
         assert_eq!(written, ["0.00 USD", "0.0312 USD", "12.35 EUR"]);
-    }
-
-    #[test]
-    fn cells_that_would_break_a_table_are_quoted() {
-        let cells = ["a", "b,c", "say \"x\"", "=1+1", ""].map(str::to_owned);
-        assert_eq!(csv_line(&cells), "a,\"b,c\",\"say \"\"x\"\"\",'=1+1,\n");
     }
 }
