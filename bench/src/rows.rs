@@ -6,6 +6,7 @@ mod cpu;
 mod footprint;
 mod index;
 mod packed;
+mod pages;
 mod parallel;
 mod reading;
 mod step;
@@ -59,6 +60,8 @@ pub fn all(programs: &Programs, sizes: &Sizes, dir: &Path, tell: &mut dyn FnMut(
     groups.push(parallel::measure(&bench)?);
     tell("show and fork");
     groups.push(reading::measure(&bench, &place, &long)?);
+    tell("pages");
+    groups.push(pages::measure(&bench, &place, &long)?);
     tell("packs");
     groups.push(packed::measure(&bench)?);
     tell("bytes");

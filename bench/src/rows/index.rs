@@ -102,7 +102,7 @@ fn indexed(bench: &Bench<'_>, name: &str, players: &[Player], active: usize) -> 
 }
 
 /// A store with so many active threads that have steps.
-fn stepped(bench: &Bench<'_>, name: &str, active: usize) -> Result<Place> {
+pub(super) fn stepped(bench: &Bench<'_>, name: &str, active: usize) -> Result<Place> {
     let place = bench.place(name)?;
     let mut seed = Seed::new(&place.home)?;
     for _ in 0..active {

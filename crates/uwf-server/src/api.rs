@@ -2,12 +2,16 @@
 
 pub(crate) mod actions;
 pub(crate) mod answer;
+pub(crate) mod cost;
+pub(crate) mod doctor;
 mod events;
-mod fields;
+pub(crate) mod fields;
 mod nodes;
 mod openapi;
+mod start;
 mod steps;
 mod threads;
+pub(crate) mod workflows;
 
 use axum::Router;
 
@@ -27,6 +31,10 @@ pub(crate) fn routes() -> Router<App> {
         .merge(threads::routes())
         .merge(nodes::routes())
         .merge(steps::routes())
+        .merge(start::routes())
+        .merge(workflows::routes())
+        .merge(cost::routes())
+        .merge(doctor::routes())
         .fallback(unknown)
 }
 

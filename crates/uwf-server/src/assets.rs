@@ -27,6 +27,7 @@ const ASSETS: &[Asset] = &[
     Asset { name: "graph.css", kind: CSS, content: GRAPH_CSS },
     Asset { name: "style.css", kind: CSS, content: include_str!("../assets/style.css") },
     Asset { name: "steps.css", kind: CSS, content: include_str!("../assets/steps.css") },
+    Asset { name: "workflows.css", kind: CSS, content: include_str!("../assets/workflows.css") },
     Asset { name: "app.js", kind: JAVASCRIPT, content: include_str!("../assets/app.js") },
     Asset { name: "icon.svg", kind: "image/svg+xml", content: include_str!("../assets/icon.svg") },
 ];

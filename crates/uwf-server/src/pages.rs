@@ -1,6 +1,8 @@
 //! The pages. Each is a URL, works without JavaScript, and is drawn from what the engine reads.
 
 mod compare;
+mod cost;
+mod doctor;
 mod forms;
 mod inbox;
 pub(crate) mod layout;
@@ -8,12 +10,14 @@ mod markdown;
 mod node;
 pub(crate) mod parts;
 mod search;
+mod spent;
 mod step;
 mod texts;
 mod thread;
 mod values;
 mod why;
 mod words;
+mod workflows;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -26,6 +30,7 @@ use crate::failure::Failure;
 use crate::respond::wants_json;
 
 use self::layout::{Page, Section};
+pub(crate) use self::workflows::start::again as start_again;
 
 /// Their routes.
 pub(crate) fn routes() -> Router<App> {
@@ -36,6 +41,9 @@ pub(crate) fn routes() -> Router<App> {
         .merge(compare::routes())
         .merge(node::routes())
         .merge(search::routes())
+        .merge(workflows::routes())
+        .merge(cost::routes())
+        .merge(doctor::routes())
         .fallback(unknown)
 }
 

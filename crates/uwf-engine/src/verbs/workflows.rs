@@ -18,7 +18,7 @@ use crate::verbs::find_workflow::{self, Located, Origin};
 use crate::verbs::{put, validate};
 
 /// Where the workflows of the registry are said to come from.
-const REGISTRY: &str = "registry";
+pub const REGISTRY: &str = "registry";
 
 /// A workflow of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

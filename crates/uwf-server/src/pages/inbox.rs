@@ -63,7 +63,7 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
     let asked = query.clone();
     let inbox = app.read(move |home| Inbox::read(home, &asked, since)).await?;
     let body = html! {
-        div.head {
+        div.title-row {
             h1 { "Threads" }
             (chips(&inbox, &query))
         }
@@ -123,7 +123,7 @@ fn sections(app: &App, inbox: &Inbox, has_seen: bool) -> Markup {
         }
         @if !done.is_empty() {
             section #done {
-                div.head {
+                div.title-row {
                     h2 { @if has_seen { "Done since you looked " } @else { "Done today " } span.number { (inbox.done_count) } }
                     form method="post" action="/seen" { button.quiet { "Mark as seen" } }
                 }

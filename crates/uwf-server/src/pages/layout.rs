@@ -90,6 +90,7 @@ fn document(title: &str, inside: &Markup) -> Html<String> {
                 link rel="stylesheet" href=(assets::path("graph.css"));
                 link rel="stylesheet" href=(assets::path("style.css"));
                 link rel="stylesheet" href=(assets::path("steps.css"));
+                link rel="stylesheet" href=(assets::path("workflows.css"));
                 script type="module" src=(assets::path("app.js")) {}
             }
             body { (inside) }

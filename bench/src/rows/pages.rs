@@ -1,0 +1,108 @@
+//! What a person waits for: pages of `uwf serve`, with many threads and of a long one.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Instant;
+
+use super::{Bench, index};
+use crate::error::{Error, Result};
+use crate::long::Long;
+use crate::measure::Times;
+use crate::place::Place;
+use crate::row::{Group, Row};
+
+/// The most the server should take for a page, milliseconds.
+const PAGE_MS: f64 = 50.0;
+
+/// What it takes to be let in.
+const SECRET: &str = "secret-of-the-benchmark";
+
+pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
+    let many = index::stepped(bench, "pages", bench.sizes.active)?;
+    let (count, steps, runs) = (bench.sizes.active, bench.sizes.long(), bench.sizes.runs);
+    let server = Served::start(&many)?;
+    let with_many = [
+        ("the first page", "/"),
+        ("all threads", "/?all=1"),
+        ("a search for what no thread has", "/?q=nothing+has+this"),
+        ("workflows", "/workflows"),
+        ("costs of a week", "/cost"),
+    ];
+    let mut rows = Vec::new();
+    for (name, path) in with_many {
+        let times = server.times(path, runs)?;
+        rows.push(Row::millis(format!("{name}, {count} threads"), &times).at_most(PAGE_MS));
+    }
+    let server = Served::start(place)?;
+    let (thread, step) = (&long.shown, long.middle());
+    let of_long = [
+        ("a thread", format!("/threads/{thread}")),
+        ("the first steps of a thread", format!("/threads/{thread}?from=1")),
+        ("a step in the middle", format!("/threads/{thread}/steps/{step}")),
+    ];
+    for (name, path) in of_long {
+        let times = server.times(&path, runs)?;
+        rows.push(Row::millis(format!("{name} of {steps} steps"), &times).at_most(PAGE_MS));
+    }
+    Ok(Group { title: "Pages".to_owned(), rows })
+}
+
+/// A server that is ended with the value.
+struct Served {
+    process: Child,
+    address: String,
+}
+
+impl Served {
+    fn start(place: &Place) -> Result<Served> {
+        let mut command = place.uwf(&["serve", "--address", "127.0.0.1:0"]);
+        command.env("WORKFLOW_DASHBOARD_SECRET", SECRET).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = command.spawn().map_err(Error::at("start", "uwf serve".as_ref()))?;
+        let stderr = process.stderr.take().into_iter();
+        let line = stderr.flat_map(|stderr| BufReader::new(stderr).lines().map_while(std::result::Result::ok));
+        let address = line.filter_map(|line| Some(line.split_once("http://")?.1.split(';').next()?.to_owned())).next();
+        let server = Served { process, address: address.unwrap_or_default() };
+        if server.address.is_empty() { Err(server.failed("it did not say where it is")) } else { Ok(server) }
+    }
+
+    /// Milliseconds from asking for a page to its last byte, for each of these runs; one before them is not counted.
+    fn times(&self, path: &str, runs: usize) -> Result<Times> {
+        let mut times = Times(Vec::with_capacity(runs));
+        for run in 0..=runs {
+            let begun = Instant::now();
+            let answer = self.get(path).map_err(Error::at("ask", path.as_ref()))?;
+            let took = begun.elapsed().as_secs_f64() * 1e3;
+            if !answer.starts_with("HTTP/1.1 200") {
+                return Err(self.failed(&format!("{path}: {}", answer.lines().next().unwrap_or_default())));
+            }
+            if run > 0 {
+                times.0.push(took);
+            }
+        }
+        Ok(times)
+    }
+
+    fn get(&self, path: &str) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        let host = &self.address;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {SECRET}\r\naccept: text/html\r\nconnection: close\r\n\r\n"
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    fn failed(&self, why: &str) -> Error {
+        Error::Command { command: "uwf serve".to_owned(), status: why.to_owned(), stderr: String::new() }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,57 @@
+//! `/api/cost`: what threads spent.
+
+use axum::extract::{Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uwf_engine::root::project;
+use uwf_engine::verbs::cost::{self, CostBy, CostRequest, Costs};
+
+use crate::app::App;
+use crate::failure::Failure;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Asked {
+    /// So long ago, or a day; empty is ever since.
+    pub(crate) since: Option<String>,
+    /// What a row is of.
+    pub(crate) by: Option<CostBy>,
+}
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/cost", get(report)).route("/cost.csv", get(table))
+}
+
+/// `GET /api/cost`
+pub(crate) async fn report(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Json<Value>, Failure> {
+    Ok(Json(json!(costs(&app, asked).await?)))
+}
+
+/// `GET /api/cost.csv`
+async fn table(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+    let costs = costs(&app, asked).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"cost.csv\""),
+    ];
+    Ok((headers, costs.csv()).into_response())
+}
+
+/// Adds up.
+pub(crate) async fn costs(app: &App, asked: Asked) -> Result<Costs, Failure> {
+    let since = asked.since.as_deref().filter(|typed| !typed.is_empty()).map(since).transpose()?;
+    let request = CostRequest { threads: Vec::new(), since, by: asked.by.unwrap_or_default() };
+    let cwd = app.cwd().to_owned();
+    app.read(move |home| Ok(cost::cost(home, &project::config(home, &cwd)?, &request)?)).await
+}
+
+fn since(typed: &str) -> Result<u64, Failure> {
+    cost::since(typed).ok_or_else(|| {
+        Failure::bad_request(format!("`{typed}` is no time"))
+            .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
+    })
+}

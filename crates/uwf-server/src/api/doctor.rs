@@ -1,0 +1,48 @@
+//! `/api/doctor`: what is wrong with the storage root. Nothing is repaired, no program started and no provider asked.
+
+use axum::extract::State;
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use uwf_engine::root::home::Home;
+use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
+
+use crate::app::App;
+use crate::failure::Failure;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/doctor", get(report))
+}
+
+/// `GET /api/doctor`
+pub(crate) async fn report(State(app): State<App>) -> Result<Json<Value>, Failure> {
+    let checks = findings(&app).await?;
+    let ok = checks.iter().all(|check| check.status != Status::Fail);
+    Ok(Json(json!({ "ok": ok, "checks": checks })))
+}
+
+/// What was found.
+pub(crate) async fn findings(app: &App) -> Result<Vec<Finding>, Failure> {
+    let found = app.read(|home| {
+        let mut findings = doctor::examine(home, Remedy::Tell);
+        findings.push(config(home));
+        Ok(findings)
+    });
+    found.await
+}
+
+/// Whether the configuration can be read. Its agents and providers are for the command to try.
+fn config(home: &Home) -> Finding {
+    let path = home.config_file();
+    match home.checked_config() {
+        Err(error) => Finding::of_error("config", &error.into()),
+        Ok(_) if !path.exists() => {
+            Finding::warn("config", format!("there is no {}: the defaults hold", path.display()))
+                .hint("`uwf setup` makes one")
+        }
+        Ok((_, problems)) => match problems.first() {
+            Some(problem) => Finding::warn("config", problem.to_string()).hint("`uwf config validate` tells all"),
+            None => Finding::ok("config", format!("{} is valid", path.display())),
+        },
+    }
+}

@@ -1,0 +1,152 @@
+//! `POST /api/threads`: starting a thread, and running it if that is asked for.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use uwf_core::thread::ThreadId;
+use uwf_engine::thread::load::Thread;
+
+use super::fields::Fields;
+use crate::app::App;
+use crate::changes::{self, Change, Done};
+use crate::failure::Failure;
+use crate::pages;
+use crate::respond::wants_json;
+
+/// How long the run is waited for: long enough to see that it is refused. It goes on by itself.
+const RUN_WAIT: Duration = Duration::from_millis(800);
+
+/// How the name of a field begins that names the agent of a role.
+pub(crate) const AGENT_OF: &str = "agent.";
+
+/// Fields that are options of the command.
+const OPTIONS: [(&str, &str); 6] = [
+    ("cwd", "--cwd"),
+    ("agent", "--agent"),
+    ("maxSteps", "--max-steps"),
+    ("maxTime", "--max-time"),
+    ("maxTokens", "--max-tokens"),
+    ("maxCost", "--max-cost"),
+];
+
+/// Fields that are not.
+const OWN: [&str; 4] = ["workflow", "prompt", "worktree", "run"];
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/threads", post(start))
+}
+
+async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Result<Response, Failure> {
+    let is_form = fields.is_form && !wants_json(&headers);
+    let report = match begin(&app, &fields).await {
+        Ok(report) => report,
+        Err(failure) if is_form => return pages::start_again(&app, &fields, failure).await,
+        Err(failure) => return Err(failure),
+    };
+    let thread = report["thread"].as_str().unwrap_or_default();
+    if is_form {
+        return Ok(Redirect::to(&format!("/threads/{thread}")).into_response());
+    }
+    let location = format!("/api/threads/{thread}");
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(report)).into_response())
+}
+
+/// Starts the thread; the report is that of the command. When it is to run, `run` has what became of that at once: the report of
+/// the run, or why it did not begin, or null when it goes on.
+async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> {
+    let is_run = is_yes(fields, "run")?.unwrap_or(false);
+    check_directory(app, fields).await?;
+    let Done::Reported(_, mut report) = changes::run(app, change(fields)?).await? else {
+        return Err(Failure::internal("a command that is waited for has ended"));
+    };
+    let thread = report["thread"].as_str().and_then(|thread| thread.parse::<ThreadId>().ok());
+    if let Some(thread) = thread.filter(|_| is_run) {
+        report["run"] = run(app, thread).await;
+    }
+    Ok(report)
+}
+
+/// Refuses a directory that is not there: to the command that is a failure of the machine, to whoever typed it a slip.
+async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
+    let Some(typed) = fields.text("cwd").map(str::trim).filter(|typed| !typed.is_empty()).map(str::to_owned) else {
+        return Ok(());
+    };
+    let dir = app.cwd().join(&typed);
+    match app.read(move |_| Ok(dir.is_dir())).await? {
+        true => Ok(()),
+        false => Err(Failure::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("there is no directory {typed} on the machine of this server"),
+        )),
+    }
+}
+
+/// Runs a thread from its beginning: when the request is sent again and the thread has moved on since, nothing is done.
+async fn run(app: &App, thread: ThreadId) -> Value {
+    let id = thread.clone();
+    let start = app.read(move |home| Ok(Thread::any(home, &id)?.start_hash)).await;
+    let done = match start {
+        Ok(start) => {
+            let run = Change::new(["run"]).option("--expect-head", start);
+            let mut run = run.waits(RUN_WAIT);
+            run.line.extend(["--".to_owned(), thread.to_string()]);
+            changes::run(app, run).await
+        }
+        Err(failure) => Err(failure),
+    };
+    match done {
+        Ok(Done::Reported(_, report)) => report,
+        Ok(Done::GoesOn) => Value::Null,
+        // The thread is there, and its page says what is wrong with it.
+        Err(failure) => json!({ "error": { "message": failure.message, "hints": failure.hints } }),
+    }
+}
+
+fn change(fields: &Fields) -> Result<Change, Failure> {
+    let is_option = |name: &str| OPTIONS.iter().any(|(field, _)| *field == name);
+    let is_known = |name: &str| OWN.contains(&name) || is_option(name) || name.starts_with(AGENT_OF);
+    if let Some(unknown) = fields.names().find(|name| !is_known(name)) {
+        let known: Vec<&str> = OWN.into_iter().chain(OPTIONS.map(|(field, _)| field)).collect();
+        return Err(Failure::bad_request(format!("starting a thread takes no field `{unknown}`"))
+            .hint(format!("it takes {}, and agent.ROLE for the agent of a role", known.join(", "))));
+    }
+    let given = |name: &str| fields.text(name).filter(|value| !value.trim().is_empty());
+    let workflow = given("workflow").ok_or_else(|| Failure::bad_request("`workflow` is needed: its name or hash"))?;
+    let prompt = given("prompt").ok_or_else(|| {
+        Failure::bad_request("a task is needed").hint("say what the thread is to do: `prompt` in JSON")
+    })?;
+    let mut change = Change::new(["thread", "start", "--prompt=-"]);
+    // A form sends the lines of a text area as mail does.
+    change.input = if fields.is_form { prompt.replace("\r\n", "\n") } else { prompt.to_owned() };
+    for (field, option) in OPTIONS {
+        if let Some(value) = given(field) {
+            change = change.option(option, value.trim());
+        }
+    }
+    for name in fields.names() {
+        if let (Some(role), Some(agent)) = (name.strip_prefix(AGENT_OF), given(name)) {
+            change = change.option("--agent", format!("{role}={agent}"));
+        }
+    }
+    match is_yes(fields, "worktree")? {
+        Some(true) => change.line.push("--worktree".to_owned()),
+        Some(false) => change.line.push("--no-worktree".to_owned()),
+        None => {}
+    }
+    change.line.extend(["--".to_owned(), workflow.to_owned()]);
+    Ok(change)
+}
+
+fn is_yes(fields: &Fields, name: &str) -> Result<Option<bool>, Failure> {
+    match fields.text(name) {
+        None | Some("") => Ok(None),
+        Some("yes" | "true") => Ok(Some(true)),
+        Some("no" | "false") => Ok(Some(false)),
+        Some(other) => Err(Failure::bad_request(format!("`{name}` is true or false, not {other}"))),
+    }
+}

@@ -1,0 +1,54 @@
+//! `/api/workflows`: listing and looking at workflows.
+
+use axum::extract::{Path, State};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use uwf_engine::root::home::Home;
+use uwf_engine::verbs::find_workflow::Origin;
+use uwf_engine::verbs::workflows::{self, ShownWorkflow};
+
+use crate::app::App;
+use crate::failure::Failure;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/workflows", get(list))
+        .route("/workflows/{workflow}", get(show))
+        .route("/workflows/{workflow}/history", get(history))
+}
+
+/// `GET /api/workflows`
+pub(crate) async fn list(State(app): State<App>) -> Result<Json<Value>, Failure> {
+    let cwd = app.cwd().to_owned();
+    let rows = app.read(move |home| Ok(workflows::list(home, &cwd)?)).await?;
+    Ok(Json(json!(rows)))
+}
+
+/// `GET /api/workflows/{workflow}`
+pub(crate) async fn show(State(app): State<App>, Path(typed): Path<String>) -> Result<Json<Value>, Failure> {
+    let cwd = app.cwd().to_owned();
+    let (shown, _) = app.read(move |home| look(home, &typed, &cwd)).await?;
+    Ok(Json(json!(shown)))
+}
+
+/// `GET /api/workflows/{workflow}/history`
+async fn history(State(app): State<App>, Path(name): Path<String>) -> Result<Json<Value>, Failure> {
+    let cwd = app.cwd().to_owned();
+    let versions = app.read(move |home| Ok(workflows::history(home, &name, &cwd)?)).await?;
+    Ok(Json(json!(versions)))
+}
+
+/// Looks at what a name or a hash stands for. A command also takes the path of a file; whoever may only look at workflows is
+/// not to look at any file of the machine.
+///
+/// # Errors
+/// `NotFound` for a path, those of [`workflows::look`].
+pub(crate) fn look(home: &Home, typed: &str, cwd: &std::path::Path) -> Result<(ShownWorkflow, Origin), Failure> {
+    let is_path = typed.contains('/') || [".yaml", ".yml", ".json"].iter().any(|extension| typed.ends_with(extension));
+    if is_path {
+        return Err(Failure::not_found(format!("{typed} is not the name of a workflow"))
+            .hint("this shows workflows by name or hash; `uwf workflow put FILE` gives one a name"));
+    }
+    Ok(workflows::look(home, typed, cwd)?)
+}

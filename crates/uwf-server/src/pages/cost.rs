@@ -1,0 +1,281 @@
+//! `/cost`: what threads spent, by day, workflow, role, agent, model or thread.
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use uwf_core::spending::{MoneySource, Spent};
+use uwf_core::text::{beginning, one_line};
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::cost::{CostBy, CostRow, Costs};
+
+use super::layout::{Page, Section};
+use crate::url::encoded;
+use super::{parts, spent};
+use crate::api::cost::{Asked, costs, report};
+use crate::app::App;
+use crate::failure::Failure;
+use crate::respond::wants_json;
+
+/// The time that is shown when nobody says which.
+const SINCE: &str = "7d";
+
+/// Rows of threads that are shown; the file for spreadsheets has all.
+const MOST_THREADS: usize = 100;
+
+/// Bytes of a thread's task in its row.
+const TASK: usize = 80;
+
+/// What can be chosen: the word in the query, and in the page.
+const TIMES: [(&str, &str); 5] =
+    [("1d", "24 hours"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("", "ever")];
+
+const BY: [(CostBy, &str, &str); 6] = [
+    (CostBy::Day, "day", "Day"),
+    (CostBy::Workflow, "workflow", "Workflow"),
+    (CostBy::Role, "role", "Role"),
+    (CostBy::Agent, "agent", "Agent"),
+    (CostBy::Model, "model", "Model"),
+    (CostBy::Thread, "thread", "Thread"),
+];
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/cost", get(cost))
+}
+
+/// `GET /cost`: the API's report for whoever asks for JSON.
+async fn cost(state: State<App>, asked: Query<Asked>, headers: HeaderMap) -> Response {
+    if wants_json(&headers) {
+        report(state, asked).await.into_response()
+    } else {
+        page(state, asked).await.into_response()
+    }
+}
+
+async fn page(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+    let since = asked.since.unwrap_or_else(|| SINCE.to_owned());
+    let by = asked.by.unwrap_or(CostBy::Day);
+    let costs = costs(&app, Asked { since: Some(since.clone()), by: Some(by) }).await?;
+    let (costs, tasks) = app
+        .read(move |home| {
+            let tasks = costs.rows.iter().take(MOST_THREADS).map(|row| task(home, costs.by, row)).collect::<Vec<_>>();
+            Ok((costs, tasks))
+        })
+        .await?;
+    let body = html! {
+        h1 { "Cost" }
+        (choices(&since, by))
+        (summary(&costs))
+        @if costs.rows.is_empty() {
+            p.quiet { "Nothing was spent in this time." }
+        } @else {
+            (table(&costs, &tasks))
+        }
+        (notes(&costs))
+        p { a href={ "/api/cost.csv?since=" (encoded(&since)) "&by=" (word(by)) } download="cost.csv" { "All rows as CSV" } }
+    };
+    Ok(Page::new("Cost", Section::Cost, body).into_response(&app))
+}
+
+fn word(by: CostBy) -> &'static str {
+    BY.iter().find(|(of, ..)| *of == by).map_or("thread", |(_, word, _)| word)
+}
+
+/// The task of the thread that a row is of.
+fn task(home: &Home, by: CostBy, row: &CostRow) -> Option<String> {
+    let id = row.name.as_ref().filter(|_| by == CostBy::Thread)?.parse().ok()?;
+    let task = one_line(&Thread::any(home, &id).ok()?.start.prompt);
+    let short = beginning(&task, TASK);
+    Some(if short.len() < task.len() { format!("{short}…") } else { task })
+}
+
+fn choices(since: &str, by: CostBy) -> Markup {
+    let current = |is: bool| is.then_some("true");
+    html! {
+        div.filters {
+            nav.choices aria-label="Time" {
+                @for (time, words) in TIMES {
+                    a href={ "/cost?since=" (time) "&by=" (word(by)) } aria-current=[current(time == since)] { (words) }
+                }
+            }
+            nav.choices aria-label="A row is of" {
+                @for (of, name, words) in BY {
+                    a href={ "/cost?since=" (encoded(since)) "&by=" (name) } aria-current=[current(of == by)] { (words) }
+                }
+            }
+        }
+    }
+}
+
+/// The sums of everything.
+fn summary(costs: &Costs) -> Markup {
+    let total = &costs.total;
+    let facts = [
+        ("Cost", spent::money(total)),
+        ("Tokens", spent::tokens(total)),
+        ("Steps", html! { (total.steps) }),
+        ("Failed attempts", html! { (total.failed_attempts) }),
+        ("Agents at work", html! { (parts::duration(total.duration_ms)) }),
+    ];
+    html! {
+        dl.sums { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
+    }
+}
+
+/// What shares are of.
+enum Shares {
+    /// Money, where all of it is in one currency.
+    Money(String),
+    Tokens,
+    Time,
+}
+
+impl Shares {
+    fn of(total: &Spent) -> Shares {
+        let sums = total.by_currency();
+        match (sums.len(), sums.iter().next()) {
+            (1, Some((currency, amount))) if *amount > 0.0 => Shares::Money((*currency).to_owned()),
+            _ if count(total) > 0 => Shares::Tokens,
+            _ => Shares::Time,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Shares::Money(_) => "Share of the cost",
+            Shares::Tokens => "Share of the tokens",
+            Shares::Time => "Share of the time",
+        }
+    }
+
+    fn amount(&self, spent: &Spent) -> f64 {
+        match self {
+            Shares::Money(currency) => spent.by_currency().get(currency.as_str()).copied().unwrap_or(0.0),
+            Shares::Tokens => count(spent) as f64,
+            Shares::Time => spent.duration_ms as f64,
+        }
+    }
+}
+
+fn count(spent: &Spent) -> u64 {
+    spent.tokens.input.unwrap_or(0).saturating_add(spent.tokens.output.unwrap_or(0))
+}
+
+fn table(costs: &Costs, tasks: &[Option<String>]) -> Markup {
+    let shares = Shares::of(&costs.total);
+    let most = costs.rows.iter().map(|row| shares.amount(&row.spent)).fold(0.0, f64::max);
+    let heading = BY.iter().find(|(of, ..)| *of == costs.by).map_or("", |(.., words)| words);
+    let shown = if costs.by == CostBy::Thread { MOST_THREADS } else { usize::MAX };
+    html! {
+        table.spent {
+            thead {
+                tr {
+                    th scope="col" { (heading) @if costs.by == CostBy::Day { " (UTC)" } }
+                    th.number scope="col" { "Steps" }
+                    th.number scope="col" { "Failed" }
+                    th.number scope="col" { "Read" }
+                    th.number scope="col" { "Written" }
+                    th.number scope="col" { "Time" }
+                    th.number scope="col" { "Cost" }
+                    th scope="col" { (shares.name()) }
+                }
+            }
+            tbody {
+                @for (at, row) in costs.rows.iter().take(shown).enumerate() {
+                    @let task = tasks.get(at).and_then(Option::as_deref);
+                    @let amount = shares.amount(&row.spent);
+                    tr data-row id={ "row-" (row.name.as_deref().unwrap_or("unknown")) } {
+                        th scope="row" { (name(costs.by, row, task)) }
+                        (cells(&row.spent))
+                        td data-label=(shares.name()) { (share(amount, most, shares.amount(&costs.total))) }
+                    }
+                }
+            }
+            tfoot { tr { th scope="row" { "Total" } (cells(&costs.total)) td {} } }
+        }
+        @if costs.rows.len() > shown {
+            p.quiet.small { (costs.rows.len() - shown) " older threads are not shown; the total has them, and so has the CSV." }
+        }
+    }
+}
+
+fn name(by: CostBy, row: &CostRow, task: Option<&str>) -> Markup {
+    let name = row.name.as_deref();
+    html! {
+        @match (by, name) {
+            (_, None) => span.quiet { "not known" },
+            (CostBy::Workflow, Some(name)) => a data-open href={ "/workflows/" (encoded(name)) } { (name) },
+            (CostBy::Thread, Some(id)) => {
+                a data-open href={ "/threads/" (id) } { (task.unwrap_or(id)) }
+                " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
+            },
+            (CostBy::Day | CostBy::Role | CostBy::Agent | CostBy::Model, Some(name)) => (name),
+        }
+    }
+}
+
+fn cells(spent: &Spent) -> Markup {
+    let is_whole = spent.tokens_unknown == 0;
+    html! {
+        td.number data-label="Steps" { (spent.steps) }
+        td.number data-label="Failed" { (spent.failed_attempts) }
+        td.number data-label="Read" { (spent::some_tokens(spent.tokens.input, is_whole)) }
+        td.number data-label="Written" { (spent::some_tokens(spent.tokens.output, is_whole)) }
+        td.number data-label="Time" { (parts::duration(spent.duration_ms)) }
+        td.number data-label="Cost" { (spent::money(spent)) }
+    }
+}
+
+/// A bar as long as the amount is of the largest, and what part of all that is.
+fn share(amount: f64, most: f64, all: f64) -> Markup {
+    let part = |of: f64| if of > 0.0 { (amount / of * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+    html! {
+        span.share {
+            svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+                rect.bar-fill width=(format!("{:.1}", part(most))) height="8" {}
+            }
+            span { (format!("{:.0} %", part(all))) }
+        }
+    }
+}
+
+/// Where the figures come from, and what they lack.
+fn notes(costs: &Costs) -> Markup {
+    let Costs { total, prices, unpriced, shared_steps, unreadable, .. } = costs;
+    let runs = total.steps + total.failed_attempts;
+    let from = |source: MoneySource| total.cost.keys().any(|(_, from)| *from == source);
+    let unknown = total.cost_unknown.saturating_sub(unreadable.len());
+    let uncounted = total.tokens_unknown.saturating_sub(unreadable.len());
+    let models: Vec<&str> = unpriced.iter().map(|model| model.as_deref().unwrap_or("no model named")).collect();
+    let mut notes = Vec::new();
+    if from(MoneySource::Provider) {
+        notes.push("Money is what providers said where they said it.".to_owned());
+    }
+    if let Some(prices) = prices.as_ref().filter(|_| from(MoneySource::Prices)) {
+        notes.push(format!("Other money is tokens times the prices of {} in the configuration.", prices.date));
+    }
+    if unknown > 0 {
+        let of = parts::many(runs, "run");
+        notes.push(format!("The cost of {unknown} of {of} is not known and in no sum ({}).", models.join(", ")));
+        notes.push("`prices` in the configuration gives models a price: `uwf help configuration`.".to_owned());
+    }
+    if uncounted > 0 {
+        notes.push(format!("The tokens of {uncounted} of {} were not counted.", parts::many(runs, "run")));
+    }
+    if !unreadable.is_empty() {
+        let threads = parts::many(unreadable.len(), "thread");
+        notes.push(format!(
+            "{threads} cannot be read as a whole: what is missing is in no sum. `uwf cas verify` tells why."
+        ));
+    }
+    if *shared_steps > 0 && costs.by == CostBy::Thread {
+        let shared = parts::many(*shared_steps, "step");
+        notes.push(format!("{shared} shared by forks: in the row of each, in the total once."));
+    } else {
+        notes.push("A step that forks share counts once.".to_owned());
+    }
+    html! { ul.notes { @for note in &notes { li { (spent::ticks(note)) } } } }
+}

@@ -1,0 +1,90 @@
+//! `/doctor`: what is wrong with the storage root, and what to do about it.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use uwf_engine::verbs::doctor::{Finding, Status};
+
+use super::layout::{Page, Section};
+use super::{parts, spent};
+use crate::api::doctor::{findings, report};
+use crate::app::App;
+use crate::failure::Failure;
+use crate::respond::wants_json;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/doctor", get(doctor))
+}
+
+/// `GET /doctor`: the API's report for whoever asks for JSON.
+async fn doctor(state: State<App>, headers: HeaderMap) -> Response {
+    if wants_json(&headers) { report(state).await.into_response() } else { page(state).await.into_response() }
+}
+
+async fn page(State(app): State<App>) -> Result<Response, Failure> {
+    let found = findings(&app).await?;
+    let of = |status: Status| found.iter().filter(|finding| finding.status == status).collect::<Vec<_>>();
+    let (fails, warns, fine) = (of(Status::Fail), of(Status::Warn), of(Status::Ok));
+    let body = html! {
+        h1 { "Doctor" }
+        p { (verdict(fails.len(), warns.len())) }
+        p.quiet { "Storage root " code { (app.root().display()) } }
+        @for (id, title, findings) in [("fails", "What does not work", &fails), ("warns", "What you should know", &warns)] {
+            @if !findings.is_empty() {
+                section aria-labelledby=(id) { h2 id=(id) { (title) } (list(findings)) }
+            }
+        }
+        section aria-labelledby="fine" { h2 #fine { "What is well" } (list(&fine)) }
+        p.quiet {
+            "This page only looks. " code { "uwf doctor" } " also tries the programs of agents and asks providers; "
+            code { "uwf doctor --fix" } " puts right what can be put right safely."
+        }
+    };
+    Ok(Page::new("Doctor", Section::None, body).into_response(&app))
+}
+
+fn verdict(fails: usize, warns: usize) -> String {
+    match (fails, warns) {
+        (0, 0) => "Everything is as it should be.".to_owned(),
+        (0, warns) => format!("Everything works. {} to know of.", parts::many(warns, "thing")),
+        (fails, _) => {
+            format!("{} not work.", if fails == 1 { "1 thing does".to_owned() } else { format!("{fails} things do") })
+        }
+    }
+}
+
+fn list(findings: &[&Finding]) -> Markup {
+    html! {
+        ul.findings {
+            @for finding in findings {
+                li data-status=(word(finding.status)) {
+                    span.sign aria-hidden="true" { (sign(finding.status)) }
+                    div {
+                        strong { (finding.check) }
+                        p { (spent::ticks(&parts::sentence(&finding.message))) }
+                        @if let Some(hint) = &finding.hint { p.hint { "What to do: " (spent::ticks(&parts::sentence(hint))) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Warn => "warn",
+        Status::Fail => "fail",
+    }
+}
+
+fn sign(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "✓",
+        Status::Warn => "!",
+        Status::Fail => "✗",
+    }
+}

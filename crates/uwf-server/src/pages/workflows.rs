@@ -1,0 +1,172 @@
+//! `/workflows`: the workflows there are, and how much they are used.
+
+mod detail;
+mod figures;
+mod roles;
+mod schema;
+pub(crate) mod start;
+mod used;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use json_cas::Hash;
+use maud::{Markup, html};
+use uwf_core::text::one_line;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::registry;
+use uwf_engine::verbs::workflow_names;
+use uwf_engine::verbs::workflows::{self, NamedWorkflow};
+
+use self::used::{Used, UsedWorkflows};
+use super::layout::{Page, Section};
+use crate::url::encoded;
+use super::spent;
+use crate::api::workflows::{list, look};
+use crate::app::App;
+use crate::failure::Failure;
+use crate::respond::wants_json;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/workflows", get(listed)).merge(detail::routes()).merge(start::routes())
+}
+
+/// `GET /workflows`: the API's list for whoever asks for JSON.
+async fn listed(state: State<App>, headers: HeaderMap) -> Response {
+    if wants_json(&headers) { list(state).await.into_response() } else { page(state).await.into_response() }
+}
+
+/// A workflow as a row shows it.
+struct Row {
+    named: NamedWorkflow,
+    description: String,
+    roles: usize,
+    /// Versions the name stood for.
+    versions: usize,
+    used: Used,
+}
+
+/// A workflow that threads ran and no name leads to.
+struct Nameless {
+    hash: Hash,
+    name: Option<String>,
+    used: Used,
+}
+
+async fn page(State(app): State<App>) -> Result<Response, Failure> {
+    let cwd = app.cwd().to_owned();
+    let (rows, nameless) = app.read(move |home| read(home, &cwd)).await?;
+    let body = html! {
+        h1 { "Workflows" }
+        @if rows.is_empty() {
+            p { "There are no workflows yet." }
+            p.quiet { code { "uwf workflow put FILE" } " stores one under its name; " code { "uwf init workflow" } " writes one to begin with." }
+        } @else {
+            (table(&app, &rows))
+        }
+        @if !nameless.is_empty() {
+            section aria-labelledby="nameless" {
+                h2 #nameless { "Without a name" }
+                p.quiet { "Threads ran these workflows from files, or under names that were removed." }
+                (nameless_table(&nameless))
+            }
+        }
+    };
+    Ok(Page::new("Workflows", Section::Workflows, body).live("/api/events").into_response(&app))
+}
+
+fn read(home: &Home, cwd: &std::path::Path) -> Result<(Vec<Row>, Vec<Nameless>), Failure> {
+    let registry = registry::read(home)?;
+    let mut used = UsedWorkflows::of(home)?;
+    let mut rows = Vec::new();
+    for named in workflows::list(home, cwd)? {
+        let entry = registry.get(&named.name);
+        let past = entry.into_iter().flat_map(|entry| entry.history.iter().map(|past| past.hash).chain([entry.hash]));
+        let versions: Vec<Hash> = past.collect();
+        let shown = match named.hash.filter(|_| named.problem.is_none()) {
+            Some(hash) if named.origin == workflows::REGISTRY => workflows::show(home, hash).ok(),
+            Some(_) => look(home, &named.name, cwd).ok().map(|(shown, _)| shown),
+            None => None,
+        };
+        rows.push(Row {
+            description: shown.as_ref().map(|shown| one_line(&shown.workflow.description)).unwrap_or_default(),
+            roles: shown.as_ref().map_or(0, |shown| shown.workflow.roles.len()),
+            versions: versions.len(),
+            used: used.take(versions.into_iter().chain(named.hash)),
+            named,
+        });
+    }
+    let rest = used.into_rest().into_iter();
+    let rest = rest.map(|(hash, used)| Nameless { hash, name: workflow_names::own_name(home, hash), used });
+    Ok((rows, rest.collect()))
+}
+
+fn table(app: &App, rows: &[Row]) -> Markup {
+    html! {
+        table.flows {
+            thead {
+                tr {
+                    th scope="col" { "Workflow" }
+                    th.number scope="col" { "Roles" }
+                    th.number scope="col" { "Versions" }
+                    th scope="col" { "Threads" }
+                    th scope="col" { "Last used" }
+                    @if !app.is_read_only() { th scope="col" { span.unseen { "Start" } } }
+                }
+            }
+            tbody { @for row in rows { (line(app, row)) } }
+        }
+    }
+}
+
+fn line(app: &App, row: &Row) -> Markup {
+    let NamedWorkflow { name, hash, origin, problem } = &row.named;
+    let is_of_project = origin != workflows::REGISTRY;
+    // Of two with the same name the project's is what the name stands for.
+    let id = if is_of_project { format!("project-{name}") } else { format!("workflow-{name}") };
+    let path = format!("/workflows/{}", encoded(name));
+    html! {
+        tr id=(id) data-row {
+            th scope="row" {
+                @match hash {
+                    Some(_) => a data-open href=(path) { (name) },
+                    None => (name),
+                }
+                @if is_of_project { " " span.badge title=(origin) { "project" } }
+                @if !row.description.is_empty() { p.quiet.small { (row.description) } }
+                @if let Some(problem) = problem { p.problem.small { (spent::ticks(problem)) } }
+            }
+            td.number data-label="Roles" { (row.roles) }
+            td.number data-label="Versions" { (row.versions.max(1)) }
+            td data-label="Threads" { (row.used.words(Some(name))) }
+            td data-label="Last used" { (row.used.last()) }
+            @if !app.is_read_only() {
+                td { @if problem.is_none() { a.button href={ (path) "/start" } aria-label={ "Start " (name) } { "Start" } } }
+            }
+        }
+    }
+}
+
+fn nameless_table(nameless: &[Nameless]) -> Markup {
+    html! {
+        table.flows {
+            thead {
+                tr { th scope="col" { "Workflow" } th scope="col" { "Threads" } th scope="col" { "Last used" } }
+            }
+            tbody {
+                @for Nameless { hash, name, used } in nameless {
+                    tr id={ "workflow-" (hash) } data-row {
+                        th scope="row" {
+                            a data-open href={ "/workflows/" (hash) } { (name.as_deref().unwrap_or("not readable")) }
+                            " " code.quiet { (hash) }
+                        }
+                        td data-label="Threads" { (used.words(None)) }
+                        td data-label="Last used" { (used.last()) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! `/workflows/NAME` and `/workflows/HASH`: a workflow.
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use json_cas::Hash;
+use maud::{Markup, PreEscaped, html};
+use serde::Deserialize;
+use uwf_core::config::{Config, Workspace};
+use uwf_core::workflow::{Drawing, GraphOnPage, Workflow};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::{project, registry};
+use uwf_engine::verbs::figures::{self, Figures};
+use uwf_engine::verbs::find_workflow::Origin;
+use uwf_engine::verbs::workflows::{self, ShownWorkflow, Version};
+
+use super::figures::MOST_THREADS;
+use super::roles;
+use crate::api::workflows::{look, show};
+use crate::app::App;
+use crate::failure::Failure;
+use crate::pages::layout::{Page, Section};
+use crate::url::encoded;
+use crate::pages::markdown::markdown;
+use crate::pages::parts;
+use crate::respond::wants_json;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/workflows/{workflow}", get(workflow))
+}
+
+/// What is asked for.
+#[derive(Debug, Deserialize)]
+struct Asked {
+    /// Of which versions the figures are.
+    #[serde(default)]
+    figures: FiguresOf,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FiguresOf {
+    #[default]
+    All,
+    This,
+}
+
+/// `GET /workflows/{workflow}`: the API's report for whoever asks for JSON.
+async fn workflow(state: State<App>, path: Path<String>, asked: Query<Asked>, headers: HeaderMap) -> Response {
+    if wants_json(&headers) {
+        show(state, path).await.into_response()
+    } else {
+        page(state, path, asked).await.into_response()
+    }
+}
+
+/// What the page shows.
+struct Known {
+    typed: String,
+    shown: ShownWorkflow,
+    origin: Origin,
+    /// Versions that its name stood for; none when the registry does not have the name.
+    versions: Vec<Version>,
+    figures: Figures,
+    figures_of: FiguresOf,
+    /// Why prices are not known.
+    config_problem: Option<String>,
+}
+
+fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf) -> Result<Known, Failure> {
+    let (shown, origin) = look(home, &typed, cwd)?;
+    let is_named = registry::read(home)?.contains_key(&shown.name);
+    let versions = if is_named { workflows::history(home, &shown.name, cwd)? } else { Vec::new() };
+    let mut counted = vec![shown.hash];
+    if figures_of == FiguresOf::All {
+        counted.extend(versions.iter().map(|version| version.hash));
+    }
+    // What is known of the threads is shown, whatever is wrong with the prices.
+    let (config, config_problem) = match project::config(home, cwd) {
+        Ok(config) => (config, None),
+        Err(error) => (Config::default(), Some(error.to_string())),
+    };
+    let figures = figures::of_roles(home, &config, counted, MOST_THREADS)?;
+    Ok(Known { typed, shown, origin, versions, figures, figures_of, config_problem })
+}
+
+async fn page(
+    State(app): State<App>,
+    Path(typed): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    let cwd = app.cwd().to_owned();
+    let known = app.read(move |home| read(home, typed, &cwd, asked.figures)).await?;
+    let workflow = &known.shown.workflow;
+    let body = html! {
+        nav.crumbs aria-label="Where this is" { a href="/workflows" data-key="Escape" { "Workflows" } }
+        (head(&app, &known))
+        div.columns {
+            section #graph aria-labelledby="graph-title" {
+                h2 #graph-title { "Graph" }
+                (picture(workflow))
+                details #transitions {
+                    summary { "The graph as a table" }
+                    (roles::transitions(workflow))
+                }
+            }
+            section aria-labelledby="figures" {
+                h2 #figures { "How its roles fared" }
+                (versions_of_figures(&known))
+                @if let Some(problem) = &known.config_problem {
+                    p.problem.small { "Prices are not known: " (parts::sentence(problem)) }
+                }
+                (super::figures::table(workflow, &known.figures))
+            }
+        }
+        @if !workflow.conditions.is_empty() {
+            section aria-labelledby="conditions" {
+                h2 #conditions { "Conditions" }
+                p.quiet.small { "JSONata over the steps so far. Transitions are tried in their order; the first whose condition holds is taken." }
+                (roles::conditions(workflow))
+            }
+        }
+        section aria-labelledby="roles" { h2 #roles { "Roles" } (roles::sections(&known.shown)) }
+        @if !known.versions.is_empty() {
+            section aria-labelledby="versions" { h2 #versions { "Versions" } (versions(&known)) }
+        }
+    };
+    Ok(Page::new(known.shown.name.clone(), Section::Workflows, body).into_response(&app))
+}
+
+fn head(app: &App, known: &Known) -> Markup {
+    let ShownWorkflow { hash, name, timestamp, workflow, .. } = &known.shown;
+    // Files of the project have no hash that leads back to them.
+    let path = path(known);
+    html! {
+        header.head {
+            div {
+                h1 { (name) }
+                @if !workflow.description.is_empty() { div.text { (markdown(&workflow.description, 1)) } }
+            }
+            @if !app.is_read_only() {
+                div.actions { a.button.primary href={ (path) "/start" } data-key="s" { "Start a thread" } }
+            }
+        }
+        dl.facts {
+            dt { "Version" }
+            dd { code { a href={ "/workflows/" (hash) } { (hash) } } @if is_old(known) { " " span.badge { "earlier version" } } }
+            @match &known.origin {
+                Origin::Project { file, shadows } => {
+                    dt { "From" }
+                    dd {
+                        code { (file.display()) }
+                        @if *shadows { p.quiet.small { "It goes before the workflow of this name in the registry." } }
+                    }
+                },
+                Origin::File(_) | Origin::Registry | Origin::Store => {},
+            }
+            dt { "Stored" }
+            dd { @if *timestamp == 0 { span.quiet { "not yet: the first thread stores it" } } @else { (parts::time(*timestamp)) } }
+            @if let Some(limits) = limits(known) { dt { "Limits" } dd { (limits) } }
+            @if workflow.workspace == Workspace::Worktree { dt { "Works in" } dd { "a git worktree of each thread" } }
+        }
+    }
+}
+
+/// Where this version is found: by its name, unless that stands for another one.
+fn path(known: &Known) -> String {
+    format!("/workflows/{}", encoded(&known.typed))
+}
+
+fn is_old(known: &Known) -> bool {
+    let hash = known.shown.hash;
+    known.versions.iter().any(|version| version.hash == hash && !version.current)
+        && !known.versions.iter().any(|version| version.hash == hash && version.current)
+}
+
+/// The limits that a thread of it has unless somebody says otherwise.
+fn limits(known: &Known) -> Option<String> {
+    let limits = known.shown.workflow.limits;
+    let parts = [
+        limits.max_steps.map(|steps| format!("{steps} steps")),
+        limits.max_time.map(|seconds| parts::duration(seconds.saturating_mul(1000))),
+        limits.max_tokens.map(|tokens| format!("{} tokens", parts::count(tokens))),
+        limits.max_cost.map(|cost| format!("${cost:.2}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The graph. A role leads to what is said of it below, an arrow to the first condition it has.
+fn picture(workflow: &Workflow) -> Markup {
+    let node_href = |role: &str| workflow.roles.contains_key(role).then(|| format!("#{}", roles::anchor(role)));
+    let edge_href = |from: &str, to: &str| {
+        let mut transitions = workflow.graph.get(from)?.iter().filter(|transition| transition.role == to);
+        transitions.find_map(|transition| transition.condition.as_ref()).map(|name| format!("#condition-{name}"))
+    };
+    let page = GraphOnPage { ids: "graph", node_href: &node_href, edge_href: &edge_href, ledger: None };
+    PreEscaped(Drawing::of(workflow, None).svg_for_page(&page))
+}
+
+fn versions_of_figures(known: &Known) -> Markup {
+    let all: std::collections::BTreeSet<Hash> =
+        known.versions.iter().map(|version| version.hash).chain([known.shown.hash]).collect();
+    let current = |of| (of == known.figures_of).then_some("true");
+    html! {
+        @if all.len() > 1 {
+            nav.choices aria-label="Versions the figures are of" {
+                a href={ (path(known)) "#figures" } aria-current=[current(FiguresOf::All)] { "All versions" }
+                a href={ (path(known)) "?figures=this#figures" } aria-current=[current(FiguresOf::This)] { "This version" }
+            }
+        }
+    }
+}
+
+fn versions(known: &Known) -> Markup {
+    // Newest first: what a version is compared with is the one before it.
+    let before = known.versions.iter().skip(1).map(Some).chain([None]);
+    html! {
+        table.keys {
+            thead { tr { th scope="col" { "Version" } th scope="col" { "Since" } th scope="col" { "What changed" } } }
+            tbody {
+                @for (at, (version, before)) in known.versions.iter().zip(before).enumerate() {
+                    tr id={ "version-" (known.versions.len() - at) } {
+                        th scope="row" {
+                            code { a href={ "/workflows/" (version.hash) } { (version.hash) } }
+                            @if version.current { " " span.badge { "current" } }
+                            @if version.hash == known.shown.hash { " " span.badge { "this page" } }
+                        }
+                        td data-label="Since" {
+                            @if version.timestamp == 0 { span.quiet { "not known" } } @else { (parts::time(version.timestamp)) }
+                        }
+                        td data-label="What changed" {
+                            @match before {
+                                Some(before) => a href={ "/compare/" (before.hash) ".." (version.hash) } { "Compare with the version before" },
+                                None => span.quiet { "the first one" },
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

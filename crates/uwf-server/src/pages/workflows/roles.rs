@@ -1,0 +1,88 @@
+//! The roles and conditions of a workflow, in full.
+
+use maud::{Markup, html};
+use uwf_core::workflow::{Role, START, Workflow, role_order};
+use uwf_engine::verbs::workflows::ShownWorkflow;
+
+use super::schema;
+use crate::pages::markdown::markdown;
+
+/// The id of a role's section.
+pub(super) fn anchor(role: &str) -> String {
+    format!("role-{role}")
+}
+
+/// All roles, in the order in which people read the graph.
+pub(super) fn sections(shown: &ShownWorkflow) -> Markup {
+    let roles = role_order(&shown.workflow).into_iter();
+    let roles = roles.filter_map(|name| Some((name, shown.workflow.roles.get(name)?)));
+    html! {
+        @for (name, role) in roles {
+            section.role id=(anchor(name)) aria-labelledby={ "title-" (name) } {
+                h3 id={ "title-" (name) } { (name) }
+                (texts(role))
+                h4 { "Output" }
+                @if !role.output.is_empty() { div.text { (markdown(&role.output, 4)) } }
+                (schema::table(name, shown.schemas.get(name).and_then(Option::as_ref)))
+            }
+        }
+    }
+}
+
+fn texts(role: &Role) -> Markup {
+    html! {
+        @if !role.description.is_empty() { div.text.quiet { (markdown(&role.description, 4)) } }
+        @if !role.goal.is_empty() { h4 { "Goal" } div.text { (markdown(&role.goal, 4)) } }
+        @if !role.capabilities.is_empty() {
+            h4 { "Capabilities" }
+            ul.tags { @for capability in &role.capabilities { li { (capability) } } }
+        }
+        @if !role.procedure.is_empty() { h4 { "Procedure" } div.text { (markdown(&role.procedure, 4)) } }
+    }
+}
+
+/// The conditions that transitions name.
+pub(super) fn conditions(workflow: &Workflow) -> Markup {
+    html! {
+        table.keys {
+            thead { tr { th scope="col" { "Condition" } th scope="col" { "Expression" } th scope="col" { "Meaning" } } }
+            tbody {
+                @for (name, condition) in &workflow.conditions {
+                    tr id={ "condition-" (name) } {
+                        th scope="row" { code { (name) } }
+                        td data-label="Expression" { code.expression { (condition.expression.trim()) } }
+                        td data-label="Meaning" { (condition.description) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The graph as a table: where each role leads, in the order in which that is tried.
+pub(super) fn transitions(workflow: &Workflow) -> Markup {
+    let position = |name: &str| {
+        html! { @if workflow.roles.contains_key(name) { a href={ "#" (anchor(name)) } { (name) } } @else { (name) } }
+    };
+    html! {
+        table.keys {
+            thead { tr { th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "If" } } }
+            tbody {
+                @for from in std::iter::once(START).chain(role_order(workflow)) {
+                    @for (index, transition) in workflow.graph.get(from).into_iter().flatten().enumerate() {
+                        tr {
+                            th scope="row" { (position(from)) }
+                            td data-label="To" { (position(&transition.role)) }
+                            td data-label="If" {
+                                @match &transition.condition {
+                                    Some(name) => a href={ "#condition-" (name) } { code { (name) } },
+                                    None => span.quiet { @if index == 0 { "always" } @else { "otherwise" } },
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

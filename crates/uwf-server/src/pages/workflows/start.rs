@@ -1,0 +1,215 @@
+//! `/workflows/NAME/start`: the form that starts a thread.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use uwf_core::config::{Config, Workspace};
+use uwf_core::text::one_line;
+use uwf_core::workflow::{Workflow, role_order};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::project;
+use uwf_engine::verbs::workflows::ShownWorkflow;
+
+use crate::api::fields::Fields;
+use crate::api::workflows::look;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::pages::layout::{Page, Section};
+use crate::url::encoded;
+use crate::pages::{parts, spent};
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/workflows/{workflow}/start", get(page))
+}
+
+/// What the form offers.
+struct Offer {
+    typed: String,
+    shown: ShownWorkflow,
+    config: Config,
+    /// Why there are no agents to choose from.
+    config_problem: Option<String>,
+}
+
+fn read(home: &Home, typed: String, cwd: &std::path::Path) -> Result<Offer, Failure> {
+    let (shown, _) = look(home, &typed, cwd)?;
+    let (config, config_problem) = match project::config(home, cwd) {
+        Ok(config) => (config, None),
+        Err(error) => (Config::default(), Some(error.to_string())),
+    };
+    Ok(Offer { typed, shown, config, config_problem })
+}
+
+async fn page(State(app): State<App>, Path(typed): Path<String>) -> Result<Response, Failure> {
+    if app.is_read_only() {
+        return Err(Failure::new(StatusCode::FORBIDDEN, "this server is read-only, so it starts no thread")
+            .hint("start it without --read-only, or use the command line"));
+    }
+    let cwd = app.cwd().to_owned();
+    let offer = app.read(move |home| read(home, typed, &cwd)).await?;
+    Ok(shown(&app, &offer, &Fields::default(), None))
+}
+
+/// The form once more, with what was typed and why that did not start a thread.
+///
+/// # Errors
+/// The failure itself where there is no such workflow to show a form of.
+pub(crate) async fn again(app: &App, typed: &Fields, failure: Failure) -> Result<Response, Failure> {
+    let (cwd, workflow) = (app.cwd().to_owned(), typed.text("workflow").unwrap_or_default().to_owned());
+    match app.read(move |home| read(home, workflow, &cwd)).await {
+        Ok(offer) => Ok((failure.status, shown(app, &offer, typed, Some(&failure))).into_response()),
+        Err(_) => Err(failure),
+    }
+}
+
+fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) -> Response {
+    let name = &offer.shown.name;
+    let back = format!("/workflows/{}", encoded(&offer.typed));
+    let body = html! {
+        nav.crumbs aria-label="Where this is" {
+            a href="/workflows" { "Workflows" } " › " a href=(back) data-key="Escape" { (name) }
+        }
+        h1 { "Start a thread of " (name) }
+        @let description = one_line(&offer.shown.workflow.description);
+        @if !description.is_empty() { p.quiet { (description) } }
+        @if let Some(failure) = failure { (problem(failure)) }
+        form.start method="post" action="/api/threads" {
+            input type="hidden" name="workflow" value=(offer.typed);
+            (task(typed))
+            (place(app, offer, typed))
+            (agents(offer, typed))
+            (limits(&offer.shown.workflow, typed))
+            div.actions {
+                button { "Start" }
+                button.primary name="run" value="yes" { "Start and run" }
+                a.button href=(back) { "Cancel" }
+            }
+            p.quiet.small { "Start only makes the thread. Start and run lets its agents work until it is done, waits for a person, is stuck or at a limit." }
+        }
+    };
+    Page::new(format!("Start {name}"), Section::Workflows, body).into_response(app)
+}
+
+fn problem(failure: &Failure) -> Markup {
+    html! {
+        div.failure role="alert" {
+            p { strong { "No thread was started. " } (spent::ticks(&parts::sentence(&failure.message))) }
+            @if !failure.hints.is_empty() {
+                ul { @for hint in &failure.hints { li { (spent::ticks(&parts::sentence(hint))) } } }
+            }
+        }
+    }
+}
+
+fn task(typed: &Fields) -> Markup {
+    html! {
+        div.field {
+            label for="prompt" { "Task" }
+            textarea #prompt name="prompt" rows="8" required autofocus aria-describedby="prompt-hint" {
+                // A browser drops a line break that comes first.
+                "\n" (typed.text("prompt").unwrap_or_default())
+            }
+            p #prompt-hint .quiet.small { "What the thread is to do. Every role reads it." }
+        }
+    }
+}
+
+/// Where agents work. Whoever starts a thread lets programs run there, so the form says which directory that is.
+fn place(app: &App, offer: &Offer, typed: &Fields) -> Markup {
+    let cwd = app.cwd().display().to_string();
+    let workflow = &offer.shown.workflow;
+    let configured = offer.config.workspaces.get(&workflow.name).unwrap_or(&workflow.workspace);
+    let by_default = match configured {
+        Workspace::Worktree => "As configured: a worktree",
+        Workspace::Directory => "As configured: the directory itself",
+    };
+    let chosen = typed.text("worktree").unwrap_or_default();
+    html! {
+        fieldset {
+            legend { "Where agents work" }
+            div.field {
+                label for="cwd" { "Directory" }
+                input #cwd.mono name="cwd" required spellcheck="false" autocomplete="off" value=(typed.text("cwd").unwrap_or(&cwd)) aria-describedby="cwd-hint";
+                p #cwd-hint .quiet.small { "On the machine of this server. Agents read and write files and run commands there." }
+            }
+            div.field {
+                label for="worktree" { "Git worktree" }
+                select #worktree name="worktree" {
+                    @for (value, words) in [("", by_default), ("yes", "A worktree and a branch of its own"), ("no", "The directory itself")] {
+                        option value=(value) selected[value == chosen] { (words) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn agents(offer: &Offer, typed: &Fields) -> Markup {
+    let Offer { shown, config, config_problem, .. } = offer;
+    html! {
+        fieldset {
+            legend { "Agents" }
+            @if let Some(problem) = config_problem {
+                p.problem.small { "The configuration cannot be read: " (parts::sentence(problem)) }
+            } @else if config.agents.is_empty() {
+                p.quiet.small { "No agents are configured. " code { "uwf setup" } " chooses one." }
+            }
+            div.roles {
+                @for role in role_order(&shown.workflow) {
+                    @if let Some(described) = shown.workflow.roles.get(role) {
+                        (agent(config, &shown.name, role, &described.description, typed))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn agent(config: &Config, workflow: &str, role: &str, description: &str, typed: &Fields) -> Markup {
+    let field = format!("agent.{role}");
+    let chosen = typed.text(&field).unwrap_or_default();
+    let by_default = config.agent_for(workflow, role);
+    html! {
+        div.field {
+            label for=(field) { (role) }
+            select id=(field) name=(field) title=(one_line(description)) {
+                option value="" { @match by_default { Some(alias) => { "As configured: " (alias) }, None => "As configured: none" } }
+                @for (alias, agent) in &config.agents {
+                    option value=(alias) selected[alias == chosen] {
+                        (alias) @if let Some(model) = &agent.model { " (" (model) ")" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Limits; those of the workflow hold where nothing is filled in.
+fn limits(workflow: &Workflow, typed: &Fields) -> Markup {
+    let own = workflow.limits;
+    let number = |limit: Option<u64>| limit.map(|limit| limit.to_string());
+    let fields = [
+        ("maxSteps", "Steps", "numeric", number(own.max_steps)),
+        ("maxTime", "Time", "text", number(own.max_time).map(|seconds| format!("{seconds}s"))),
+        ("maxTokens", "Tokens", "numeric", number(own.max_tokens)),
+        ("maxCost", "US dollars", "decimal", own.max_cost.map(|cost| format!("{cost:.2}"))),
+    ];
+    html! {
+        fieldset {
+            legend { "Limits" }
+            div.limits {
+                @for (name, label, mode, default) in fields {
+                    div.field {
+                        label for=(name) { (label) }
+                        input id=(name) name=(name) inputmode=(mode) autocomplete="off" value=(typed.text(name).unwrap_or_default())
+                            placeholder=(default.as_deref().unwrap_or("no limit"));
+                    }
+                }
+            }
+            p.quiet.small { "Time is 90s, 15m, 2h or 1d. The thread stops before a step that begins beyond a limit; it goes on once that is raised." }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! How much workflows are used: their threads, by what those are doing.
+
+use std::collections::BTreeMap;
+
+use json_cas::Hash;
+use maud::{Markup, html};
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::list::{self, Filter};
+
+use crate::failure::Failure;
+use crate::url::encoded;
+use crate::pages::parts;
+
+/// Threads of a workflow.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Used {
+    running: usize,
+    /// Those that have begun, do not run, and have not ended.
+    open: usize,
+    ended: usize,
+    /// When one of them changed, Unix milliseconds.
+    last: Option<u64>,
+}
+
+impl Used {
+    fn and(self, other: Used) -> Used {
+        Used {
+            running: self.running + other.running,
+            open: self.open + other.open,
+            ended: self.ended + other.ended,
+            last: self.last.max(other.last),
+        }
+    }
+
+    /// The counts that are not 0, each a link to those threads if they can be asked for by a name.
+    pub(super) fn words(&self, name: Option<&str>) -> Markup {
+        let counts = [
+            (self.running, "running", "state=running"),
+            (self.open, "open", "state=active,waiting,limited,stuck,paused"),
+            (self.ended, "ended", "state=completed,killed"),
+        ];
+        let counts: Vec<_> = counts.into_iter().filter(|(count, ..)| *count > 0).collect();
+        html! {
+            @if counts.is_empty() { span.quiet { "none yet" } }
+            @for (at, (count, word, filter)) in counts.into_iter().enumerate() {
+                @if at > 0 { span.quiet { " · " } }
+                @match name {
+                    Some(name) => a href={ "/threads?workflow=" (encoded(name)) "&" (filter) } { (count) " " (word) },
+                    None => { (count) " " (word) },
+                }
+            }
+        }
+    }
+
+    /// When it was last used.
+    pub(super) fn last(&self) -> Markup {
+        html! { @match self.last { Some(last) => (parts::ago(last)), None => span.quiet { "never" } } }
+    }
+}
+
+/// What threads say of all workflows.
+pub(super) struct UsedWorkflows(BTreeMap<Hash, (Used, bool)>);
+
+impl UsedWorkflows {
+    /// Counts all threads.
+    pub(super) fn of(home: &Home) -> Result<UsedWorkflows, Failure> {
+        let mut used: BTreeMap<Hash, (Used, bool)> = BTreeMap::new();
+        for row in list::list(home, &Filter { all: true, ..Filter::default() })?.rows {
+            let Some(workflow) = row.workflow else { continue };
+            let (running, open, ended) = match row.state {
+                State::Running => (1, 0, 0),
+                State::Completed | State::Killed => (0, 0, 1),
+                State::Active | State::Waiting | State::Limited | State::Stuck | State::Paused | State::Corrupt => {
+                    (0, 1, 0)
+                }
+            };
+            let known = &mut used.entry(workflow).or_default().0;
+            *known = known.and(Used { running, open, ended, last: row.changed_at });
+        }
+        Ok(UsedWorkflows(used))
+    }
+
+    /// The threads of these versions of a workflow together.
+    pub(super) fn take(&mut self, versions: impl IntoIterator<Item = Hash>) -> Used {
+        let mut sum = Used::default();
+        let versions: std::collections::BTreeSet<Hash> = versions.into_iter().collect();
+        for version in versions {
+            if let Some((used, is_taken)) = self.0.get_mut(&version) {
+                *is_taken = true;
+                sum = sum.and(*used);
+            }
+        }
+        sum
+    }
+
+    /// Workflows that nobody has taken, the last used first.
+    pub(super) fn into_rest(self) -> Vec<(Hash, Used)> {
+        let rest = self.0.into_iter().filter(|(_, (_, is_taken))| !is_taken);
+        let mut rest: Vec<(Hash, Used)> = rest.map(|(hash, (used, _))| (hash, used)).collect();
+        rest.sort_by_key(|(_, used)| std::cmp::Reverse(used.last));
+        rest
+    }
+}

@@ -1,0 +1,126 @@
+//! `uwf serve`: what threads cost, and what is wrong with the storage root.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_testing::server::Server;
+use uwf_testing::{TestHome, counting_workflow};
+
+use crate::fixtures::review::step;
+use crate::home;
+
+/// An agent whose run costs a quarter of a dollar.
+const PAID: &str = r#"#!/bin/sh
+cat > /dev/null
+echo '{"type": "session", "sessionId": "'"$UWF_ATTEMPT"'", "durationMs": 1500, "tokens": {"input": 1200000, "output": 100000, "cost": 0.25}}'
+printf '%s\n' '{"type": "turn", "input": "a", "output": "---\nn: 1\n---\n", "latencyMs": 1500, "tokens": {"input": 1200000, "output": 100000}}'
+"#;
+
+/// Two threads: one of two paid steps, one of a paid step and one of which nothing is known.
+fn spending_home() -> (TestHome, [String; 2]) {
+    let home = home();
+    home.script("paid", PAID);
+    home.script("plain", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    home.config(
+        "agents:\n  t: { command: paid, output: text, model: big, config: { trace: jsonl } }\n  \
+         p: { command: plain, output: json }\ndefaultAgent: t\n",
+    );
+    home.put("count-rounds", &counting_workflow(5));
+    let threads = ["Count <b>sheep</b>", "Count goats"].map(|task| home.start("count-rounds", task));
+    step(&home, &threads[0], 2);
+    step(&home, &threads[1], 1);
+    home.json(&["thread", "step", &threads[1], "--agent", "p"]);
+    (home, threads)
+}
+
+#[test]
+fn costs_are_those_of_the_command() {
+    let (home, _) = spending_home();
+    let server = Server::start(&home, &[]);
+    for by in ["thread", "role", "agent", "model", "workflow", "day"] {
+        let command = home.json(&["thread", "cost", "--by", by]);
+        assert_eq!(command["total"]["steps"], 4);
+        assert_eq!(server.get(&format!("/api/cost?by={by}")).json(), command, "{by}");
+        assert_eq!(server.get(&format!("/cost?by={by}&since=")).json(), command, "{by}");
+    }
+    let since = home.json(&["thread", "cost", "--since", "2999-01-01"]);
+    assert_eq!(server.get("/api/cost?since=2999-01-01").json(), since);
+    let csv = server.get("/api/cost.csv?by=agent&since=1d");
+    assert_eq!(csv.header("content-disposition"), Some("attachment; filename=\"cost.csv\""));
+    assert_eq!(csv.body, home.uwf(&["thread", "cost", "--by", "agent", "--since", "1d", "--format", "csv"]).stdout);
+}
+
+#[test]
+fn the_page_says_what_is_known_and_what_is_not() {
+    let (home, threads) = spending_home();
+    let server = Server::start(&home, &[]);
+    let page = server.page("/cost?by=thread").body;
+    for words in [
+        "≥ $0.75",
+        "The cost of 1 of 4 runs is not known and in no sum (no model named).",
+        "The tokens of 1 of 4 runs were not counted.",
+        "<span>67 %</span>",
+        "<rect class=\"bar-fill\" width=\"50.0\" height=\"8\">",
+        "Count &lt;b&gt;sheep&lt;/b&gt;",
+        &format!("href=\"/threads/{}\"", threads[0]),
+        "href=\"/api/cost.csv?since=7d&amp;by=thread\"",
+    ] {
+        assert!(page.contains(words), "{words} is not in {page}");
+    }
+    assert!(!page.contains("style="), "the policy forbids it");
+    let by_day = server.page("/cost").body;
+    assert!(by_day.contains("Day (UTC)") && by_day.contains("aria-current=\"true\">7 days</a>"), "{by_day}");
+    let never = server.page("/cost?since=2999-01-01").body;
+    assert!(never.contains("Nothing was spent in this time."), "{never}");
+}
+
+#[test]
+fn a_time_that_is_none_is_refused() {
+    let (home, _) = spending_home();
+    let server = Server::start(&home, &[]);
+    let refused = server.get("/api/cost?since=soon");
+    assert_eq!(refused.status, 400);
+    assert_eq!(refused.json()["error"]["message"], "`soon` is no time");
+    let page = server.page("/cost?since=soon");
+    assert!(page.status == 400 && page.body.contains("`soon` is no time"), "{}", page.body);
+    assert_eq!(server.get("/api/cost?by=colour").status, 400);
+}
+
+/// Findings by check and status, without those that only the command has and without sizes, which differ from call to call.
+fn checks(report: &Value) -> Vec<Value> {
+    let found = report["checks"].as_array().expect("a report has checks");
+    let is_shared = |check: &&Value| {
+        let name = check["check"].as_str().unwrap_or_default();
+        name != "uwf" && !name.starts_with("agent")
+    };
+    let told = |check: &Value| {
+        let has_sizes = ["storage", "store"].contains(&check["check"].as_str().unwrap_or_default());
+        if has_sizes { json!([check["check"], check["status"]]) } else { check.clone() }
+    };
+    found.iter().filter(is_shared).map(told).collect()
+}
+
+#[test]
+fn doctor_finds_what_the_command_finds_and_repairs_nothing() {
+    let (home, _) = spending_home();
+    fs::write(home.root().join(".env"), "A_KEY=0123456789\n").unwrap();
+    let registry = home.root().join("registry.yaml");
+    let text = fs::read_to_string(&registry).unwrap();
+    let lost = "\"lost\":\n  hash: \"0000000000001\"\n  timestamp: 1\n  history: []\n";
+    fs::write(&registry, format!("{text}{lost}")).unwrap();
+    let server = Server::start(&home, &[]);
+    let command = home.uwf(&["doctor", "--offline", "--format", "json"]);
+    let command: Value = serde_json::from_str(&command.stdout).unwrap();
+    for path in ["/api/doctor", "/doctor"] {
+        let report = server.get(path).json();
+        assert_eq!(report["ok"], false);
+        assert_eq!(checks(&report), checks(&command), "{path}");
+    }
+    let page = server.page("/doctor").body;
+    let [fails, warns, fine] = ["What does not work", "What you should know", "What is well"]
+        .map(|title| page.find(title).unwrap_or_else(|| panic!("no {title} in {page}")));
+    assert!(fails < warns && warns < fine);
+    assert!(page[fails..warns].contains("lost"), "{page}");
+    assert!(page[warns..fine].contains("is open to others") && page[warns..fine].contains("What to do: "), "{page}");
+    assert!(!page.contains("0123456789"));
+}

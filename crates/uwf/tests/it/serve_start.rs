@@ -1,0 +1,200 @@
+//! `uwf serve`: starting threads, by the form and by the API.
+
+use serde_json::{Value, json};
+use uwf_testing::processes::until;
+use uwf_testing::server::{Answer, Server};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::fixtures::repository::home_with_repository;
+use crate::home;
+
+/// A home with a workflow of two rounds, its agent, and another agent that always fails.
+fn counting_home() -> TestHome {
+    let home = home();
+    home.script("worker", "#!/bin/sh\ncat > told\necho '{\"n\": 1}'\n");
+    home.script("broken", "#!/bin/sh\ncat > /dev/null\nexit 3\n");
+    home.config(
+        "agents:\n  w: { command: worker, output: json }\n  b: { command: broken, output: json, env: [A_KEY] }\n\
+         defaultAgent: w\nsecrets: [A_KEY]\nkillGrace: 1\n",
+    );
+    std::fs::write(home.root().join(".env"), "A_KEY=0123456789abcdef\n").unwrap();
+    home.put("count-rounds", &counting_workflow(2));
+    home
+}
+
+/// A browser sends a form of this server.
+fn send_form(server: &Server, fields: &[(&str, &str)]) -> Answer {
+    let encoded = |text: &str| {
+        let byte = |byte: u8| match byte {
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        };
+        text.bytes().map(byte).collect::<String>()
+    };
+    let body: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+    let origin = format!("http://{}", server.address);
+    let headers = [
+        ("cookie", &*server.cookie()),
+        ("accept", "text/html"),
+        ("origin", &origin),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ];
+    server.send("POST", "/api/threads", &headers, &body.join("&"))
+}
+
+fn threads(home: &TestHome) -> Vec<Value> {
+    home.json(&["thread", "list", "--all"]).as_array().expect("a list").clone()
+}
+
+#[test]
+fn a_script_starts_a_thread() {
+    let home = counting_home();
+    let elsewhere = home.work().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let server = Server::start(&home, &[]);
+    let request = json!({
+        "workflow": "count-rounds", "prompt": "--count\nthe sheep", "cwd": elsewhere, "agent.worker": "w", "maxSteps": 7, "maxCost": 2.5,
+    });
+    let started = server.post("/api/threads", &request);
+    assert_eq!(started.status, 201, "{started:?}");
+    let thread = text(&started.json(), "thread");
+    assert_eq!(started.header("location"), Some(&*format!("/api/threads/{thread}")));
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(started.json(), json!({ "workflow": shown["workflow"], "thread": thread }), "the command's report");
+    assert_eq!((&shown["task"], &shown["workspace"]), (&json!("--count\nthe sheep"), &json!(elsewhere)));
+    let limits = home.json(&["thread", "limit", &thread]);
+    assert_eq!((&limits["limits"]["maxSteps"], &limits["limits"]["maxCost"]), (&json!(7), &json!(2.5)), "{limits}");
+    assert_eq!((&shown["state"], &shown["steps"]), (&json!("active"), &json!(0)), "nothing ran");
+    assert_eq!(server.get(&format!("/api/threads/{thread}")).json(), shown);
+}
+
+#[test]
+fn a_form_starts_a_thread_and_runs_it() {
+    let home = counting_home();
+    let server = Server::start(&home, &[]);
+    let page = server.page("/workflows/count-rounds/start").body;
+    for part in [
+        "<textarea id=\"prompt\" name=\"prompt\"",
+        &format!("name=\"cwd\" required spellcheck=\"false\" autocomplete=\"off\" value=\"{}\"", home.work().display()),
+        "<select id=\"agent.worker\" name=\"agent.worker\"",
+        "<option value=\"\">As configured: w</option>",
+        "<option value=\"b\">b</option>",
+        "<button class=\"primary\" name=\"run\" value=\"yes\">Start and run</button>",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    assert!(!page.contains("0123456789abcdef") && !page.contains("A_KEY"), "{page}");
+    let nothing_else = [("agent.worker", ""), ("worktree", ""), ("maxSteps", ""), ("maxTime", " "), ("maxCost", "")];
+    let filled_in = [("workflow", "count-rounds"), ("prompt", "Count\r\nthe sheep"), ("run", "yes")];
+    let answer = send_form(&server, &[&filled_in[..], &nothing_else].concat());
+    let [thread] = &threads(&home)[..] else { panic!("one thread: {answer:?}") };
+    let thread = text(thread, "thread");
+    assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/threads/{thread}"))));
+    until("the thread has run to its end", || home.json(&["thread", "show", &thread])["state"] == "completed");
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!((&shown["task"], &shown["steps"]), (&json!("Count\nthe sheep"), &json!(2)));
+}
+
+#[test]
+fn what_was_typed_is_kept_when_it_starts_no_thread() {
+    let home = counting_home();
+    let server = Server::start(&home, &[]);
+    let typed = [
+        ("workflow", "count-rounds"),
+        ("prompt", "Count <sheep>"),
+        ("cwd", "/no/such/directory"),
+        ("agent.worker", "b"),
+        ("maxTime", "2h"),
+    ];
+    let answer = send_form(&server, &typed);
+    assert_eq!(answer.status, 422, "{answer:?}");
+    for part in [
+        "No thread was started.",
+        "/no/such/directory",
+        "Count &lt;sheep&gt;</textarea>",
+        "value=\"/no/such/directory\"",
+        "<option value=\"b\" selected>b</option>",
+        "value=\"2h\"",
+    ] {
+        assert!(answer.body.contains(part), "{part} is not in {}", answer.body);
+    }
+    for (field, value) in [("prompt", "  "), ("maxTime", "soon"), ("maxSteps", "0"), ("worktree", "perhaps")] {
+        let typed = [("workflow", "count-rounds"), ("prompt", "Count"), (field, value)];
+        let first: Vec<_> = typed.into_iter().filter(|(name, other)| *name != field || *other == value).collect();
+        let answer = send_form(&server, &first);
+        assert_eq!((answer.status, answer.body.contains("No thread was started.")), (400, true), "{field}: {answer:?}");
+    }
+    assert_eq!(send_form(&server, &[("workflow", "no-such"), ("prompt", "Count")]).status, 404);
+    assert_eq!(threads(&home), Vec::<Value>::new());
+}
+
+#[test]
+fn a_script_is_told_what_is_wrong_as_the_command_tells_it() {
+    let home = counting_home();
+    let server = Server::start(&home, &[]);
+    let command = home.uwf(&["thread", "start", "count-round", "-p", "x"]);
+    let refused = server.post("/api/threads", &json!({ "workflow": "count-round", "prompt": "x" }));
+    let (_, error) = command.error().unwrap();
+    assert_eq!((refused.status, &refused.json()["error"]), (404, &error["error"]));
+    let unknown = server.post("/api/threads", &json!({ "workflow": "count-rounds", "prompt": "x", "colour": "red" }));
+    assert_eq!(unknown.status, 400);
+    assert_eq!(unknown.json()["error"]["message"], "starting a thread takes no field `colour`");
+    for missing in [json!({ "prompt": "x" }), json!({ "workflow": "count-rounds" }), json!([])] {
+        assert_eq!(server.post("/api/threads", &missing).status, 400, "{missing}");
+    }
+    let option = server.post("/api/threads", &json!({ "workflow": "--help", "prompt": "x" }));
+    assert_eq!(option.status, 404, "a name is never an option: {option:?}");
+    assert_eq!(threads(&home), Vec::<Value>::new());
+}
+
+#[test]
+fn a_run_that_gets_nowhere_leaves_the_thread_to_look_at() {
+    let home = counting_home();
+    let server = Server::start(&home, &[]);
+    let request = json!({ "workflow": "count-rounds", "prompt": "x", "agent": "b", "run": true });
+    let started = server.post("/api/threads", &request);
+    assert_eq!(started.status, 201, "{started:?}");
+    let thread = text(&started.json(), "thread");
+    until("the thread is stuck", || home.json(&["thread", "show", &thread])["state"] == "stuck");
+}
+
+#[test]
+fn a_thread_gets_a_worktree_if_it_is_to_have_one() {
+    let home = home_with_repository(1);
+    let server = Server::start(&home, &[]);
+    let request =
+        json!({ "workflow": "count-rounds", "prompt": "x", "cwd": home.work().join("repo"), "worktree": true });
+    let started = server.post("/api/threads", &request);
+    assert_eq!(started.status, 201, "{started:?}");
+    assert!(
+        started.json()["worktree"]["branch"].as_str().is_some_and(|branch| branch.starts_with("uwf/")),
+        "{started:?}"
+    );
+}
+
+#[test]
+fn who_only_looks_starts_nothing() {
+    let home = counting_home();
+    let server = Server::start(&home, &["--read-only"]);
+    assert_eq!(server.page("/workflows/count-rounds/start").status, 403);
+    assert!(!server.page("/workflows").body.contains("/start"));
+    assert!(!server.page("/workflows/count-rounds").body.contains("/start"));
+    assert_eq!(server.post("/api/threads", &json!({ "workflow": "count-rounds", "prompt": "x" })).status, 403);
+    assert_eq!(send_form(&server, &[("workflow", "count-rounds"), ("prompt", "x")]).status, 403);
+    assert_eq!(threads(&home), Vec::<Value>::new());
+}
+
+#[test]
+fn another_sites_form_starts_nothing() {
+    let home = counting_home();
+    let server = Server::start(&home, &[]);
+    let headers = [
+        ("cookie", &*server.cookie()),
+        ("origin", "http://evil.example"),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ];
+    let answer = server.send("POST", "/api/threads", &headers, "workflow=count-rounds&prompt=x");
+    assert_eq!(answer.status, 403);
+    assert_eq!(threads(&home), Vec::<Value>::new());
+}
