@@ -33,6 +33,9 @@ pub use url::{GatewayUrl, NotAUrl};
 
 mod url;
 
+/// The environment variable that has a machine's token.
+pub const MACHINE_TOKEN_VARIABLE: &str = "WORKFLOW_GATEWAY_TOKEN";
+
 /// How long a dial may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -21,13 +21,13 @@ mod pages;
 mod place;
 mod respond;
 mod serve;
-mod watch;
-
-pub use call::{Call, call};
 mod tls;
 mod tunnel;
 mod url;
-pub use connect::{Connect, ConnectError, Event, GatewayUrl, NotAUrl, connect};
+mod watch;
+
+pub use call::{Call, call};
+pub use connect::{Connect, ConnectError, Event, GatewayUrl, MACHINE_TOKEN_VARIABLE, NotAUrl, connect};
 pub use gateway::name::{MachineName, NotAName};
 pub use gateway::tokens::{Kept, MachineTokens, TokenError};
 pub use guard::token::{SECRET_VARIABLE, Secret};

@@ -4,7 +4,7 @@ mod compare;
 mod cost;
 mod doctor;
 mod forms;
-mod inbox;
+pub(crate) mod inbox;
 pub(crate) mod layout;
 mod markdown;
 mod node;

@@ -70,6 +70,11 @@ pub(crate) async fn below_prefix(request: Request, next: Next) -> Response {
     {
         response.headers_mut().insert(header::LOCATION, target);
     }
+    if let Some(cookie) = response.headers().get(header::SET_COOKIE).and_then(|cookie| cookie.to_str().ok())
+        && let Ok(cookie) = HeaderValue::from_str(&cookie.replacen("; Path=/;", &format!("; Path={prefix}/;"), 1))
+    {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if !kind.is_some_and(|kind| kind.starts_with("text/html")) {
         return response;

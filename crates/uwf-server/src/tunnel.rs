@@ -31,6 +31,9 @@ const TUNNEL_WINDOW: u32 = 64 << 20;
 /// Requests that were given up and that the other side has not noticed yet: all pages of a browser that is closed.
 const MAX_GIVEN_UP: usize = MAX_STREAMS as usize;
 
+/// Bytes of a request's headers: what a browser may send, and the gateway's own.
+const MAX_HEADERS: u32 = 64 << 10;
+
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -154,6 +157,7 @@ pub(crate) fn server() -> hyper::server::conn::http2::Builder<TokioExecutor> {
     let mut server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
     server.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
     server.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(TUNNEL_WINDOW);
+    server.max_header_list_size(MAX_HEADERS);
     server.max_concurrent_streams(MAX_STREAMS).max_pending_accept_reset_streams(MAX_GIVEN_UP);
     server
 }

@@ -15,6 +15,8 @@ use super::name::MachineName;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::guard;
+use crate::pages::inbox::SEEN;
+use crate::pages::parts::cookie;
 use crate::place::{MACHINES_HEADER, PREFIX_HEADER, USER_HEADER};
 
 /// Headers between two neighbours (RFC 9110, 7.6.1), which HTTP/2 does not have.
@@ -63,9 +65,19 @@ async fn forward(
     requests.ready().await.map_err(broke)?;
     let mut response = requests.send_request(request).await.map_err(broke)?.map(Body::new);
     HOP.iter().for_each(|name| drop(response.headers_mut().remove(name)));
-    // The cookies of this address are the gateway's.
-    response.headers_mut().remove(header::SET_COOKIE);
+    keep_own_cookies(response.headers_mut(), &name);
     Ok(response)
+}
+
+/// The cookies of this address are the gateway's; a machine may set only its own mark of what was seen, below its own path.
+fn keep_own_cookies(headers: &mut HeaderMap, name: &MachineName) {
+    let (begin, path) = (format!("{SEEN}="), format!("; Path={}/;", name.prefix()));
+    let is_own =
+        |cookie: &HeaderValue| cookie.to_str().is_ok_and(|text| text.starts_with(&begin) && text.contains(&path));
+    let own: Vec<HeaderValue> =
+        headers.get_all(header::SET_COOKIE).iter().filter(|cookie| is_own(cookie)).cloned().collect();
+    headers.remove(header::SET_COOKIE);
+    headers.extend(own.into_iter().map(|cookie| (header::SET_COOKIE, cookie)));
 }
 
 fn machine(name: &str) -> Result<MachineName, Failure> {
@@ -89,7 +101,7 @@ fn addressed(gateway: &Gateway, name: &MachineName, request: Request) -> Result<
     let user = user(&parts.headers, guard::peer(&parts.extensions));
     let mut headers = kept(&parts.headers);
     let names =
-        gateway.names().into_iter().map(|(name, connected)| format!("{name}{}", if connected { "" } else { "=away" }));
+        gateway.menu().into_iter().map(|(name, connected)| format!("{name}{}", if connected { "" } else { "=away" }));
     let names = names.collect::<Vec<_>>().join(",");
     for (name, value) in [(PREFIX_HEADER, name.prefix()), (USER_HEADER, user), (MACHINES_HEADER, names)] {
         let value = HeaderValue::from_str(&value).map_err(Failure::internal)?;
@@ -112,7 +124,11 @@ fn kept(headers: &HeaderMap) -> HeaderMap {
             && !named.iter().any(|other| other == name.as_str())
             && !OF_PROXIES.iter().any(|prefix| name.as_str().starts_with(prefix))
     };
-    headers.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    let mut kept: HeaderMap =
+        headers.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let seen = cookie(headers, SEEN).and_then(|seen| HeaderValue::from_str(&format!("{SEEN}={seen}")).ok());
+    kept.extend(seen.map(|seen| (header::COOKIE, seen)));
+    kept
 }
 
 /// Who asks, as far as the gateway knows: it knows one secret, so by what it was proved, and where from.
@@ -149,9 +165,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_machine_sets_no_cookie_of_the_gateway() {
+        let name: MachineName = "a".parse().unwrap();
+        let mut headers = HeaderMap::new();
+        for cookie in
+            ["uwf-7717=x; Path=/m/a/; HttpOnly", "uwf-seen=1; Path=/; HttpOnly", "uwf-seen=2; Path=/m/a/; HttpOnly"]
+        {
+            headers.append(header::SET_COOKIE, HeaderValue::from_static(cookie));
+        }
+        keep_own_cookies(&mut headers, &name);
+        let kept: Vec<&HeaderValue> = headers.get_all(header::SET_COOKIE).iter().collect();
+        assert_eq!(kept, ["uwf-seen=2; Path=/m/a/; HttpOnly"]);
+    }
+
+    #[test]
     fn what_proves_who_somebody_is_stays_here() {
         let headers: HeaderMap = [
-            ("cookie", "uwf-7717=x"),
+            ("cookie", "uwf-7717=x; uwf-seen=7; other=y"),
             ("authorization", "Bearer x"),
             ("connection", "keep-alive, X-Own"),
             ("x-own", "1"),
@@ -166,6 +196,7 @@ mod tests {
         let kept = kept(&headers);
         let mut names: Vec<&str> = kept.keys().map(HeaderName::as_str).collect();
         names.sort_unstable();
-        assert_eq!(names, ["accept", "last-event-id"]);
+        assert_eq!(names, ["accept", "cookie", "last-event-id"]);
+        assert_eq!(kept[header::COOKIE], "uwf-seen=7");
     }
 }

@@ -1,6 +1,7 @@
 //! What a gateway knows of its machines while it runs.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,17 +20,22 @@ use crate::tunnel::Farewell;
 /// How often the tokens are looked at: a machine whose token was revoked is gone after that time.
 const TOKENS_EVERY: Duration = Duration::from_secs(2);
 
+/// Most machines in the menu: it is a header of each request, too.
+const MOST_IN_MENU: usize = 100;
+
 /// A gateway.
 pub(crate) struct Gateway {
     tokens: MachineTokens,
     machines: Mutex<BTreeMap<MachineName, Machine>>,
+    /// Number of connections so far, which tells them apart.
+    dials: AtomicU64,
 }
 
 /// A machine that is connected, or was since the gateway was started.
 struct Machine {
     link: Option<Link>,
-    /// Number of its connections so far, which tells them apart.
-    dials: u64,
+    /// Number of its last connection.
+    dial: u64,
     /// Unix milliseconds of its last connection or its end.
     since: u64,
     about: About,
@@ -86,7 +92,7 @@ impl Seen {
 
 impl Gateway {
     pub(crate) fn new(tokens: MachineTokens) -> Gateway {
-        Gateway { tokens, machines: Mutex::default() }
+        Gateway { tokens, machines: Mutex::default(), dials: AtomicU64::new(0) }
     }
 
     fn machines(&self) -> MutexGuard<'_, BTreeMap<MachineName, Machine>> {
@@ -104,20 +110,20 @@ impl Gateway {
     ) -> u64 {
         let mut machines = self.machines();
         let before = machines.remove(name);
-        let dials = before.as_ref().map_or(1, |before| before.dials + 1);
+        let dial = self.dials.fetch_add(1, Ordering::Relaxed);
         let summary = before.as_ref().map(|before| before.summary.clone()).unwrap_or_default();
         let link = Some(Link { requests, farewell, token });
-        machines.insert(name.clone(), Machine { link, dials, since: ids::now_ms(), about, summary });
+        machines.insert(name.clone(), Machine { link, dial, since: ids::now_ms(), about, summary });
         if let Some(link) = before.and_then(|before| before.link) {
             // It may have ended in this moment.
             let _ = link.farewell.send(Farewell::Replaced);
         }
-        dials
+        dial
     }
 
     /// Notes that a connection has ended, unless another one has taken its place.
     pub(super) fn gone(&self, name: &MachineName, dial: u64) {
-        if let Some(machine) = self.machines().get_mut(name).filter(|machine| machine.dials == dial) {
+        if let Some(machine) = self.machines().get_mut(name).filter(|machine| machine.dial == dial) {
             machine.link = None;
             machine.since = ids::now_ms();
         }
@@ -156,6 +162,13 @@ impl Gateway {
         self.machines().iter().map(|(name, machine)| (name.clone(), machine.link.is_some())).collect()
     }
 
+    /// The first of them, for a menu.
+    pub(super) fn menu(&self) -> Vec<(MachineName, bool)> {
+        let mut names = self.names();
+        names.truncate(MOST_IN_MENU);
+        names
+    }
+
     /// The hash of each machine's token.
     ///
     /// # Errors
@@ -173,12 +186,14 @@ impl Gateway {
             tokio::time::sleep(TOKENS_EVERY).await;
             // As long as the file cannot be read, nobody new is let in, and who was stays.
             let Ok(valid) = self.read_tokens().await else { continue };
-            for (name, machine) in self.machines().iter_mut() {
+            let mut machines = self.machines();
+            for (name, machine) in machines.iter_mut() {
                 if let Some(link) = machine.link.take_if(|link| valid.get(name) != Some(&link.token)) {
                     machine.since = ids::now_ms();
                     let _ = link.farewell.send(Farewell::Revoked);
                 }
             }
+            machines.retain(|name, _| valid.contains_key(name));
         }
     }
 }

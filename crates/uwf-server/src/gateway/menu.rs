@@ -11,7 +11,7 @@ pub(crate) fn menu(app: &App) -> Markup {
     let machines = match (&place, app.gateway()) {
         (Some(place), _) => place.machines.clone(),
         (None, Some(gateway)) => {
-            gateway.names().into_iter().map(|(name, is_connected)| (name.to_string(), is_connected)).collect()
+            gateway.menu().into_iter().map(|(name, is_connected)| (name.to_string(), is_connected)).collect()
         }
         (None, None) => return html! {},
     };

@@ -29,7 +29,7 @@ use crate::url::encoded;
 const TASK: usize = 160;
 
 /// The cookie that says until when somebody has seen what is done, in Unix milliseconds.
-const SEEN: &str = "uwf-seen";
+pub(crate) const SEEN: &str = "uwf-seen";
 
 /// What is done counts as new for so long when nobody has said until when it was seen.
 const DAY_MS: u64 = 24 * 3600 * 1000;
@@ -62,13 +62,18 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
     let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
     let asked = query.clone();
     let inbox = app.read(move |home| Inbox::read(home, &asked, since)).await?;
+    let machines = if inbox.is_filtered {
+        html! {}
+    } else {
+        gateway::section(&app).await?
+    };
     let body = html! {
         div.title-row {
             h1 { "Threads" }
             (chips(&inbox, &query))
         }
         @if inbox.is_filtered { (filtered(&inbox, &query)) } @else { (sections(&app, &inbox, seen.is_some())) }
-        (gateway::section(&app).await?)
+        (machines)
     };
     Ok(Page::new("Threads", Section::Threads, body).live("/api/events").into_response(&app))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use durable_files::regular;
 use uwf_engine::error::ErrorKind;
-use uwf_server::{Connect, ConnectError, Event, GatewayUrl, MachineName};
+use uwf_server::{Connect, ConnectError, Event, GatewayUrl, MACHINE_TOKEN_VARIABLE, MachineName};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -14,9 +14,6 @@ use crate::printer::{CommandResult, Printed};
 
 /// Where the gateway is.
 const URL_VARIABLE: &str = "WORKFLOW_GATEWAY_URL";
-
-/// The machine's token.
-const TOKEN_VARIABLE: &str = "WORKFLOW_GATEWAY_TOKEN";
 
 /// Largest file of a token.
 const MAX_TOKEN: u64 = 1024;
@@ -97,12 +94,12 @@ fn url() -> Result<GatewayUrl, CommandError> {
 fn token(file: Option<&Path>) -> Result<String, CommandError> {
     let token = match file {
         Some(file) => of_file(file)?,
-        None => std::env::var(TOKEN_VARIABLE).unwrap_or_default(),
+        None => std::env::var(MACHINE_TOKEN_VARIABLE).unwrap_or_default(),
     };
     let token = token.trim();
     if token.is_empty() {
         return Err(CommandError::usage("there is no token to connect with").hint(format!(
-            "`uwf gateway token NAME` on the gateway's machine makes one; put it into {TOKEN_VARIABLE}"
+            "`uwf gateway token NAME` on the gateway's machine makes one; put it into {MACHINE_TOKEN_VARIABLE}"
         )));
     }
     Ok(token.to_owned())

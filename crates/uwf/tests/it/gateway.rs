@@ -137,6 +137,23 @@ fn pages_of_a_machine_stay_below_its_name() {
 }
 
 #[test]
+fn a_prefix_is_believed_only_from_the_tunnel() {
+    let gateway = Gateway::start();
+    let (laptop, _) = with_thread();
+    let _machine = gateway.connect(&laptop, "laptop");
+    let cookie = gateway.server.cookie();
+    let forged = [("x-forwarded-prefix", "/m/evil"), ("x-uwf-machines", "evil"), ("x-uwf-user", "root")];
+    let of_browser = [("cookie", cookie.as_str()), ("accept", "text/html")];
+    let headers: Vec<(&str, &str)> = of_browser.into_iter().chain(forged).collect();
+    for (path, prefix) in [("/", None), ("/m/laptop/", Some("data-prefix=\"/m/laptop\""))] {
+        let page = gateway.server.send("GET", path, &headers, "").body;
+        assert!(!page.contains("evil"), "{page}");
+        assert_eq!(page.contains("data-prefix"), prefix.is_some(), "{page}");
+        assert!(prefix.is_none_or(|prefix| page.contains(prefix)), "{page}");
+    }
+}
+
+#[test]
 fn where_a_machine_redirects_to_and_its_cookie_stay_below_its_name() {
     let gateway = Gateway::start();
     let (laptop, _) = with_thread();
