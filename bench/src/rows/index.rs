@@ -44,7 +44,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
     cases.push(Case::new(|round| Ok(start(&many.place, round))));
     cases.push(Case::always(|| listed.place.uwf(&["thread", "list"])));
     cases.push(Case::new(|_| {
-        let _ = fs::remove_file(listed.place.home.heads_cache());
+        let _ = fs::remove_file(listed.place.home.active_heads_cache());
         Ok(listed.place.uwf(&["thread", "list"]))
     }));
     cases.push(Case::always(|| spent.uwf(&["thread", "cost"])));

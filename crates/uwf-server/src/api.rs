@@ -8,7 +8,7 @@ mod events;
 pub(crate) mod fields;
 mod nodes;
 mod openapi;
-mod start;
+pub(crate) mod start;
 mod steps;
 mod threads;
 pub(crate) mod workflows;

@@ -30,7 +30,6 @@ use crate::failure::Failure;
 use crate::respond::wants_json;
 
 use self::layout::{Page, Section};
-pub(crate) use self::workflows::start::again as start_again;
 
 /// Their routes.
 pub(crate) fn routes() -> Router<App> {

@@ -344,7 +344,7 @@ impl Home {
     }
 
     /// What the heads of many active threads said the last time.
-    pub(crate) fn active_heads_cache(&self) -> PathBuf {
+    pub fn active_heads_cache(&self) -> PathBuf {
         self.cache_dir().join("active-heads")
     }
 

@@ -1,6 +1,7 @@
 //! `/api/cost`: what threads spent.
 
-use axum::extract::{Query, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -12,6 +13,7 @@ use uwf_engine::verbs::cost::{self, CostBy, CostRequest, Costs};
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::named;
 
 /// What is asked for.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -23,17 +25,37 @@ pub(crate) struct Asked {
 }
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/cost", get(report)).route("/cost.csv", get(table))
+    Router::new()
+        .route("/cost", get(report))
+        .route("/cost.csv", get(table))
+        .route("/threads/{thread}/cost", get(of_thread))
+}
+
+/// `GET /api/threads/{thread}/cost`: the report of `uwf thread cost` of a thread.
+async fn of_thread(
+    State(app): State<App>,
+    Path(thread): Path<String>,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Json<Value>, Failure> {
+    Ok(Json(json!(costs(&app, Some(thread), understood(asked)?).await?)))
+}
+
+/// What is asked for, if it makes sense.
+fn understood(asked: Result<Query<Asked>, QueryRejection>) -> Result<Asked, Failure> {
+    asked.map(|Query(asked)| asked).map_err(|rejection| Failure::bad_request(rejection.body_text()))
 }
 
 /// `GET /api/cost`
-pub(crate) async fn report(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Json<Value>, Failure> {
-    Ok(Json(json!(costs(&app, asked).await?)))
+pub(crate) async fn report(
+    State(app): State<App>,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Json<Value>, Failure> {
+    Ok(Json(json!(costs(&app, None, understood(asked)?).await?)))
 }
 
 /// `GET /api/cost.csv`
-async fn table(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, Failure> {
-    let costs = costs(&app, asked).await?;
+async fn table(State(app): State<App>, asked: Result<Query<Asked>, QueryRejection>) -> Result<Response, Failure> {
+    let costs = costs(&app, None, understood(asked)?).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"cost.csv\""),
@@ -41,12 +63,16 @@ async fn table(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Res
     Ok((headers, costs.csv()).into_response())
 }
 
-/// Adds up.
-pub(crate) async fn costs(app: &App, asked: Asked) -> Result<Costs, Failure> {
+/// Adds up what all threads spent, or one.
+pub(crate) async fn costs(app: &App, thread: Option<String>, asked: Asked) -> Result<Costs, Failure> {
     let since = asked.since.as_deref().filter(|typed| !typed.is_empty()).map(since).transpose()?;
-    let request = CostRequest { threads: Vec::new(), since, by: asked.by.unwrap_or_default() };
     let cwd = app.cwd().to_owned();
-    app.read(move |home| Ok(cost::cost(home, &project::config(home, &cwd)?, &request)?)).await
+    app.read(move |home| {
+        let threads = thread.iter().map(|typed| named::thread(home, typed)).collect::<Result<_, _>>()?;
+        let request = CostRequest { threads, since, by: asked.by.unwrap_or_default() };
+        Ok(cost::cost(home, &project::config(home, &cwd)?, &request)?)
+    })
+    .await
 }
 
 fn since(typed: &str) -> Result<u64, Failure> {

@@ -36,6 +36,11 @@ const fn report(path: &'static str, command: &'static str, summary: &'static str
     Endpoint { path, summary, command, query, media: JSON }
 }
 
+const COSTS: [Query; 2] = [
+    query("since", "string", "Since when: so long ago (`7d`), or a day."),
+    query("by", "string", "What a row is of: thread, role, agent, model, workflow or day."),
+];
+
 const ENDPOINTS: &[Endpoint] = &[
     report(
         "/threads",
@@ -66,12 +71,31 @@ const ENDPOINTS: &[Endpoint] = &[
         query: &[query("tail", "integer", "Steps of the past to begin with; all if nobody says.")],
         media: EVENTS,
     },
+    report("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps.", &[]),
+    report("/threads/{thread}/steps/{step}", "uwf thread step-details", "A step with all that is recorded of it.", &[]),
+    report("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done.", &[]),
+    report("/threads/{thread}/why", "uwf thread why", "Why a thread stands where it stands, and what comes next.", &[]),
+    report("/threads/{thread}/cost", "uwf thread cost", "What a thread spent.", &COSTS),
+    report("/cost", "uwf thread cost", "What all threads spent.", &COSTS),
+    Endpoint {
+        path: "/cost.csv",
+        summary: "What all threads spent, as a table.",
+        command: "uwf thread cost --format csv",
+        query: &COSTS,
+        media: "text/csv",
+    },
+    report("/workflows", "uwf workflow list", "The workflows that can be started.", &[]),
+    report("/workflows/{workflow}", "uwf workflow show", "A workflow.", &[]),
+    report("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow.", &[]),
+    report("/cas/{hash}", "uwf cas get", "A node.", &[]),
+    report("/doctor", "uwf doctor", "What is wrong in the storage root, as far as reading tells.", &[]),
     report("/openapi.json", "", "This document.", &[]),
 ];
 
 /// Statuses of answers, and what they mean.
-const STATUSES: [(&str, &str); 10] = [
+const STATUSES: [(&str, &str); 11] = [
     ("200", "Done, or what was asked for."),
+    ("201", "Started; the header Location says where it is."),
     ("202", "Begun and not over yet, or the thread waits for a person or is paused (exit codes 20 and 0)."),
     ("400", "The request makes no sense, or data are bad (exit codes 64 and 65)."),
     ("401", "The secret is missing or wrong."),
@@ -94,6 +118,7 @@ pub(crate) fn document() -> Value {
         let operation = of_endpoint(endpoint);
         add(&mut paths, endpoint.path, "get", operation);
     }
+    add(&mut paths, "/threads", "post", of_start());
     for action in ACTIONS {
         add(&mut paths, &format!("/threads/{{thread}}/{}", action.name), "post", of_action(action));
     }
@@ -136,6 +161,34 @@ fn of_endpoint(endpoint: &Endpoint) -> Value {
         operation["description"] = json!(format!("The report of `{}`.", endpoint.command));
     }
     operation
+}
+
+/// Starting a thread.
+fn of_start() -> Value {
+    let mut properties = Map::new();
+    for (name, kind, description) in [
+        ("workflow", "string", "A name, or a hash."),
+        ("prompt", "string", "What the thread is to do."),
+        ("id", "string", "Its id, a ULID: with it the request can be repeated."),
+        ("cwd", "string", "Directory its agents work in; the server's own if nobody says."),
+        ("agent", "string", "Agent for every role: an alias. `agent.ROLE` is the one for a role."),
+        ("worktree", "boolean", "Whether it gets a git worktree of its own; as configured if nobody says."),
+        ("maxSteps", "integer", "Most steps it may have."),
+        ("maxTime", "string", "Longest time, as 90s, 15m, 2h or 1d."),
+        ("maxTokens", "integer", "Most tokens it may use."),
+        ("maxCost", "number", "Most US dollars it may cost."),
+        ("run", "boolean", "Whether it is run at once; it goes on by itself."),
+    ] {
+        properties.insert(name.to_owned(), json!({ "type": kind, "description": description }));
+    }
+    let body = json!({ "type": "object", "properties": properties, "required": ["workflow", "prompt"] });
+    json!({
+        "operationId": "post-threads",
+        "summary": "Start a thread.",
+        "description": "The report of `uwf thread start`.",
+        "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
+        "responses": responses(&["201"], JSON, &json!({})),
+    })
 }
 
 fn of_action(action: &Action) -> Value {

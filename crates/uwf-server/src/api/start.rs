@@ -15,7 +15,6 @@ use super::fields::Fields;
 use crate::app::App;
 use crate::changes::{self, Change, Done};
 use crate::failure::Failure;
-use crate::pages;
 use crate::respond::wants_json;
 
 /// How long the run is waited for: long enough to see that it is refused. It goes on by itself.
@@ -25,7 +24,8 @@ const RUN_WAIT: Duration = Duration::from_millis(800);
 pub(crate) const AGENT_OF: &str = "agent.";
 
 /// Fields that are options of the command.
-const OPTIONS: [(&str, &str); 6] = [
+const OPTIONS: [(&str, &str); 7] = [
+    ("id", "--id"),
     ("cwd", "--cwd"),
     ("agent", "--agent"),
     ("maxSteps", "--max-steps"),
@@ -42,14 +42,9 @@ pub(super) fn routes() -> Router<App> {
 }
 
 async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Result<Response, Failure> {
-    let is_form = fields.is_form && !wants_json(&headers);
-    let report = match begin(&app, &fields).await {
-        Ok(report) => report,
-        Err(failure) if is_form => return pages::start_again(&app, &fields, failure).await,
-        Err(failure) => return Err(failure),
-    };
+    let report = begin(&app, &fields).await?;
     let thread = report["thread"].as_str().unwrap_or_default();
-    if is_form {
+    if fields.is_form && !wants_json(&headers) {
         return Ok(Redirect::to(&format!("/threads/{thread}")).into_response());
     }
     let location = format!("/api/threads/{thread}");
@@ -58,7 +53,10 @@ async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Re
 
 /// Starts the thread; the report is that of the command. When it is to run, `run` has what became of that at once: the report of
 /// the run, or why it did not begin, or null when it goes on.
-async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> {
+///
+/// # Errors
+/// Those of the command, and 400 for fields that make none.
+pub(crate) async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> {
     let is_run = is_yes(fields, "run")?.unwrap_or(false);
     check_directory(app, fields).await?;
     let Done::Reported(_, mut report) = changes::run(app, change(fields)?).await? else {

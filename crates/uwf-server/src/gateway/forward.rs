@@ -16,8 +16,8 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::guard;
 use crate::pages::inbox::SEEN;
-use crate::pages::parts::cookie;
 use crate::place::{MACHINES_HEADER, PREFIX_HEADER, USER_HEADER};
+use crate::respond::cookie;
 
 /// Headers between two neighbours (RFC 9110, 7.6.1), which HTTP/2 does not have.
 const HOP: [HeaderName; 8] = [

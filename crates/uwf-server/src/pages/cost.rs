@@ -13,12 +13,12 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::cost::{CostBy, CostRow, Costs};
 
 use super::layout::{Page, Section};
-use crate::url::encoded;
 use super::{parts, spent};
 use crate::api::cost::{Asked, costs, report};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::respond::wants_json;
+use crate::url::encoded;
 
 /// The time that is shown when nobody says which.
 const SINCE: &str = "7d";
@@ -49,7 +49,7 @@ pub(super) fn routes() -> Router<App> {
 /// `GET /cost`: the API's report for whoever asks for JSON.
 async fn cost(state: State<App>, asked: Query<Asked>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
-        report(state, asked).await.into_response()
+        report(state, Ok(asked)).await.into_response()
     } else {
         page(state, asked).await.into_response()
     }
@@ -58,7 +58,7 @@ async fn cost(state: State<App>, asked: Query<Asked>, headers: HeaderMap) -> Res
 async fn page(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, Failure> {
     let since = asked.since.unwrap_or_else(|| SINCE.to_owned());
     let by = asked.by.unwrap_or(CostBy::Day);
-    let costs = costs(&app, Asked { since: Some(since.clone()), by: Some(by) }).await?;
+    let costs = costs(&app, None, Asked { since: Some(since.clone()), by: Some(by) }).await?;
     let (costs, tasks) = app
         .read(move |home| {
             let tasks = costs.rows.iter().take(MOST_THREADS).map(|row| task(home, costs.by, row)).collect::<Vec<_>>();

@@ -22,12 +22,12 @@ use uwf_engine::verbs::workflows::{self, NamedWorkflow};
 
 use self::used::{Used, UsedWorkflows};
 use super::layout::{Page, Section};
-use crate::url::encoded;
 use super::spent;
 use crate::api::workflows::{list, look};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::respond::wants_json;
+use crate::url::encoded;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/workflows", get(listed)).merge(detail::routes()).merge(start::routes())

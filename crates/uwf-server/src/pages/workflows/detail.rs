@@ -22,10 +22,10 @@ use crate::api::workflows::{look, show};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::pages::layout::{Page, Section};
-use crate::url::encoded;
 use crate::pages::markdown::markdown;
 use crate::pages::parts;
 use crate::respond::wants_json;
+use crate::url::encoded;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/workflows/{workflow}", get(workflow))

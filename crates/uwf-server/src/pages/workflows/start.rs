@@ -3,26 +3,27 @@
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use uwf_core::config::{Config, Workspace};
 use uwf_core::text::one_line;
 use uwf_core::workflow::{Workflow, role_order};
 use uwf_engine::root::home::Home;
-use uwf_engine::root::project;
+use uwf_engine::root::{ids, project};
 use uwf_engine::verbs::workflows::ShownWorkflow;
 
 use crate::api::fields::Fields;
+use crate::api::start::begin;
 use crate::api::workflows::look;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::pages::layout::{Page, Section};
-use crate::url::encoded;
 use crate::pages::{parts, spent};
+use crate::url::encoded;
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/workflows/{workflow}/start", get(page))
+    Router::new().route("/workflows/{workflow}/start", get(page).post(start))
 }
 
 /// What the form offers.
@@ -53,12 +54,22 @@ async fn page(State(app): State<App>, Path(typed): Path<String>) -> Result<Respo
     Ok(shown(&app, &offer, &Fields::default(), None))
 }
 
+/// Starts a thread, and leads to it; the form once more, with what was typed, if that could not be done.
+async fn start(State(app): State<App>, Path(workflow): Path<String>, fields: Fields) -> Result<Response, Failure> {
+    match begin(&app, &fields).await {
+        Ok(report) => {
+            Ok(Redirect::to(&format!("/threads/{}", report["thread"].as_str().unwrap_or_default())).into_response())
+        }
+        Err(failure) => again(&app, workflow, &fields, failure).await,
+    }
+}
+
 /// The form once more, with what was typed and why that did not start a thread.
 ///
 /// # Errors
 /// The failure itself where there is no such workflow to show a form of.
-pub(crate) async fn again(app: &App, typed: &Fields, failure: Failure) -> Result<Response, Failure> {
-    let (cwd, workflow) = (app.cwd().to_owned(), typed.text("workflow").unwrap_or_default().to_owned());
+async fn again(app: &App, workflow: String, typed: &Fields, failure: Failure) -> Result<Response, Failure> {
+    let cwd = app.cwd().to_owned();
     match app.read(move |home| read(home, workflow, &cwd)).await {
         Ok(offer) => Ok((failure.status, shown(app, &offer, typed, Some(&failure))).into_response()),
         Err(_) => Err(failure),
@@ -76,8 +87,10 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
         @let description = one_line(&offer.shown.workflow.description);
         @if !description.is_empty() { p.quiet { (description) } }
         @if let Some(failure) = failure { (problem(failure)) }
-        form.start method="post" action="/api/threads" {
+        form.start method="post" action={(back) "/start"} {
             input type="hidden" name="workflow" value=(offer.typed);
+            // A form that is sent twice starts one thread.
+            input type="hidden" name="id" value=(typed.text("id").map_or_else(|| ids::new_thread_id().to_string(), str::to_owned));
             (task(typed))
             (place(app, offer, typed))
             (agents(offer, typed))

@@ -9,8 +9,8 @@ use uwf_engine::thread::state::State;
 use uwf_engine::verbs::list::{self, Filter};
 
 use crate::failure::Failure;
-use crate::url::encoded;
 use crate::pages::parts;
+use crate::url::encoded;
 
 /// Threads of a workflow.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
