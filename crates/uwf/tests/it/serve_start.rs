@@ -40,7 +40,7 @@ fn send_form(server: &Server, fields: &[(&str, &str)]) -> Answer {
         ("origin", &origin),
         ("content-type", "application/x-www-form-urlencoded"),
     ];
-    server.send("POST", "/api/threads", &headers, &body.join("&"))
+    server.send("POST", "/workflows/count-rounds/start", &headers, &body.join("&"))
 }
 
 fn threads(home: &TestHome) -> Vec<Value> {
