@@ -6,8 +6,8 @@ use std::sync::Arc;
 use uwf_engine::root::home::Home;
 
 use crate::failure::Failure;
-use crate::gateway::Gateway;
 use crate::guard::Guard;
+use crate::machines::Gateway;
 use crate::watch::Watched;
 
 /// The server, as far as requests need it. Cheap to clone.

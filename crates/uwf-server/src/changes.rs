@@ -76,7 +76,7 @@ pub(crate) async fn run(app: &App, change: Change) -> Result<Done, Failure> {
     let mut command = tokio::process::Command::new(app.bin());
     command.args(["--format", "json"]).args(&change.line);
     command.env(ROOT_VARIABLES[0], app.root()).env_remove(crate::guard::token::SECRET_VARIABLE);
-    command.env_remove(crate::connect::MACHINE_TOKEN_VARIABLE);
+    command.env_remove(crate::machines::tokens::MACHINE_TOKEN_VARIABLE);
     command.current_dir(change.cwd.as_deref().unwrap_or(app.cwd())).process_group(0);
     command.stdin(Stdio::from(input));
     command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);

@@ -23,8 +23,8 @@ use tokio_tungstenite::tungstenite::{Error as SocketError, handshake::client::Re
 use uwf_engine::root::home::Home;
 
 use crate::app::{App, Door};
-use crate::gateway::name::MachineName;
 use crate::gateway::{READ_ONLY_HEADER, VERSION_HEADER};
+use crate::machines::name::MachineName;
 use crate::place::{USER_HEADER, below_prefix};
 use crate::serve;
 use crate::tls::{self, TlsError};
@@ -32,9 +32,6 @@ use crate::tunnel::{self, Connection, Ended, Farewell};
 pub use url::{GatewayUrl, NotAUrl};
 
 mod url;
-
-/// The environment variable that has a machine's token.
-pub const MACHINE_TOKEN_VARIABLE: &str = "WORKFLOW_GATEWAY_TOKEN";
 
 /// How long a dial may take.
 const PATIENCE: Duration = Duration::from_secs(10);

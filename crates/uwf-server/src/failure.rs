@@ -15,8 +15,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to try next.
     pub(crate) hints: Vec<String>,
-    /// The whole report.
-    report: Value,
+    /// The whole report; boxed, so that a result is not large for what it seldom holds.
+    report: Box<Value>,
 }
 
 /// The HTTP status of a command that ended with this exit code. docs/reference/http-api.md has the table.
@@ -37,7 +37,7 @@ impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Failure {
         let message = message.into();
         let report = json!({ "error": { "message": message, "hints": [] } });
-        Failure { status, message, hints: Vec::new(), report }
+        Failure { status, message, hints: Vec::new(), report: Box::new(report) }
     }
 
     /// Something that was asked for and does not exist.
@@ -68,7 +68,7 @@ impl Failure {
         let error = report.get("error").cloned().unwrap_or_default();
         let message = error["message"].as_str().unwrap_or("the command failed").to_owned();
         let hints = error["hints"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        Failure { status: status(exit_code), message, hints: hints.collect(), report: Value::Object(report) }
+        Failure { status: status(exit_code), message, hints: hints.collect(), report: Box::new(Value::Object(report)) }
     }
 }
 
@@ -82,7 +82,7 @@ impl<E: Into<Error>> From<E> for Failure {
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             _ => status(exit_code),
         };
-        Failure { status, message, hints, report: json!({ "error": error }) }
+        Failure { status, message, hints, report: Box::new(json!({ "error": error })) }
     }
 }
 

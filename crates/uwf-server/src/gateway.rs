@@ -1,29 +1,21 @@
 //! The gateway: pages and API of other machines, which dial in ([`crate::connect`]) and are served through that connection.
 //!
-//! It keeps nothing but the tokens of machines ([`tokens`]). What it knows of a machine beside that is in memory
-//! ([`machines`]): whether it is connected, since when, and the last list of its threads.
+//! What it knows of them is in [`crate::machines`].
 
 mod accept;
 mod forward;
-mod lists;
-mod machines;
-pub(crate) mod menu;
-pub(crate) mod name;
-mod page;
+pub(crate) mod lists;
 mod summary;
-pub(crate) mod tokens;
 
 use axum::Router;
 
 use crate::app::App;
 
 pub(crate) use accept::{READ_ONLY_HEADER, VERSION_HEADER};
-pub(crate) use machines::Gateway;
-pub(crate) use page::section;
 
 /// What people who have come in may use.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().merge(lists::routes()).merge(page::routes()).merge(summary::routes())
+    Router::new().merge(lists::routes()).merge(summary::routes())
 }
 
 /// Pages and API of the machines: answers that are the machine's, and stay as they are.

@@ -4,9 +4,11 @@ mod compare;
 mod cost;
 mod doctor;
 mod forms;
-pub(crate) mod inbox;
+mod inbox;
 pub(crate) mod layout;
+mod machines;
 mod markdown;
+mod menu;
 mod node;
 pub(crate) mod parts;
 mod search;
@@ -43,6 +45,7 @@ pub(crate) fn routes() -> Router<App> {
         .merge(workflows::routes())
         .merge(cost::routes())
         .merge(doctor::routes())
+        .merge(machines::routes())
         .fallback(unknown)
 }
 

@@ -19,6 +19,10 @@ pub(crate) const USER_HEADER: &str = "x-uwf-user";
 /// The header in which it names all its machines, for the menu: `NAME` or `NAME=away`, separated by commas.
 pub(crate) const MACHINES_HEADER: &str = "x-uwf-machines";
 
+/// The cookie that says until when somebody has seen what is done, in Unix milliseconds. Of all cookies it alone passes a
+/// gateway, below the machine's path.
+pub(crate) const SEEN: &str = "uwf-seen";
+
 /// Attributes that hold a path of this server.
 const PATHS: [&str; 5] = ["href", "src", "action", "formaction", "data-live"];
 
@@ -100,9 +104,9 @@ fn prefixed(page: &str, prefix: &str) -> String {
         rest = &rest[start..];
         let (tag, after) = rest.split_at(end_of_tag(rest));
         if tag.ends_with(OUTSIDE) {
-            out.push_str(tag)
+            out.push_str(tag);
         } else {
-            push_prefixed(&mut out, tag, prefix)
+            push_prefixed(&mut out, tag, prefix);
         }
         rest = after;
     }

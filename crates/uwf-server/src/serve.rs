@@ -12,10 +12,11 @@ use uwf_engine::root::home::Home;
 
 use crate::app::{App, Door};
 use crate::entry;
-use crate::gateway::tokens::MachineTokens;
-use crate::gateway::{self, Gateway};
+use crate::gateway;
 use crate::guard::{Guard, token::Secret};
 use crate::listener::{Peer, Socket};
+use crate::machines::Gateway;
+use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, Certificate, TlsError};
 use crate::{api, assets, pages, respond};
 

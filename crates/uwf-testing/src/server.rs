@@ -54,24 +54,16 @@ impl Server {
     /// # Panics
     /// When it does not say within some seconds where it is.
     pub fn start(home: &TestHome, args: &[&str]) -> Server {
-        Server::start_with(home, args, &[])
-    }
-
-    /// The same with environment variables.
-    ///
-    /// # Panics
-    /// As [`Server::start`].
-    pub fn start_with(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Server {
-        Server::start_at(home, "127.0.0.1:0", args, environment)
+        Server::start_at(home, "127.0.0.1:0", args)
     }
 
     /// The same at an address.
     ///
     /// # Panics
     /// As [`Server::start`].
-    pub fn start_at(home: &TestHome, address: &str, args: &[&str], environment: &[(&str, &str)]) -> Server {
+    pub fn start_at(home: &TestHome, address: &str, args: &[&str]) -> Server {
         let mut command = home.command(&["serve", "--address", address]);
-        command.args(args).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("uwf serve starts");
         let stderr = process.stderr.take().expect("its stderr is a pipe");
         // From here on it is ended whatever happens.

@@ -15,11 +15,10 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::lists;
-use super::machines::{About, Gateway};
-use super::name::MachineName;
-use super::tokens;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::machines::name::MachineName;
+use crate::machines::{About, Gateway, tokens};
 use crate::tunnel;
 
 /// The header in which a machine says which version it is.

@@ -10,13 +10,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::any;
 
-use super::machines::Gateway;
-use super::name::MachineName;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::guard;
-use crate::pages::inbox::SEEN;
-use crate::place::{MACHINES_HEADER, PREFIX_HEADER, USER_HEADER};
+use crate::machines::Gateway;
+use crate::machines::name::{MachineName, NotAName};
+use crate::place::{MACHINES_HEADER, PREFIX_HEADER, SEEN, USER_HEADER};
 use crate::respond::cookie;
 
 /// Headers between two neighbours (RFC 9110, 7.6.1), which HTTP/2 does not have.
@@ -81,7 +80,7 @@ fn keep_own_cookies(headers: &mut HeaderMap, name: &MachineName) {
 }
 
 fn machine(name: &str) -> Result<MachineName, Failure> {
-    name.parse().map_err(|error: super::name::NotAName| Failure::not_found(error.to_string()))
+    name.parse().map_err(|error: NotAName| Failure::not_found(error.to_string()))
 }
 
 /// The request as the machine gets it: without the prefix of its path, and without what proves who somebody is.

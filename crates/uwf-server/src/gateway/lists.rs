@@ -11,11 +11,11 @@ use axum::{Json, Router};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::machines::{Gateway, Seen};
-use super::name::MachineName;
-use super::summary::{self, Summary};
+use super::summary;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::machines::name::MachineName;
+use crate::machines::{Gateway, Seen, Summary};
 
 /// How long a machine may take to say what its threads do. After that, what it said last is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -65,7 +65,7 @@ fn row_of(machine: &Seen, row: &Value) -> Value {
 ///
 /// # Errors
 /// Not found where there is none.
-pub(super) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
+pub(crate) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
     app.gateway().cloned().ok_or_else(|| {
         Failure::not_found("this server is no gateway").hint("start it with --gateway, and connect machines to it")
     })
@@ -75,7 +75,7 @@ pub(super) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
 ///
 /// # Errors
 /// Those of the tokens' file.
-pub(super) async fn seen(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+pub(crate) async fn seen(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
     let connected = gateway.names().into_iter().filter(|(_, is_connected)| *is_connected);
     join_all(connected.map(|(name, _)| refreshed(gateway.clone(), name))).await;
     gateway.all().await

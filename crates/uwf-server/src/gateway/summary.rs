@@ -4,30 +4,19 @@
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeMap;
 use uwf_engine::root::registry;
 use uwf_engine::verbs::list::{self, Filter};
 use uwf_engine::verbs::workflow_names::Names;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::machines::Summary;
 
 /// Where it is.
 pub(super) const PATH: &str = "/api/gateway/summary";
 
 /// Most threads in it: more than anybody looks through in a list of several machines.
 const MOST_THREADS: usize = 500;
-
-/// What a machine says of its threads.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Summary {
-    /// How many there are in each state, finished ones too.
-    pub(super) counts: BTreeMap<String, u64>,
-    /// Those that have not ended, newest first, as `uwf thread list` reports them.
-    pub(super) threads: Vec<Value>,
-}
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route(PATH, get(summary))

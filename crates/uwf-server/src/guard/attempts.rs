@@ -14,7 +14,7 @@ use crate::failure::Failure;
 const MOST: usize = 5;
 
 /// How long a wrong attempt counts.
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 
 /// Addresses that are remembered. When there are more, the oldest attempts are forgotten.
 const ADDRESSES: usize = 10_000;

@@ -152,6 +152,6 @@ mod tests {
     fn what_could_be_guessed_is_no_secret() {
         assert_eq!(Secret::chosen("short").unwrap_err(), "a secret has 12 to 1024 bytes; this one has 5");
         assert!(Secret::chosen("with a space in it").unwrap_err().contains("no spaces"));
-        assert!(!Secret::chosen("long-enough-to-be-one").unwrap().is_chosen() == false);
+        assert!(Secret::chosen("long-enough-to-be-one").unwrap().is_chosen());
     }
 }

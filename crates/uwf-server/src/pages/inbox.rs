@@ -16,20 +16,17 @@ use uwf_engine::thread::state::State as ThreadState;
 use self::read::{Inbox, Item, Need};
 use super::forms::{self, About, Button};
 use super::layout::{Page, Section};
-use super::parts;
+use super::{machines, parts};
 use crate::api;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::filter;
-use crate::gateway;
+use crate::place::SEEN;
 use crate::respond::{cookie, wants_json};
 use crate::url::encoded;
 
 /// Characters of a task on its line.
 const TASK: usize = 160;
-
-/// The cookie that says until when somebody has seen what is done, in Unix milliseconds.
-pub(crate) const SEEN: &str = "uwf-seen";
 
 /// What is done counts as new for so long when nobody has said until when it was seen.
 const DAY_MS: u64 = 24 * 3600 * 1000;
@@ -65,7 +62,7 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
     let machines = if inbox.is_filtered {
         html! {}
     } else {
-        gateway::section(&app).await?
+        machines::section(&app).await?
     };
     let body = html! {
         div.title-row {

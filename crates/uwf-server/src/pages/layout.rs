@@ -3,9 +3,9 @@
 use axum::response::{Html, IntoResponse, Response};
 use maud::{DOCTYPE, Markup, html};
 
+use super::menu::menu;
 use crate::app::App;
 use crate::assets;
-use crate::gateway::menu::menu;
 use crate::place::Place;
 
 /// Where in the navigation a page belongs.

@@ -60,7 +60,7 @@ fn a_machine_comes_back_by_itself_when_its_gateway_does() {
     gateway.server.kill();
     machine.says("not connected: ", 1);
     machine.says("trying again in ", 2);
-    let again = Server::start_at(&gateway.home, &address, &["--gateway"], &[]);
+    let again = Server::start_at(&gateway.home, &address, &["--gateway"]);
     machine.says("connected to ", 2);
     assert_eq!(again.get(&format!("/m/laptop/api/threads/{thread}")).status, 200);
 }

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use uwf_core::view;
 use uwf_engine::thread::state::State as ThreadState;
 
-use super::lists;
-use super::machines::Seen;
+use super::layout::{Page, Section};
+use super::parts;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::pages::layout::{Page, Section};
-use crate::pages::parts;
+use crate::gateway::lists;
+use crate::machines::Seen;
 use crate::url::encoded;
 
 /// Most threads on the page.

@@ -16,6 +16,9 @@ use uwf_engine::root::ids;
 use super::name::MachineName;
 use crate::guard::token::random;
 
+/// The environment variable that has a machine's token, on that machine.
+pub const MACHINE_TOKEN_VARIABLE: &str = "WORKFLOW_GATEWAY_TOKEN";
+
 /// What the hash of a token is derived for.
 const CONTEXT: &str = "uwf 2026-11 token of a machine";
 
@@ -126,7 +129,7 @@ impl MachineTokens {
 
 /// The hash of a token. It is as long and as random as a token is, so a fast hash is enough; and comparing hashes tells
 /// nobody by the time it takes how much of a token is right.
-pub(super) fn hash(token: &str) -> String {
+pub(crate) fn hash(token: &str) -> String {
     blake3::Hash::from(blake3::derive_key(CONTEXT, token.as_bytes())).to_hex().to_string()
 }
 

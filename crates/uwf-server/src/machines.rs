@@ -1,4 +1,8 @@
-//! What a gateway knows of its machines while it runs.
+//! What a gateway knows of its machines: their tokens ([`tokens`]), which are all that it keeps, and while it runs who is
+//! connected, since when, and what each said last of its threads.
+
+pub(crate) mod name;
+pub(crate) mod tokens;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +12,13 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::StatusCode;
 use hyper::client::conn::http2::SendRequest;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::oneshot;
 use uwf_engine::root::ids;
 
-use super::name::MachineName;
-use super::summary::Summary;
-use super::tokens::MachineTokens;
+use self::name::MachineName;
+use self::tokens::MachineTokens;
 use crate::failure::Failure;
 use crate::tunnel::Farewell;
 
@@ -44,11 +49,20 @@ struct Machine {
 
 /// What a machine says of itself when it dials.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct About {
+pub(crate) struct About {
     /// Version of its program.
-    pub(super) version: String,
+    pub(crate) version: String,
     /// Whether it lets nobody change anything.
-    pub(super) read_only: bool,
+    pub(crate) read_only: bool,
+}
+
+/// What a machine says of its threads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Summary {
+    /// How many there are in each state, finished ones too.
+    pub(crate) counts: BTreeMap<String, u64>,
+    /// Those that have not ended, newest first, as `uwf thread list` reports them.
+    pub(crate) threads: Vec<Value>,
 }
 
 /// The connection of a machine.
@@ -61,14 +75,14 @@ struct Link {
 
 /// A machine as others see it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) name: MachineName,
-    pub(super) is_connected: bool,
+pub(crate) struct Seen {
+    pub(crate) name: MachineName,
+    pub(crate) is_connected: bool,
     /// Unix milliseconds since when it is, or is not; `None` when it has not been since the gateway was started.
-    pub(super) since: Option<u64>,
-    pub(super) about: Option<About>,
+    pub(crate) since: Option<u64>,
+    pub(crate) about: Option<About>,
     /// What it said last of its threads.
-    pub(super) summary: Arc<Summary>,
+    pub(crate) summary: Arc<Summary>,
 }
 
 impl Machine {
@@ -100,7 +114,7 @@ impl Gateway {
     }
 
     /// Takes a new connection of a machine, which `farewell` ends; the one before is ended. Returns its number.
-    pub(super) fn connected(
+    pub(crate) fn connected(
         &self,
         name: &MachineName,
         about: About,
@@ -122,7 +136,7 @@ impl Gateway {
     }
 
     /// Notes that a connection has ended, unless another one has taken its place.
-    pub(super) fn gone(&self, name: &MachineName, dial: u64) {
+    pub(crate) fn gone(&self, name: &MachineName, dial: u64) {
         if let Some(machine) = self.machines().get_mut(name).filter(|machine| machine.dial == dial) {
             machine.link = None;
             machine.since = ids::now_ms();
@@ -130,12 +144,12 @@ impl Gateway {
     }
 
     /// The way to a machine that is connected.
-    pub(super) fn requests(&self, name: &MachineName) -> Option<SendRequest<Body>> {
+    pub(crate) fn requests(&self, name: &MachineName) -> Option<SendRequest<Body>> {
         self.machines().get(name)?.link.as_ref().map(|link| link.requests.clone())
     }
 
     /// Keeps what a machine says of its threads, to be shown when it is away.
-    pub(super) fn keep(&self, name: &MachineName, summary: Summary) {
+    pub(crate) fn keep(&self, name: &MachineName, summary: Summary) {
         if let Some(machine) = self.machines().get_mut(name) {
             machine.summary = Arc::new(summary);
         }
@@ -145,7 +159,7 @@ impl Gateway {
     ///
     /// # Errors
     /// Those of the tokens' file.
-    pub(super) async fn all(self: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+    pub(crate) async fn all(self: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
         let known = self.read_tokens().await?;
         let mut all: BTreeMap<MachineName, Seen> =
             known.into_keys().map(|name| (name.clone(), Seen::never(name))).collect();
@@ -158,12 +172,12 @@ impl Gateway {
     }
 
     /// Names of the machines that have connected since the gateway was started, and whether they are connected.
-    pub(super) fn names(&self) -> Vec<(MachineName, bool)> {
+    pub(crate) fn names(&self) -> Vec<(MachineName, bool)> {
         self.machines().iter().map(|(name, machine)| (name.clone(), machine.link.is_some())).collect()
     }
 
     /// The first of them, for a menu.
-    pub(super) fn menu(&self) -> Vec<(MachineName, bool)> {
+    pub(crate) fn menu(&self) -> Vec<(MachineName, bool)> {
         let mut names = self.names();
         names.truncate(MOST_IN_MENU);
         names
@@ -173,7 +187,7 @@ impl Gateway {
     ///
     /// # Errors
     /// Those of the file.
-    pub(super) async fn read_tokens(&self) -> Result<BTreeMap<MachineName, String>, Failure> {
+    pub(crate) async fn read_tokens(&self) -> Result<BTreeMap<MachineName, String>, Failure> {
         let tokens = self.tokens.clone();
         let read = tokio::task::spawn_blocking(move || tokens.all()).await.map_err(Failure::internal)?;
         let all = read.map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
