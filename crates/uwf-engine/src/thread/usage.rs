@@ -47,7 +47,19 @@ pub fn priced(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
     sum_up(thread, config)
 }
 
+/// The same for whoever does not wait: `None` when more than `most` steps would have to be read for it.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn priced_soon(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Option<Usage>> {
+    sum_up_within(thread, config, most)
+}
+
 fn sum_up(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
+    Ok(sum_up_within(thread, config, usize::MAX)?.unwrap_or_default())
+}
+
+fn sum_up_within(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Option<Usage>> {
     let chain = thread.chain()?;
     let prices = fingerprint(config);
     let file = thread.home().usage_file(&thread.id, config.prices.is_some());
@@ -56,6 +68,9 @@ fn sum_up(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
         sum.prices == prices && last.is_some_and(|record| record.step == sum.head)
     });
     let (summed, mut usage) = known.map_or_else(Default::default, |sum| (sum.steps, sum.usage));
+    if chain.len() - summed > most {
+        return Ok(None);
+    }
     let mut ledger = Ledger::new(thread.home().store(), config);
     for record in &chain.records()[summed..] {
         let (step, _) = nodes::step_node(ledger.store, record.step)?;
@@ -64,7 +79,7 @@ fn sum_up(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
     if summed < chain.len() && !thread.is_past() {
         write(&file, &Sum { head: thread.head, steps: chain.len(), prices, usage: usage.clone() });
     }
-    Ok(usage)
+    Ok(Some(usage))
 }
 
 /// What failed attempts used that are part of no step yet.

@@ -119,7 +119,7 @@ async fn report(app: &App, pair: String) -> Result<Json<Value>, Failure> {
 
 async fn page(app: &App, pair: String, asked: Asked) -> Result<Response, Failure> {
     let cwd = app.cwd().to_owned();
-    let body = app
+    let (title, body) = app
         .read(move |home| {
             let (a, b) = two(&pair)?;
             let sides = (sides::side(home, &a, &cwd)?, sides::side(home, &b, &cwd)?);
@@ -130,10 +130,11 @@ async fn page(app: &App, pair: String, asked: Asked) -> Result<Response, Failure
                     runs(home, &two, &asked, &cwd)?
                 }
             };
-            Ok(html! { (compared) section #other aria-labelledby="other-title" { h2 #other-title { "Compare others" } (form(&a, &b)) } })
+            let title = format!("Compare {a} and {b}");
+            Ok((title, html! { (compared) section #other aria-labelledby="other-title" { h2 #other-title { "Compare others" } (form(&a, &b)) } }))
         })
         .await?;
-    Ok(Page::new("Compare", Section::None, body).into_response(app))
+    Ok(Page::new(title, Section::None, body).into_response(app))
 }
 
 fn runs(home: &Home, two: &[diff::Named; 2], asked: &Asked, cwd: &std::path::Path) -> Result<Markup, Failure> {

@@ -5,12 +5,13 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use json_cas::{Hash, Node};
+use json_cas::{Hash, Node, Store};
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::node::NodeKind;
-use uwf_engine::thread::{message, nodes};
+use uwf_engine::root::type_index;
+use uwf_engine::thread::message;
 use uwf_engine::verbs::referrers::{self, Referrers};
 
 use super::layout::{Page, Section};
@@ -52,7 +53,6 @@ struct Shown {
     hash: Hash,
     node: Node,
     title: String,
-    type_title: String,
     refs: Vec<(Hash, String)>,
     known: std::collections::HashSet<Hash>,
     referrers: Option<Referrers>,
@@ -69,7 +69,7 @@ async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Res
             // A node whose type is not readable has no references that could be told from texts.
             let refs = store.refs(&node).unwrap_or_default();
             let titled = |hash: &Hash| {
-                (*hash, store.get(*hash).map_or_else(|error| error.to_string(), |node| nodes::title(store, &node)))
+                (*hash, store.get(*hash).map_or_else(|error| error.to_string(), |node| kind(store, &node)))
             };
             let known = refs
                 .iter()
@@ -77,8 +77,7 @@ async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Res
                 .chain(hashes(&node.payload).into_iter().filter(|hash| store.has(*hash).unwrap_or(false)));
             Ok(Shown {
                 hash,
-                title: nodes::title(store, &node),
-                type_title: titled(&node.type_hash).1,
+                title: kind(store, &node),
                 known: known.collect(),
                 refs: refs.iter().take(LISTED).map(titled).collect(),
                 referrers: wants_referrers.then(|| referrers::of(home, hash)).transpose()?,
@@ -93,6 +92,11 @@ async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Res
     Ok(if wants_referrers { page } else { ([api::FOR_EVER], page).into_response() })
 }
 
+/// What the type of a node is called.
+fn kind(store: &Store, node: &Node) -> String {
+    type_index::title(store, node.type_hash).unwrap_or_else(|| "node".to_owned())
+}
+
 /// Texts of a payload that could be hashes.
 fn hashes(value: &Value) -> Vec<Hash> {
     match value {
@@ -104,12 +108,12 @@ fn hashes(value: &Value) -> Vec<Hash> {
 }
 
 fn body(shown: &Shown) -> Markup {
-    let Shown { hash, node, title, type_title, refs, known, referrers } = shown;
+    let Shown { hash, node, title, refs, known, referrers } = shown;
     html! {
         header #head {
             h1 { (title) " " code.hash { (hash) } }
             dl.facts {
-                dt { "Type" } dd { a href={"/cas/" (node.type_hash)} { code { (node.type_hash) } } " " (type_title) }
+                dt { "Type" } dd { a href={"/cas/" (node.type_hash)} { code { (node.type_hash) } } " " span.quiet { (title) } }
                 dt { "First stored" } dd { (parts::time(node.timestamp)) }
             }
             p.actions {

@@ -20,6 +20,7 @@ use uwf_engine::verbs::workflow_names::Names;
 
 use super::layout::{Page, Section};
 use super::parts;
+use super::texts::first_line;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::named::{self, Named};
@@ -74,7 +75,7 @@ struct Found {
     workflows: Vec<String>,
     /// Roles with the workflow they are in.
     roles: Vec<(String, String)>,
-    threads: Vec<(Row, Option<String>)>,
+    threads: Vec<Thread>,
     /// How many threads there are beyond those listed.
     more_threads: usize,
     outputs: Vec<Output>,
@@ -83,9 +84,19 @@ struct Found {
     is_cut_short: bool,
 }
 
+/// A thread with the text.
+struct Thread {
+    row: Row,
+    workflow: Option<String>,
+    /// The first line of its task.
+    task: String,
+}
+
 /// An output with the text.
 struct Output {
     thread: String,
+    /// The first line of its thread's task.
+    task: String,
     step: Hash,
     role: String,
     excerpt: [String; 3],
@@ -115,11 +126,11 @@ impl Found {
         let listing = list::list(home, &filter)?;
         let mut names = Names::of(registry);
         self.more_threads = listing.matching.saturating_sub(listing.rows.len());
-        let rows = listing.rows.into_iter().map(|row| {
-            let name = row.workflow.and_then(|workflow| names.name(home, workflow));
-            (row, name)
+        let threads = listing.rows.into_iter().map(|row| {
+            let workflow = row.workflow.and_then(|workflow| names.name(home, workflow));
+            Thread { task: task(home, &row), workflow, row }
         });
-        self.threads = rows.collect();
+        self.threads = threads.collect();
         Ok(())
     }
 
@@ -135,12 +146,18 @@ impl Found {
             let Ok((step, _)) = nodes::step_node(home.store(), row.head) else { continue };
             let Ok(output) = home.store().get(step.output) else { continue };
             if let Some(excerpt) = excerpt(&output.payload, wanted) {
-                let thread = row.thread.to_string();
-                self.outputs.push(Output { thread, step: row.head, role: step.role, excerpt });
+                let (thread, task) = (row.thread.to_string(), task(home, &row));
+                self.outputs.push(Output { thread, task, step: row.head, role: step.role, excerpt });
             }
         }
         Ok(())
     }
+}
+
+/// The first line of a thread's task.
+fn task(home: &Home, row: &Row) -> String {
+    let thread = uwf_engine::thread::load::Thread::at(home, row.thread.clone(), row.head);
+    thread.map_or_else(|_| "a thread that is not readable".to_owned(), |thread| first_line(&thread.start.prompt))
 }
 
 /// The page of what was named.
@@ -245,12 +262,14 @@ fn results(found: &Found) -> Markup {
             h2 #threads-title { "Threads" }
             @if found.threads.is_empty() { p.quiet { "No thread has it in its id, its task or the name of its workflow." } }
             ul.found {
-                @for (row, name) in &found.threads {
+                @for Thread { row, workflow, task } in &found.threads {
                     li data-row {
-                        a data-open href={"/threads/" (row.thread)} { (name.as_deref().unwrap_or("thread")) " " (parts::short_id(row.thread.as_str())) }
+                        a data-open href={"/threads/" (row.thread)} { (task) }
                         " " (parts::state(row.state, row.pausing))
-                        @if let Some(role) = &row.role { span.quiet { " " (role) } }
-                        @if let Some(changed) = row.changed_at { span.quiet { " " (parts::ago(changed)) } }
+                        p.small.quiet {
+                            (workflow.as_deref().unwrap_or_default()) " " (parts::short_id(row.thread.as_str()))
+                            @if let Some(changed) = row.changed_at { " " (parts::ago(changed)) }
+                        }
                     }
                 }
             }
@@ -259,9 +278,9 @@ fn results(found: &Found) -> Markup {
         section #outputs aria-labelledby="outputs-title" {
             h2 #outputs-title { "Newest outputs" }
             ul.found {
-                @for Output { thread, step, role, excerpt: [before, words, after] } in &found.outputs {
+                @for Output { thread, task, step, role, excerpt: [before, words, after] } in &found.outputs {
                     li data-row {
-                        a data-open href={"/threads/" (thread) "/steps/" (step)} { (role) " " (parts::short_id(thread)) }
+                        a data-open href={"/threads/" (thread) "/steps/" (step)} { (task) } span.quiet { " " (role) " " (parts::short_id(thread)) }
                         p { (before) mark { (words) } (after) }
                     }
                 }

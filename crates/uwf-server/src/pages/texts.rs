@@ -3,6 +3,7 @@
 use json_cas::Hash;
 use maud::{Markup, html};
 use serde_json::Value;
+use uwf_core::text::{ellipsize, one_line};
 
 use super::markdown;
 
@@ -11,6 +12,9 @@ pub(crate) const SHOWN: usize = 20_000;
 
 /// Bytes that it shows of one of many, such as the result of a tool call.
 pub(crate) const EXCERPT: usize = 4_000;
+
+/// Symbols of a first line that stands for a text.
+const TITLE: usize = 90;
 
 /// A text as it is; `node` has all of it when it is cut.
 pub(crate) fn plain(text: &str, limit: usize, node: Option<Hash>) -> Markup {
@@ -43,6 +47,13 @@ fn header(text: &str) -> (&str, &str) {
         }
     }
     ("", text)
+}
+
+/// The first line of a text, without the signs of a heading, shortened: it stands for the text.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text.lines().map(|line| line.trim_start_matches(['#', ' ', '-'])).find(|line| !line.trim().is_empty());
+    let line = one_line(line.unwrap_or("(empty)")).replace('`', "");
+    ellipsize(&line, TITLE).into_owned()
 }
 
 /// A value as JSON.

@@ -74,7 +74,7 @@ pub(crate) fn tree(value: &Value, node: Hash, is_node: &dyn Fn(Hash) -> bool) ->
         },
         Value::String(text) => match text.parse::<Hash>() {
             Ok(hash) if is_node(hash) => html! { a href={"/cas/" (hash)} { code { (hash) } } },
-            _ if is_line(text) => html! { span.text { (text) } },
+            _ if is_line(text) => html! { (text) },
             _ => texts::plain(text, texts::SHOWN, Some(node)),
         },
         Value::Null | Value::Bool(_) | Value::Number(_) => html! { code { (value) } },

@@ -45,7 +45,7 @@ fn transition(line: &ConsideredTransition) -> Markup {
     let class = if line.matched { "taken" } else { "passed" };
     html! {
         li class=(class) {
-            p.head {
+            p.topic {
                 span.sign aria-hidden="true" { @if line.matched { "✓" } @else { "✕" } }
                 @if line.matched { "taken: " } @else { "not taken, would have led to " }
                 strong { (target(&line.role)) }
@@ -67,7 +67,7 @@ fn not_tried(transition: &Transition, workflow: &Workflow) -> Markup {
     let named = transition.condition.as_ref().and_then(|name| workflow.conditions.get(name));
     html! {
         li.untried {
-            p.head {
+            p.topic {
                 span.sign aria-hidden="true" { "·" }
                 "not tried, leads to " strong { (target(&transition.role)) }
                 @if let Some(condition) = &transition.condition { " if " code { (condition) } }

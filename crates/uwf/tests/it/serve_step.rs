@@ -3,6 +3,7 @@
 use uwf_testing::TestHome;
 use uwf_testing::server::Server;
 
+use crate::fixtures::child_threads;
 use crate::fixtures::review::{hashes, reviewing_home, step};
 
 /// A reviewed text: four steps, the second review approves.
@@ -104,6 +105,20 @@ fn attempts_that_failed_before_a_step_are_on_its_page() {
         assert!(page.contains(text), "no {text} in {page}");
     }
     assert!(!page.contains("Fork from here"), "nothing can be changed here: {page}");
+}
+
+#[test]
+fn a_step_that_a_workflow_played_leads_to_its_thread() {
+    let home = child_threads::staffed();
+    let thread = child_threads::planned(&home);
+    child_threads::go(&home);
+    step(&home, &thread, 1);
+    let child = child_threads::child_of(&home, &thread);
+    let hash = &hashes(&home, &thread)[2];
+    let server = Server::start(&home, &[]);
+    let page = server.page(&format!("/threads/{thread}/steps/{hash}")).body;
+    assert!(page.contains(&format!("href=\"/threads/{child}\"")), "{page}");
+    assert!(page.contains("A child thread played the role"), "{page}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::Record;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::usage;
-use uwf_engine::verbs::cost;
+use uwf_engine::verbs::cost::{self, CostRequest};
 use uwf_engine::verbs::diff::{self, Compared, FileChange, Named, Wanted};
 
 use super::sides::Run;
@@ -20,6 +20,9 @@ use crate::pages::{parts, texts};
 
 /// Rows on one page.
 const SHOWN: usize = 50;
+
+/// Steps of a thread that are read for what it took: a page has to be there soon.
+const ADDED_UP: usize = 500;
 
 /// Two steps that stand beside each other, by their positions; one that only one run has has no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +169,7 @@ fn head(
                 tbody {
                     tr { th scope="row" { (what.trim_end_matches('s')) } @for (named, thread) in two.iter().zip(threads) { td { (link(named, thread)) } } }
                     @if is_whole {
-                        tr { th scope="row" { "task" } @for thread in threads { td { (texts::plain(&thread.start.prompt, 300, Some(thread.start_hash))) } } }
+                        tr { th scope="row" { "task" } (tasks(threads)) }
                         tr { th scope="row" { "steps" } @for count in counts { td { (count) } } }
                     }
                     tr { th scope="row" { "agents' time" } @for total in &totals { td { (total.time) } } }
@@ -179,6 +182,17 @@ fn head(
             }
         }
     })
+}
+
+/// What each was to do, once where it is the same.
+fn tasks(threads: [&Thread<'_>; 2]) -> Markup {
+    let is_same = threads[0].start_hash == threads[1].start_hash;
+    let shown = if is_same { &threads[..1] } else { &threads[..] };
+    html! {
+        @for thread in shown {
+            td colspan=[is_same.then_some("2")] { (texts::plain(&thread.start.prompt, 300, Some(thread.start_hash))) }
+        }
+    }
 }
 
 fn link(named: &Named, thread: &Thread<'_>) -> Markup {
@@ -197,30 +211,46 @@ struct Total {
     cost: String,
 }
 
+impl Total {
+    fn unknown(why: &str) -> Total {
+        Total { time: why.to_owned(), tokens: why.to_owned(), cost: why.to_owned() }
+    }
+}
+
 fn total(home: &Home, config: &Config, named: &Named, thread: &Thread<'_>) -> Total {
     match named {
-        // Of a thread the sums are in a cache, however many steps it has.
-        Named::Thread(_) => match usage::priced(thread, config) {
-            Ok(used) => Total {
-                time: parts::duration((used.total.seconds * 1000.0) as u64),
-                tokens: parts::count(used.total.tokens),
-                cost: format!("${:.2}", used.total.cost),
-            },
-            Err(error) => {
-                let why = format!("not known: {error}");
-                Total { time: why.clone(), tokens: why.clone(), cost: why }
+        Named::Thread(id) if thread.chain().is_ok_and(|chain| chain.len() <= ADDED_UP) => {
+            let request = CostRequest { threads: vec![id.clone()], ..CostRequest::default() };
+            match cost::cost(home, config, &request) {
+                Ok(costs) => of_spent(&costs.total),
+                Err(error) => Total::unknown(&format!("not known: {}", error.message)),
             }
+        }
+        // Of a long one there may be sums in a cache. They count what is not known as nothing.
+        Named::Thread(_) => match usage::priced_soon(thread, config, ADDED_UP) {
+            Ok(Some(used)) => Total {
+                time: parts::duration((used.total.seconds * 1000.0) as u64),
+                tokens: format!("at least {}", parts::count(used.total.tokens)),
+                cost: format!("at least ${:.2}", used.total.cost),
+            },
+            Ok(None) => Total::unknown("too many steps to add up here"),
+            Err(error) => Total::unknown(&format!("not known: {error}")),
         },
         Named::Node(step) => of_spent(&cost::of_step(home, config, *step)),
     }
 }
 
 fn of_spent(spent: &Spent) -> Total {
+    let known = |text: Option<String>, unknown: usize| match text {
+        Some(text) if unknown == 0 => text,
+        Some(text) => format!("at least {text}"),
+        None if unknown == 0 => "none".to_owned(),
+        None => "not known".to_owned(),
+    };
     Total {
         time: parts::duration(spent.duration_ms),
-        tokens: parts::tokens(&spent.tokens).unwrap_or_else(|| "not known".to_owned()),
-        cost: parts::money(spent)
-            .unwrap_or_else(|| if spent.cost_unknown > 0 { "not known".to_owned() } else { "none".to_owned() }),
+        tokens: known(parts::tokens(&spent.tokens), spent.tokens_unknown),
+        cost: known(parts::money(spent), spent.cost_unknown),
     }
 }
 
@@ -259,5 +289,84 @@ fn changed(changed: &[FileChange]) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_core::node::{self, Content, Payload, StartNode, StepNode};
+    use uwf_engine::root::ids;
+
+    use super::*;
+
+    /// Two threads of `count` steps that part after the first. Outputs are stored of the first hundred only: whoever reads more
+    /// fails.
+    fn long_threads(home: &Home, count: usize) -> [Named; 2] {
+        let store = home.store();
+        store.put_all(&node::schema_drafts()).unwrap();
+        let detail = store.put(&Content { text: "an answer".to_owned() }.draft()).unwrap();
+        let start = StartNode { workflow: detail, prompt: "Count".to_owned(), parent: None, depth: None };
+        let start = store.put(&start.draft()).unwrap();
+        ["a", "b"].map(|name| {
+            let mut drafts = Vec::new();
+            let mut prev = None;
+            for number in 0..count {
+                let text = if number == 0 { "shared".to_owned() } else { format!("{name} {number}") };
+                let output = Content { text }.draft();
+                let output_hash = output.hash();
+                let (role, agent) = (format!("role-{}", number % 3), "counter".to_owned());
+                let step = StepNode { start, prev, role, output: output_hash, detail, agent }.draft();
+                prev = Some(step.hash());
+                drafts.extend((number < 100).then_some(output));
+                drafts.push(step);
+            }
+            store.put_all(&drafts).unwrap();
+            let id = ids::new_thread_id();
+            assert!(matches!(home.heads().create(id.as_str(), prev.unwrap()), Ok(json_cas::Swap::Done)));
+            Named::Thread(id)
+        })
+    }
+
+    #[test]
+    fn of_long_threads_only_what_is_shown_is_read() {
+        let dir = uwf_testing::dir_in_memory();
+        let home = Home::open(dir.path(), "uwf");
+        let two = long_threads(&home, 600);
+        let nothing = Err("no files".to_owned());
+        let page = |after| compared(&home, &Config::default(), &two, after, &nothing).unwrap().into_string();
+        let first = page(0);
+        assert_eq!(first.matches("<article").count(), SHOWN);
+        assert!(first.contains("1 step that both share") && first.contains("549 more rows that differ"), "{first}");
+        assert!(first.contains("<del>a</del> 1") && first.contains("<ins>b</ins> 1"), "{first}");
+        assert!(first.contains("too many steps to add up here"), "{first}");
+        assert!(page(590).contains("role-0"), "what is not readable is said in its place");
+    }
+
+    fn roles(of: &str) -> Vec<Record> {
+        let record = |(index, role): (usize, char)| {
+            let hash = json_cas::Hash::from_u64(if role.is_uppercase() {
+                u64::from(u32::from(role))
+            } else {
+                1000 + index as u64 + of.len() as u64 * 100
+            });
+            Record { step: hash, output: hash, detail: hash, role: u64::from(u32::from(role.to_ascii_lowercase())) }
+        };
+        of.chars().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn steps_stand_beside_steps_of_the_same_role() {
+        let pairs = |a: &str, b: &str| {
+            let (shared, pairs) = paired(&roles(a), &roles(b));
+            let at = |index: Option<usize>| index.map_or_else(|| "-".to_owned(), |index| index.to_string());
+            let pairs = pairs.iter().map(|pair| format!("{}:{}", at(pair.a), at(pair.b)));
+            (shared, pairs.collect::<Vec<_>>().join(" "))
+        };
+        // Capitals are shared steps, a letter is a role.
+        assert_eq!(pairs("PC", "PC"), (2, String::new()));
+        assert_eq!(pairs("Pcr", "Pcrx"), (1, "1:1 2:2 -:3".to_owned()));
+        assert_eq!(pairs("Pcrcrt", "Pcrt"), (1, "1:1 2:2 3:- 4:- 5:3".to_owned()));
+        assert_eq!(pairs("Pcat", "Pcbbt"), (1, "1:1 2:2 -:3 3:4".to_owned()), "another way stands beside the one");
+        assert_eq!(pairs("", "ab"), (0, "-:0 -:1".to_owned()));
     }
 }

@@ -132,11 +132,12 @@ fn fields(one: &Map<String, Value>, other: &Map<String, Value>) -> [Markup; 2] {
     })
 }
 
-/// A value as a text to compare by words.
+/// A value as a text to compare by words: what is more than a text has a line for each value in it.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        other => format!("{other:#}"),
+        Value::Array(_) | Value::Object(_) => yaml_tree::write::block(value).trim_end().to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 

@@ -43,7 +43,7 @@ fn attempt_of(home: &Home, hash: Hash, attempt: &Result<node::Attempt, String>) 
     let agent = nodes::typed::<node::Agent>(home.store(), attempt.agent).map(|agent| agent.name);
     html! {
         li id={"attempt-" (hash)} {
-            p.head {
+            p.topic {
                 @if attempt.has_failed() { "Failed" } @else { "Asked a person" }
                 @if let Ok(agent) = agent { " by " strong { (agent) } }
                 @if let Some(code) = attempt.exit_code { ", exit code " (code) }

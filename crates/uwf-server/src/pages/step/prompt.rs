@@ -5,15 +5,11 @@ use std::collections::HashSet;
 use json_cas::Hash;
 use maud::{Markup, html};
 use uwf_core::node::ReactSession;
-use uwf_core::text::one_line;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::step_at::{self, StepAt};
 
 use crate::pages::{parts, texts};
-
-/// Bytes of a first line that stands for a folded text.
-const TITLE: usize = 90;
 
 /// The section.
 pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup {
@@ -45,16 +41,9 @@ pub(super) fn text(home: &Home, hash: Hash, is_open: bool) -> Markup {
         Err(error) => return html! { p.problem { "Not readable: " (error) } },
     };
     html! {
-        details.text open[is_open] {
-            summary { span.one-line { (title(&text)) } " " span.small { (texts::size(text.len())) } }
+        details.said open[is_open] {
+            summary { span.one-line { (texts::first_line(&text)) } " " span.small { (texts::size(text.len())) } }
             (texts::prose(&text, 2, Some(hash)))
         }
     }
-}
-
-/// The first line of a text, without the signs of a heading.
-pub(super) fn title(text: &str) -> String {
-    let line = text.lines().map(|line| line.trim_start_matches(['#', ' ', '-'])).find(|line| !line.trim().is_empty());
-    let line = one_line(line.unwrap_or("(empty)"));
-    if line.len() <= TITLE { line } else { format!("{}…", &line[..line.floor_char_boundary(TITLE)]) }
 }

@@ -83,7 +83,7 @@ fn turn_of(home: &Home, number: usize, told: &Told, before: Option<&Told>) -> Ma
         details.turn id={"turn-" (number)} data-row {
             summary {
                 a data-open href={"#turn-" (number)} { "Turn " (number) }
-                " " span.one-line { @if names.is_empty() { (prompt::title(&output)) } @else { code { (names.join(", ")) } } }
+                " " span.one-line { @if names.is_empty() { (texts::first_line(&output)) } @else { code { (names.join(", ")) } } }
                 " " span.small.numbers { (parts::duration(turn.latency_ms)) (tokens(turn.tokens.as_ref())) }
             }
             @if number == 1 {
@@ -105,7 +105,7 @@ fn call_of(home: &Home, call: &Result<ReactToolCall, String>) -> Markup {
     let (arguments, result) = (text(home, call.arguments), text(home, call.result));
     html! {
         div.call {
-            p.head { code { (call.name) } " " span.small.quiet { (parts::duration(call.duration_ms)) } }
+            p.topic { code { (call.name) } " " span.small.quiet { (parts::duration(call.duration_ms)) } }
             (texts::plain(&arguments, texts::EXCERPT, Some(call.arguments)))
             details {
                 summary { "Result, " (texts::size(result.len())) }
@@ -135,32 +135,39 @@ mod tests {
 
     use super::*;
 
-    fn put(home: &Home, payload: &impl Payload) -> Hash {
-        home.store().put(&payload.draft()).unwrap()
+    /// Nodes that are stored together.
+    struct Nodes(Vec<json_cas::Draft>);
+
+    impl Nodes {
+        fn put(&mut self, payload: &impl Payload) -> Hash {
+            self.0.push(payload.draft());
+            self.0[self.0.len() - 1].hash()
+        }
+
+        fn said(&mut self, text: &str) -> Hash {
+            self.put(&Content { text: text.to_owned() })
+        }
     }
 
-    fn said(home: &Home, text: &str) -> Hash {
-        put(home, &Content { text: text.to_owned() })
-    }
-
-    /// A session of 500 turns with a tool call each; every turn is given all that was said before.
-    fn session(home: &Home) -> ReactSession {
-        home.store().put_all(&node::schema_drafts()).unwrap();
-        let mut input = vec![said(home, "the prompt")];
+    /// A session of so many turns with a tool call each; every turn is given all that was said before.
+    fn session(home: &Home, count: usize) -> ReactSession {
+        let mut nodes = Nodes(node::schema_drafts());
+        let mut input = vec![nodes.said("the prompt")];
         let mut turns = Vec::new();
-        for number in 1..=500 {
-            let result = said(home, &format!("result {number} {}", "x".repeat(if number == 60 { 9000 } else { 0 })));
-            let arguments = said(home, "{}");
-            let call = put(home, &ReactToolCall { name: "read_file".to_owned(), arguments, result, duration_ms: 3 });
-            let output = said(home, &format!("answer {number}"));
+        for number in 1..=count {
+            let result = nodes.said(&format!("result {number} {}", "x".repeat(if number == 60 { 9000 } else { 0 })));
+            let arguments = nodes.said("{}");
+            let call = nodes.put(&ReactToolCall { name: "read_file".to_owned(), arguments, result, duration_ms: 3 });
+            let output = nodes.said(&format!("answer {number}"));
             let turn = ReactTurn { input: input.clone(), output, tool_calls: vec![call], tokens: None, latency_ms: 1 };
-            turns.push(put(home, &turn));
+            turns.push(nodes.put(&turn));
             input.extend([output, result]);
             if number == 70 {
-                input.push(said(home, "a note of a person"));
+                input.push(nodes.said("a note of a person"));
             }
         }
-        let raw = said(home, "answer 500");
+        let raw = nodes.said("the last answer");
+        home.store().put_all(&nodes.0).unwrap();
         ReactSession {
             agent: raw,
             role: "coder".to_owned(),
@@ -180,16 +187,16 @@ mod tests {
 
     #[test]
     fn a_long_session_is_shown_fifty_turns_at_a_time() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = uwf_testing::dir_in_memory();
         let home = Home::open(dir.path(), "uwf");
-        let session = session(&home);
+        let session = session(&home, 120);
         let page = turns(&home, &session, 51).into_string();
         assert_eq!(page.matches("<details class=\"turn\"").count(), 50);
         assert!(
             page.contains("id=\"turn-51\"") && page.contains("id=\"turn-100\"") && !page.contains("id=\"turn-101\"")
         );
         assert!(page.contains("href=\"?turns=1#turns\"") && page.contains("href=\"?turns=101#turns\""), "{page}");
-        assert!(page.contains("51 to 100 of 500"));
+        assert!(page.contains("51 to 100 of 120"));
         assert!(!page.contains("the prompt") && !page.contains("result 50 "), "what was said before is not said again");
         assert_eq!(page.matches("a note of a person").count(), 2, "a text that is new, with its title");
         assert!(page.contains("All 9.0 KB"), "a long result is cut: {page}");
