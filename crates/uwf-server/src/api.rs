@@ -39,5 +39,5 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 async fn unknown() -> Failure {
-    Failure::not_found("the API has no such path").hint("docs/reference/http-api.md has all paths")
+    Failure::not_found("the API has no such path").hint("`uwf help http-api` has all paths")
 }

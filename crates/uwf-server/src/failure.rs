@@ -19,7 +19,7 @@ pub(crate) struct Failure {
     report: Box<Value>,
 }
 
-/// The HTTP status of a command that ended with this exit code. docs/reference/http-api.md has the table.
+/// The HTTP status of a command that ended with this exit code. The reference of the API has the table.
 pub(crate) fn status(exit_code: u8) -> StatusCode {
     match exit_code {
         0 | 10 => StatusCode::OK,

@@ -9,3 +9,31 @@ pub(crate) fn encoded(text: &str) -> String {
     }
     encoded
 }
+
+/// Whether this is a path of this server. A browser takes `//`, `/\` and both with tabs or line breaks in between for the name of
+/// another one.
+pub(crate) fn is_own_path(path: &str) -> bool {
+    let is_plain = |symbol: char| symbol != '\\' && !symbol.is_control();
+    path.starts_with('/') && !path.starts_with("//") && path.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own_path;
+
+    #[test]
+    fn a_path_of_this_server_names_no_other() {
+        assert!(is_own_path("/") && is_own_path("/threads/X?y=1&z=//a"));
+        for elsewhere in [
+            "//evil.example",
+            "https://evil.example",
+            "/\\evil.example",
+            "/\t/evil.example",
+            "/\n/evil.example",
+            "",
+            "evil",
+        ] {
+            assert!(!is_own_path(elsewhere), "{elsewhere:?}");
+        }
+    }
+}

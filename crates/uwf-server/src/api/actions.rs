@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::changes::{self, Change, Done};
 use crate::failure::{self, Failure};
 use crate::respond::wants_json;
+use crate::url::is_own_path;
 
 /// Seconds a script waits for a step when it does not say. What takes longer goes on by itself.
 const WAIT: u64 = 30;
@@ -195,7 +196,7 @@ fn in_browser(thread: &ThreadId, fields: &Fields, done: Result<Done, Failure>) -
     };
     // A fork is a thread of its own, to which whoever made it wants to go.
     let new = report.as_ref().and_then(|report| report["thread"].as_str()).filter(|id| *id != thread.as_str());
-    let back = fields.text("back").filter(|path| path.starts_with('/') && !path.starts_with("//") && new.is_none());
+    let back = fields.text("back").filter(|path| is_own_path(path) && new.is_none());
     let path = back.map_or_else(|| format!("/threads/{}", new.unwrap_or(thread.as_str())), str::to_owned);
     Ok(Redirect::to(&path).into_response())
 }

@@ -86,6 +86,7 @@ mod serve_cost;
 mod serve_live;
 mod serve_node;
 mod serve_search;
+mod serve_security;
 mod serve_start;
 mod serve_step;
 mod serve_workflows;

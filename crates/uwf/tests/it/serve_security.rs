@@ -1,0 +1,388 @@
+//! `uwf serve` against those who try: what each answer tells a browser, what no answer ever holds, and requests made to break in.
+
+mod crawl;
+mod secrets;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use uwf_testing::server::{Answer, Server};
+use uwf_testing::{TestHome, text};
+
+use self::crawl::assert_protected;
+use crate::fixtures::review::{hashes, reviewing_home, step};
+use crate::home;
+
+/// A page that nobody has to log in for, one that does not exist, and so on: a way to each kind of answer.
+fn every_kind_of_answer(server: &Server, thread: &str, node: &str) -> Vec<(&'static str, u16, Answer)> {
+    let (bearer, cookie) = (server.bearer(), server.cookie());
+    let browser = [("cookie", &*cookie), ("accept", "text/html")];
+    let style =
+        server.page("/").body.split("href=\"").find(|part| part.starts_with("/assets/")).unwrap_or_default().to_owned();
+    let style = style.split('"').next().unwrap_or_default();
+    let large = "x".repeat(3 << 20);
+    vec![
+        ("a page", 200, server.page("/")),
+        ("a page of a thread", 200, server.page(&format!("/threads/{thread}"))),
+        ("a report", 200, server.get("/api/threads")),
+        ("a report under a page's path", 200, server.get("/threads")),
+        ("a node's content", 200, server.page(&format!("/cas/{node}/raw"))),
+        ("the login page", 200, server.send("GET", "/login", &[], "")),
+        ("a style sheet", 200, server.send("GET", style, &[], "")),
+        ("the icon", 200, server.send("GET", "/favicon.ico", &[], "")),
+        ("headers alone", 200, server.send("HEAD", "/", &browser, "")),
+        ("events", 200, server.page(&format!("/api/threads/{thread}/events"))),
+        ("a way to the login page", 303, server.send("GET", "/", &[("accept", "text/html")], "")),
+        ("a login", 303, server.send("GET", &format!("/login?token={}", server.secret), &[], "")),
+        ("nothing new", 304, {
+            let tag = server.page("/login").header("etag").expect("a page has a tag").to_owned();
+            server.send("GET", "/login", &[("if-none-match", &tag)], "")
+        }),
+        (
+            "no JSON",
+            400,
+            server.send("POST", &format!("/api/threads/{thread}/step"), &[("authorization", &bearer)], "{"),
+        ),
+        ("no secret", 401, server.send("GET", "/api/threads", &[], "")),
+        ("another site's form", 403, server.send("POST", "/seen", &browser, "")),
+        ("no such page", 404, server.page("/nothing")),
+        ("no such path of the API", 404, server.get("/api/nothing")),
+        ("no such file", 404, server.send("GET", "/assets/0/nothing.js", &[], "")),
+        ("no such thread", 404, server.page("/threads/ZZZZZ")),
+        ("no such method", 405, server.send("DELETE", "/threads", &[("authorization", &bearer)], "")),
+        (
+            "too much",
+            413,
+            server.send("POST", &format!("/api/threads/{thread}/step"), &[("authorization", &bearer)], &large),
+        ),
+        ("another server's name", 421, server.send("GET", "/", &[("host", "evil.example")], "")),
+    ]
+}
+
+#[test]
+fn every_kind_of_answer_lets_a_browser_run_nothing_else() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    step(&home, &thread, 4);
+    let server = Server::start(&home, &[]);
+    let node = hashes(&home, &thread).pop().expect("a step");
+    for (what, status, answer) in every_kind_of_answer(&server, &thread, &node) {
+        assert_eq!(answer.status, status, "{what}: {answer:?}");
+        assert_protected(what, &answer);
+    }
+    for _ in 0..6 {
+        server.send("GET", "/login?token=wrong", &[], "");
+    }
+    let refused = server.send("GET", "/login?token=wrong", &[("accept", "text/html")], "");
+    assert_eq!(refused.status, 429);
+    assert_protected("too many wrong secrets", &refused);
+}
+
+#[test]
+fn a_cookie_opens_one_server_alone_and_no_script_reads_it() {
+    let home = home();
+    let server = Server::start(&home, &[]);
+    let login = |headers: &[(&str, &str)]| {
+        let answer = server.send("GET", &format!("/login?token={}", server.secret), headers, "");
+        answer.header("set-cookie").expect("a cookie").to_owned()
+    };
+    let cookie = login(&[]);
+    let (pair, attributes) = cookie.split_once("; ").expect("attributes");
+    assert_eq!(attributes, "Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict");
+    let (name, value) = pair.split_once('=').expect("a value");
+    let port = server.address.rsplit(':').next().expect("a port");
+    assert_eq!(name, format!("uwf-{port}"), "cookies of a host are sent to all its ports");
+    assert!(login(&[("x-forwarded-proto", "https")]).ends_with("; SameSite=Strict; Secure"));
+
+    let status = |headers: &[(&str, &str)]| server.send("GET", "/api/threads", headers, "").status;
+    assert_eq!(status(&[("cookie", pair)]), 200);
+    for other in [format!("{name}={}", server.secret), format!("{name}="), format!("uwf-1={value}"), format!("x{pair}")]
+    {
+        assert_eq!(status(&[("cookie", &other)]), 401, "{other}");
+    }
+    assert_eq!(status(&[("authorization", &format!("Bearer {value}"))]), 401, "a cookie that leaks is not the secret");
+
+    let origin = format!("http://{}", server.address);
+    let out = server.send("POST", "/logout", &[("cookie", pair), ("origin", &origin)], "");
+    assert!(
+        out.header("set-cookie").is_some_and(|cookie| cookie.starts_with(&format!("{name}=; Path=/; Max-Age=0;"))),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn wrong_secrets_are_counted_however_they_are_given() {
+    let home = home();
+    let server = Server::start(&home, &[]);
+    let cookie = server.cookie();
+    let origin = format!("http://{}", server.address);
+    let form = [("origin", &*origin), ("content-type", "application/x-www-form-urlencoded")];
+    let by_form = || server.send("POST", "/login", &form, "secret=wrong").status;
+    let by_link = || server.send("GET", "/login?token=wrong", &[], "").status;
+    let by_script = || server.send("GET", "/api/threads", &[("authorization", "Bearer wrong")], "").status;
+    assert_eq!([by_form(), by_form(), by_link(), by_link(), by_script()], [401; 5]);
+    assert_eq!([by_form(), by_link(), by_script()], [429; 3]);
+    assert_eq!(server.send("GET", &format!("/login?token={}", server.secret), &[], "").status, 429);
+    // Who has logged in before is not kept out by somebody who guesses.
+    assert_eq!(server.send("GET", "/", &[("cookie", &cookie), ("accept", "text/html")], "").status, 200);
+}
+
+#[test]
+fn neither_login_nor_action_leads_to_another_site() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    let server = Server::start(&home, &[]);
+    let origin = format!("http://{}", server.address);
+    let cookie = server.cookie();
+    let form = [("origin", &*origin), ("cookie", &cookie), ("content-type", "application/x-www-form-urlencoded")];
+    for elsewhere in
+        ["//evil.example", "https://evil.example", "%2F%5Cevil.example", "%2F%09%2Fevil.example", "evil", "%0Aevil"]
+    {
+        let link = server.send("GET", &format!("/login?token={}&next={elsewhere}", server.secret), &[], "");
+        assert_eq!((link.status, link.header("location")), (303, Some("/")), "{elsewhere}");
+        let typed = server.send("POST", "/login", &form, &format!("secret={}&next={elsewhere}", server.secret));
+        assert_eq!((typed.status, typed.header("location")), (303, Some("/")), "{elsewhere}");
+        let head = text(&server.get(&format!("/api/threads/{thread}")).json(), "head");
+        let body = format!("expectedHead={head}&back={elsewhere}");
+        let action = server.send("POST", &format!("/api/threads/{thread}/pause"), &form, &body);
+        assert_eq!(
+            (action.status, action.header("location")),
+            (303, Some(&*format!("/threads/{thread}"))),
+            "{elsewhere}"
+        );
+        home.uwf(&["thread", "resume", &thread]);
+    }
+    let link = server.send("GET", &format!("/login?token={}&next=/threads/X%3Fy=1", server.secret), &[], "");
+    assert_eq!(link.header("location"), Some("/threads/X?y=1"));
+}
+
+#[test]
+fn a_name_that_leads_here_by_dns_is_refused_whatever_is_asked_for() {
+    let home = home();
+    let server = Server::start(&home, &[]);
+    let (bearer, cookie) = (server.bearer(), server.cookie());
+    let proofs = [("authorization", &*bearer), ("cookie", &*cookie)];
+    for host in [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:80",
+        "evil.example:127.0.0.1",
+        "[::1].evil",
+        "0.0.0.0",
+        "user@localhost",
+        "localhost/",
+    ] {
+        for path in ["/", "/login", "/favicon.ico", "/api/threads", "/assets/0/app.js"] {
+            for proof in proofs {
+                let answer = server.send("GET", path, &[("host", host), proof], "");
+                assert!([400, 421].contains(&answer.status), "{host} {path}: {answer:?}");
+                assert!(answer.header("set-cookie").is_none());
+            }
+        }
+    }
+    // A request line that names another server is no way around it, nor is a request that names none.
+    let answer = raw(
+        &server,
+        b"GET http://evil.example/api/threads HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n",
+    );
+    assert!(answer.starts_with("HTTP/1.1 421"), "{answer}");
+    let answer = raw(&server, b"GET /api/threads HTTP/1.0\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.0 421") || answer.starts_with("HTTP/1.1 421"), "{answer}");
+}
+
+#[test]
+fn a_change_that_a_browser_sends_for_another_site_is_refused_in_every_form() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    let server = Server::start(&home, &[]);
+    let head = text(&server.get(&format!("/api/threads/{thread}")).json(), "head");
+    let cookie = server.cookie();
+    let path = format!("/api/threads/{thread}/kill");
+    let bodies = [
+        ("application/x-www-form-urlencoded", format!("expectedHead={head}")),
+        ("text/plain", json!({ "expectedHead": head }).to_string()),
+        ("application/json", json!({ "expectedHead": head }).to_string()),
+    ];
+    let foreign = [
+        ("origin", "http://evil.example"),
+        ("origin", "null"),
+        ("origin", "http://localhost:1"),
+        ("sec-fetch-site", "same-site"),
+        ("accept", "*/*"),
+    ];
+    for (kind, body) in &bodies {
+        for sign in foreign {
+            let answer = server.send("POST", &path, &[("cookie", &cookie), ("content-type", kind), sign], body);
+            assert_eq!(answer.status, 403, "{kind} {sign:?}: {answer:?}");
+        }
+    }
+    for path in ["/login", "/logout"] {
+        let answer = server.send("POST", path, &[foreign[0], ("content-type", bodies[0].0)], "secret=x");
+        assert_eq!(answer.status, 403, "{path}");
+    }
+    // No other site is told that it may read an answer.
+    let asked = server.send(
+        "OPTIONS",
+        &path,
+        &[("cookie", &cookie), ("origin", "http://evil.example"), ("access-control-request-method", "POST")],
+        "",
+    );
+    assert!(asked.headers.iter().all(|(name, _)| !name.starts_with("access-control-")), "{asked:?}");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+}
+
+#[test]
+fn no_path_leads_to_a_file() {
+    let home = home();
+    std::fs::write(home.root().join(".env"), "A_KEY=sk-very-secret-0123456789\n").unwrap();
+    home.config("agents: { w: { command: a-command-of-mine } }\n");
+    let server = Server::start(&home, &[]);
+    let (root, cookie) = (home.root(), server.cookie());
+    for file in [".env", "config.yaml", "dashboard.token", "threads.yaml"] {
+        let whole = root.join(file);
+        let whole = whole.to_str().unwrap();
+        let up = "../".repeat(12) + whole.trim_start_matches('/');
+        for path in [
+            file,
+            &up,
+            whole,
+            &format!("/{whole}"),
+            &up.replace('/', "%2F"),
+            &up.replace('.', "%2e"),
+            &up.replace("../", "..%5c"),
+            &format!("{up}%00.js"),
+        ] {
+            for begin in [
+                "/",
+                "/assets/",
+                "/assets/0/",
+                "/cas/",
+                "/threads/",
+                "/threads/X/steps/",
+                "/compare/",
+                "/api/cas/",
+                "/api/threads/",
+                "/m/x/",
+                "/workflows/",
+            ] {
+                let target = format!("{begin}{path}");
+                let answer = server.send("GET", &target, &[("cookie", &cookie), ("accept", "text/html")], "");
+                let is_refused =
+                    (400..500).contains(&answer.status) || answer.status == 303 && !answer.body.contains("sk-");
+                assert!(is_refused, "{target}: {answer:?}");
+                for content in ["sk-very-secret", "a-command-of-mine", &server.secret] {
+                    assert!(!answer.body.contains(content), "{target}: {answer:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_method_that_is_not_there_does_nothing_and_echoes_nothing() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    let server = Server::start(&home, &[]);
+    let bearer = server.bearer();
+    for method in ["TRACE", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "get", "X"] {
+        for path in [
+            "/",
+            "/login",
+            "/api/threads",
+            &format!("/api/threads/{thread}"),
+            &format!("/api/threads/{thread}/kill"),
+            "/assets/0/app.js",
+        ] {
+            let answer = server.send(method, path, &[("authorization", &bearer), ("x-mark", "echo-me")], "{}");
+            assert_eq!(answer.status, 405, "{method} {path}: {answer:?}");
+            assert!(!answer.body.contains("echo-me") && !answer.body.contains(&server.secret), "{method} {path}");
+        }
+    }
+    let head = server.send("HEAD", &format!("/api/threads/{thread}"), &[("authorization", &bearer)], "");
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    assert_eq!(server.send("HEAD", "/api/threads", &[], "").status, 401);
+    assert_eq!(
+        server.send("GET", &format!("/api/threads/{thread}/kill"), &[("authorization", &bearer)], "").status,
+        405
+    );
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+}
+
+/// Sends bytes, whatever they are, and reads what comes back until the server ends the connection.
+fn raw(server: &Server, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(&server.address).expect("the server is there");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+    // A server that refuses closes before it has read everything.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let mut chunk = [0; 4096];
+    while let Ok(length @ 1..) = stream.read(&mut chunk) {
+        answer.extend_from_slice(&chunk[..length]);
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn what_is_no_request_is_refused_and_the_next_is_answered() {
+    let home = home();
+    let server = Server::start(&home, &[]);
+    let host = format!("host: {}\r\n", server.address);
+    let long = "a".repeat(2 << 20);
+    let requests = [
+        format!("GET /api/threads HTTP/1.1\r\n{host}x: {long}\r\n\r\n"),
+        format!("GET /{long} HTTP/1.1\r\n{host}\r\n"),
+        format!("GET / HTTP/1.1\r\n{host}{}\r\n", (0..2000).map(|n| format!("x-{n}: 1\r\n")).collect::<String>()),
+        format!("POST /login HTTP/1.1\r\n{host}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /"),
+        format!("POST /login HTTP/1.1\r\n{host}content-length: -1\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\n{host}x: a\0b\r\n\r\n"),
+        "GET / HTTP/9.9\r\n\r\n".to_owned(),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
+        "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}".to_owned(),
+    ];
+    for request in requests {
+        let shown: String = request.chars().take(60).collect();
+        // The connection is ended without an answer, or with one that says no.
+        let answer = raw(&server, request.as_bytes());
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse::<u16>().ok());
+        assert!(status.is_none_or(|status| (400..500).contains(&status)), "{shown:?}: {answer}");
+        assert_eq!(server.get("/api/threads").status, 200, "after {shown:?}");
+    }
+}
+
+#[test]
+fn clients_that_never_finish_hold_up_nobody() {
+    let home = home();
+    let server = Server::start(&home, &[]);
+    let begun = format!("POST /login HTTP/1.1\r\nhost: {}\r\ncontent-length: 100\r\n", server.address);
+    let slow: Vec<TcpStream> = (0..300)
+        .map(|number| {
+            let mut stream = TcpStream::connect(&server.address).expect("the server is there");
+            let text = if number % 2 == 0 { begun.clone() } else { format!("{begun}\r\nsecret") };
+            stream.write_all(text.as_bytes()).expect("half a request can be sent");
+            stream
+        })
+        .collect();
+    // Nobody reads the events that these ask for.
+    let deaf: Vec<TcpStream> =
+        (0..100).map(|_| server.open("GET", "/api/events", &[("authorization", &server.bearer())], "")).collect();
+    let began = Instant::now();
+    assert_eq!(server.page("/").status, 200);
+    assert_eq!(server.get("/api/threads").status, 200);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop((slow, deaf));
+}
+
+#[test]
+fn other_users_of_the_machine_do_not_get_the_secret() {
+    use std::os::unix::fs::PermissionsExt;
+    let home: TestHome = home();
+    let server = Server::start(&home, &[]);
+    let file = home.root().join("dashboard.token");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), server.secret);
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    // All users of a machine can see the arguments of its processes.
+    let arguments = std::fs::read(format!("/proc/{}/cmdline", server.pid())).unwrap();
+    assert!(!String::from_utf8_lossy(&arguments).contains(&server.secret));
+}

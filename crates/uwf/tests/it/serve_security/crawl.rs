@@ -1,0 +1,165 @@
+//! Every page that the first page leads to, and what has to be true of each.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use uwf_testing::server::{Answer, Server};
+
+use crate::fixtures::review::{WORKFLOW, reviewing_home, step};
+
+/// Pages that are looked at; there are fewer in the tests.
+const MOST: usize = 400;
+
+/// What a person or an agent writes to break out of a page.
+pub(super) const HOSTILE: &str = "</pre></textarea></title><script>alert(1)</script><img src=x onerror=alert(1)><style>*{color:red}</style>\
+    <a href=\"javascript:alert(1)\">x</a> [y](javascript:alert(1)) ![z](http://evil.example/z.png) \" onfocus=\"alert(1) ' autofocus='";
+
+/// Asserts what a browser has to be told with every answer.
+pub(super) fn assert_protected(what: &str, answer: &Answer) {
+    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+                  form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    for (name, value) in [
+        ("content-security-policy", policy),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("x-frame-options", "DENY"),
+        ("cross-origin-opener-policy", "same-origin"),
+    ] {
+        assert_eq!(answer.header(name), Some(value), "{what}: {answer:?}");
+    }
+    assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control-")), "{what}: {answer:?}");
+}
+
+/// A tag of a page: its name and its attributes.
+pub(super) fn tags(page: &str) -> Vec<(String, Vec<(String, String)>)> {
+    let mut tags = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find('<') {
+        let tag = &rest[start + 1..];
+        let mut is_value = false;
+        let end = tag.find(|symbol| {
+            is_value ^= symbol == '"';
+            symbol == '>' && !is_value
+        });
+        let end = end.unwrap_or(tag.len());
+        tags.push(tag_of(&tag[..end]));
+        rest = &tag[end..];
+    }
+    tags
+}
+
+fn tag_of(tag: &str) -> (String, Vec<(String, String)>) {
+    let mut parts = tag.split('"');
+    let first = parts.next().unwrap_or_default();
+    let name = first.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let mut attributes = Vec::new();
+    let mut before = first.strip_prefix(name.as_str()).unwrap_or(first).to_owned();
+    loop {
+        let mut words: Vec<&str> = before.split_whitespace().collect();
+        let value = parts.next();
+        let last = value.and_then(|_| words.pop());
+        attributes
+            .extend(words.into_iter().map(|word| (word.trim_end_matches('=').to_ascii_lowercase(), String::new())));
+        let (Some(last), Some(value)) = (last, value) else { break };
+        attributes.push((last.trim_end_matches('=').to_ascii_lowercase(), value.to_owned()));
+        before = parts.next().unwrap_or_default().to_owned();
+    }
+    (name, attributes)
+}
+
+/// The paths of this server a page links to.
+fn links(page: &str) -> Vec<String> {
+    let attributes = tags(page).into_iter().flat_map(|(_, attributes)| attributes);
+    let paths = attributes.filter(|(name, value)| name == "href" && value.starts_with('/'));
+    paths.filter_map(|(_, value)| Some(value.split('#').next()?.replace("&amp;", "&"))).collect()
+}
+
+/// Every page that can be reached from these, by its path.
+pub(super) fn pages(server: &Server, from: &[String]) -> BTreeMap<String, Answer> {
+    let mut open: VecDeque<String> = from.iter().cloned().collect();
+    let cookie = server.cookie();
+    let mut seen = BTreeMap::new();
+    while let Some(path) = open.pop_front() {
+        if seen.contains_key(&path) || seen.len() == MOST {
+            continue;
+        }
+        let answer = server.send("GET", &path, &[("cookie", &cookie), ("accept", "text/html")], "");
+        if answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html")) {
+            open.extend(links(&answer.body));
+        }
+        open.extend(answer.header("location").map(str::to_owned));
+        seen.insert(path, answer);
+    }
+    seen
+}
+
+#[test]
+fn no_page_holds_a_script_of_its_own_whatever_was_written() {
+    let home = reviewing_home();
+    home.script("hostile", &format!("#!/bin/sh\ncat > /dev/null\ncat <<'TEXT'\n---\ntitle: |\n  {HOSTILE}\n---\n# {HOSTILE}\n\n{HOSTILE}\nTEXT\n"));
+    home.script("failing", &format!("#!/bin/sh\ncat > /dev/null\ncat >&2 <<'TEXT'\n{HOSTILE}\nTEXT\nexit 3\n"));
+    let thread = home.start("review-text", HOSTILE);
+    home.uwf(&["thread", "step", &thread, "--agent", "failing"]);
+    home.json(&["thread", "step", &thread, "--agent", "hostile"]);
+    step(&home, &thread, 1);
+    let stuck = home.start("review-text", HOSTILE);
+    home.uwf(&["thread", "step", &stuck, "--agent", "failing"]);
+    home.put("hostile-words", &WORKFLOW.replace("a writer and a reviewer", "</title><script>alert(1)</script>"));
+    let server = Server::start(&home, &[]);
+    let all = pages(
+        &server,
+        &[
+            "/".to_owned(),
+            "/?all=1".to_owned(),
+            format!("/threads/{thread}"),
+            "/search?q=%22%3E%3Cscript%3E".to_owned(),
+        ],
+    );
+    let shown = all.values().filter(|answer| answer.status == 200).count();
+    assert!(shown > 15, "{shown} pages: {:?}", all.keys());
+    for (path, answer) in &all {
+        assert_protected(path, answer);
+        assert!(answer.status < 500, "{path}: {answer:?}");
+        if !answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html")) {
+            continue;
+        }
+        for (name, attributes) in tags(&answer.body) {
+            assert_harmless(path, &name, &attributes);
+        }
+    }
+}
+
+/// Asserts that a tag runs, styles and loads nothing but files of this server.
+fn assert_harmless(path: &str, name: &str, attributes: &[(String, String)]) {
+    let value = |wanted: &str| attributes.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str());
+    let shown = format!("{path}: <{name} {attributes:?}>");
+    match name {
+        "script" => assert!(value("src").is_some_and(|src| src.starts_with("/assets/")), "{shown}"),
+        "style" | "iframe" | "object" | "embed" | "base" => panic!("{shown}"),
+        "img" => {
+            assert!(value("src").is_some_and(|src| src.starts_with('/') || src.starts_with("data:image/")), "{shown}")
+        }
+        _ => {}
+    }
+    for (key, value) in attributes {
+        assert!(!key.starts_with("on") && key != "style" && key != "srcdoc", "{shown}");
+        let is_address = ["href", "src", "action", "formaction", "xlink:href"].contains(&key.as_str());
+        let scheme = value.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
+        assert!(!is_address || !["javascript", "vbscript"].contains(&scheme.as_str()), "{shown}");
+    }
+}
+
+#[test]
+fn what_would_break_out_of_a_page_is_noticed() {
+    let found = tags(
+        "<p class=\"a\" hidden>x</p><img src=\"x\" onerror=\"alert(1)\"><a title=\">\" href=\"/x?a=1&amp;b=2#c\">",
+    );
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["p", "/p", "img", "a"]);
+    assert_eq!(found[0].1, [("class".to_owned(), "a".to_owned()), ("hidden".to_owned(), String::new())]);
+    assert_eq!(found[2].1[1], ("onerror".to_owned(), "alert(1)".to_owned()));
+    assert_eq!(links("<a title=\">\" href=\"/x?a=1&amp;b=2#c\">"), ["/x?a=1&b=2"]);
+    for (name, attributes) in [("script", "x"), ("p", "onclick"), ("p", "style")] {
+        let attributes = [(attributes.to_owned(), String::new())];
+        assert!(std::panic::catch_unwind(|| assert_harmless("", name, &attributes)).is_err(), "{name}");
+    }
+}

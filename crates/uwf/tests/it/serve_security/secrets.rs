@@ -1,0 +1,93 @@
+//! Keys, tokens and the configuration: in no page, no report, no event; and agents that a server starts do not get its secret.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::server::Server;
+use uwf_testing::{TestHome, text};
+
+use super::crawl;
+use crate::home;
+
+const KEY: &str = "sk-very-secret-0123456789";
+
+const CHOSEN: &str = "a-secret-that-somebody-chose";
+
+/// A home whose agent is given a key, and says it wherever it can.
+fn talkative() -> (TestHome, String) {
+    let home = home();
+    home.script(
+        "worker",
+        "#!/bin/sh\ncat > /dev/null\necho \"debug $A_KEY\" >&2\nif [ -e seen ]; then echo \"The key is $A_KEY.\"; exit 3; fi\n\
+         touch seen\nenv > environment\nprintf -- '---\\nn: 1\\n---\\nThe key is %s.\\n' \"$A_KEY\"\n",
+    );
+    home.config(
+        "agents:\n  w: { command: worker, output: text, env: [A_KEY] }\ndefaultAgent: w\nproviders:\n  mine: { baseUrl: \
+         'https://models.example/v1', apiKeyEnv: A_KEY }\n",
+    );
+    fs::write(home.root().join(".env"), format!("A_KEY={KEY}\n")).unwrap();
+    let thread = home.start_counting(5, "count");
+    (home, thread)
+}
+
+/// Every report the API has, for one thread.
+fn reports(home: &TestHome, server: &Server, thread: &str) -> Vec<(String, String)> {
+    let document = home.json(&["api", "GET", "/openapi.json"]);
+    let step = text(&home.json(&["thread", "show", thread]), "head");
+    let paths = document["paths"].as_object().expect("paths").iter().filter(|(_, item)| item.get("get").is_some());
+    // The list's events never end.
+    let paths = paths.map(|(path, _)| path.clone()).filter(|path| path != "/events");
+    let filled = paths.map(|path| {
+        let path = path.replace("{thread}", thread).replace("{step}", &step).replace("{hash}", &step);
+        format!("/api{}", path.replace("{workflow}", "count"))
+    });
+    // A thread's events end with it; this one is killed before it is asked for them.
+    filled.map(|path| (path.clone(), server.get(&path).body)).collect()
+}
+
+#[test]
+fn no_page_report_or_event_holds_a_key_or_the_servers_secret() {
+    let (home, thread) = talkative();
+    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
+    let status = server.get(&format!("/api/threads/{thread}")).json();
+    let first = server.post(&format!("/api/threads/{thread}/step"), &json!({ "expectedHead": status["head"] }));
+    assert_eq!(first.status, 200, "{first:?}");
+    let failed = server.post(&format!("/api/threads/{thread}/step"), &json!({ "expectedHead": first.json()["head"] }));
+    assert_eq!(failed.status, 422, "{failed:?}");
+    let mut answers = vec![("a step".to_owned(), first.body), ("an attempt that failed".to_owned(), failed.body)];
+    let killed = server.post(
+        &format!("/api/threads/{thread}/kill"),
+        &json!({ "expectedHead": text(&home.json(&["thread", "show", &thread]), "head") }),
+    );
+    assert_eq!(killed.status, 200, "{killed:?}");
+    let reports = reports(&home, &server, &thread);
+    assert!(reports.len() >= 6, "{:?}", reports.iter().map(|(path, _)| path).collect::<Vec<_>>());
+    answers.extend(reports);
+    answers.push(("stderr".to_owned(), server.get(&format!("/api/threads/{thread}/events?debug=true")).body));
+    let pages = crawl::pages(
+        &server,
+        &["/".to_owned(), "/?all=1".to_owned(), format!("/threads/{thread}"), "/doctor".to_owned(), "/cost".to_owned()],
+    );
+    assert!(pages.values().any(|page| page.body.contains("[redacted A_KEY]")), "the agent's text is among them");
+    answers.extend(pages.into_iter().map(|(path, page)| (path, page.body)));
+    let session = server.cookie();
+    let session = session.split_once('=').expect("a value").1;
+    for (path, body) in &answers {
+        for secret in [KEY, CHOSEN, session, "models.example"] {
+            assert!(!body.contains(secret), "{path} holds {secret}: {body}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_the_server_starts_does_not_get_its_secret() {
+    let (home, thread) = talkative();
+    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
+    let status = server.get(&format!("/api/threads/{thread}")).json();
+    let ran = server.post(&format!("/api/threads/{thread}/step"), &json!({ "expectedHead": status["head"] }));
+    assert_eq!(ran.status, 200, "{ran:?}");
+    let environment = fs::read_to_string(home.work().join("environment")).unwrap();
+    assert!(environment.contains(KEY), "this is what the agent was given: {environment}");
+    assert!(!environment.contains(CHOSEN) && !environment.contains("WORKFLOW_DASHBOARD_SECRET"), "{environment}");
+    assert!(!home.root().join("dashboard.token").exists(), "a secret that somebody chose is kept in no file");
+}
