@@ -47,11 +47,12 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 20] = [
+pub(crate) const ALL: [Topic; 22] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
     topic("operating", "schedulers and exit codes, states, crashes, backups", page!("guide/operating")),
+    topic("dashboard", "pages in a browser, for one machine or many", page!("guide/dashboard")),
     topic("tracing", "spans of threads for a collector of OpenTelemetry", page!("guide/tracing")),
     topic("explaining", "why a step came about, what threads cost, where they stand", page!("guide/explaining")),
     topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),
@@ -69,6 +70,7 @@ pub(crate) const ALL: [Topic; 20] = [
     ),
     topic("trace-format", "what agents can print of their work, turn by turn", page!("reference/trace-format")),
     topic("events", "what happens in a thread, as programs get it", page!("reference/events")),
+    topic("http-api", "what `uwf serve` answers to programs", page!("reference/http-api")),
     topic("mock-scripts", "scripts that play a workflow without a model", page!("reference/mock-scripts")),
     topic("schemas", "JSON Schemas of the files, for editors", page!("reference/schemas")),
     topic("storage", "the files of a storage root, backup, hashes", page!("internals/storage")),

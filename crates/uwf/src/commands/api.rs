@@ -19,7 +19,7 @@ Examples:
   uwf api GET /openapi.json
 
 It answers as `uwf serve` does, and needs no server. The exit code is 0 for an answer of 200 to 399; else that of the command
-that failed. docs/reference/http-api.md has all paths.")]
+that failed. `uwf help http-api` has all paths.")]
 pub(crate) struct Args {
     /// GET or POST.
     #[arg(value_parser = ["GET", "POST"], ignore_case = true)]

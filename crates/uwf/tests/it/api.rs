@@ -44,10 +44,13 @@ fn the_description_has_every_path_and_no_other() {
     assert_eq!(document["openapi"], "3.1.0");
     let described: BTreeSet<String> = document["paths"].as_object().expect("paths").keys().cloned().collect();
     let mut routes = BTreeSet::new();
-    for entry in std::fs::read_dir(repository().join("crates/uwf-server/src/api")).expect("the API has files") {
-        let source = std::fs::read_to_string(entry.expect("an entry").path()).unwrap_or_default();
+    let sources = repository().join("crates/uwf-server/src");
+    let files =
+        std::fs::read_dir(sources.join("api")).expect("the API has files").map(|entry| entry.expect("an entry").path());
+    for file in files.chain([sources.join("gateway/lists.rs")]) {
+        let source = std::fs::read_to_string(file).unwrap_or_default();
         let paths = source.split(".route(").skip(1).filter_map(|rest| rest.split('"').nth(1));
-        routes.extend(paths.map(str::to_owned));
+        routes.extend(paths.map(|path| path.strip_prefix("/api").unwrap_or(path).to_owned()));
     }
     // The actions are one route, and each is described.
     assert!(routes.remove("/threads/{thread}/{action}"), "{routes:?}");
@@ -58,4 +61,14 @@ fn the_description_has_every_path_and_no_other() {
     let operations = document["paths"].as_object().into_iter().flatten().flat_map(|(_, item)| item.as_object());
     let ids: Vec<&Value> = operations.flatten().map(|(_, operation)| &operation["operationId"]).collect();
     assert_eq!(ids.iter().map(|id| id.as_str()).collect::<BTreeSet<_>>().len(), ids.len(), "ids are unique");
+}
+
+#[test]
+fn the_published_description_is_current() {
+    let mut python = std::process::Command::new("python3");
+    home().prepare(&mut python);
+    let output =
+        python.arg(repository().join("scripts/http-api.py")).args([env!("CARGO_BIN_EXE_uwf"), "--check"]).output();
+    let output = output.expect("python3 starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

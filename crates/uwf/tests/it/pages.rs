@@ -198,6 +198,16 @@ fn the_page_about_watching_does_what_it_says() {
 }
 
 #[test]
+fn the_page_about_the_dashboard_does_what_it_says() {
+    follow(&home(), "docs/guide/dashboard.md");
+}
+
+#[test]
+fn the_reference_of_the_api_does_what_it_says() {
+    follow(&home(), "docs/reference/http-api.md");
+}
+
+#[test]
 fn the_guide_to_tracing_holds() {
     follow(&home(), "docs/guide/tracing.md");
 }

@@ -1,0 +1,64 @@
+"""Writes what is published of the HTTP API: docs/reference/openapi.json, and the paths in docs/reference/http-api.md.
+
+    python3 scripts/http-api.py target/debug/uwf            # writes both
+    python3 scripts/http-api.py target/debug/uwf --check    # says whether they are current
+
+Both are made from what the program says of itself (`uwf api GET /openapi.json`). A test checks them.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+BEGIN, END = "<!-- made by scripts/http-api.py -->\n", "<!-- end -->\n"
+
+
+def description(program):
+    """What the program says of its API."""
+    printed = subprocess.run([program, "api", "GET", "/openapi.json"], check=True, capture_output=True, text=True)
+    return json.loads(printed.stdout)
+
+
+def sections(document):
+    """The paths as Markdown: a table of what can be read, then each change with its fields."""
+    reads, changes = [], []
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            (reads if method == "get" else changes).append((path, operation))
+    yield "| GET | answers |\n|---|---|\n"
+    for path, operation in reads:
+        command = operation.get("description", "").removeprefix("The report of ").rstrip(".")
+        yield f"| `{path}` | {operation['summary']}{f' {command}' if command else ''} |\n"
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "query":
+                yield f"| {'&nbsp;' * 4}`?{parameter['name']}=` | {parameter['description']} |\n"
+    yield "\n| POST | does |\n|---|---|\n"
+    for path, operation in changes:
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        yield f"| `{path}` | {operation['summary']} |\n"
+        for name, field in schema["properties"].items():
+            needed = " Needed." if name in schema["required"] else ""
+            yield f"| {'&nbsp;' * 4}`{name}` | {field.get('description', '')}{needed} |\n"
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent / "docs/reference"
+    document = description(sys.argv[1])
+    page = root / "http-api.md"
+    before, rest = page.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    made = {
+        root / "openapi.json": json.dumps(document, indent=2, ensure_ascii=False) + "\n",
+        page: before + BEGIN + "".join(sections(document)) + END + after,
+    }
+    if "--check" not in sys.argv:
+        for path, text in made.items():
+            path.write_text(text)
+        return
+    stale = [path.name for path, text in made.items() if not path.exists() or path.read_text() != text]
+    if stale:
+        sys.exit(f"{', '.join(stale)}: out of date; run: python3 scripts/http-api.py target/debug/uwf")
+
+
+main()
