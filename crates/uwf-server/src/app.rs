@@ -8,20 +8,20 @@ use uwf_engine::root::home::Home;
 use crate::failure::Failure;
 use crate::guard::Guard;
 use crate::machines::Gateway;
-use crate::watch::Watched;
+use crate::reader::Reader;
+use crate::watch::Watch;
 
 /// The server, as far as requests need it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
 
 struct Inner {
-    root: PathBuf,
-    bin: PathBuf,
+    reader: Reader,
     cwd: PathBuf,
     read_only: bool,
     door: Door,
     gateway: Option<Arc<Gateway>>,
-    watched: Watched,
+    watch: Watch,
 }
 
 /// Where requests come in.
@@ -35,19 +35,19 @@ pub(crate) enum Door {
 impl App {
     /// A server over a storage root. Commands are started by its program in `cwd`.
     pub(crate) fn new(home: &Home, cwd: &Path, read_only: bool, door: Door, gateway: Option<Arc<Gateway>>) -> App {
-        let (root, bin) = (home.root().to_owned(), home.bin().to_owned());
-        let (cwd, watched) = (cwd.to_owned(), Watched::default());
-        App(Arc::new(Inner { root, bin, cwd, read_only, door, gateway, watched }))
+        let (cwd, reader) = (cwd.to_owned(), Reader::of(home));
+        let watch = Watch::of(reader.clone());
+        App(Arc::new(Inner { reader, cwd, read_only, door, gateway, watch }))
     }
 
     /// The storage root.
     pub(crate) fn root(&self) -> &Path {
-        &self.0.root
+        self.0.reader.root()
     }
 
     /// The `uwf` program.
     pub(crate) fn bin(&self) -> &Path {
-        &self.0.bin
+        self.0.reader.bin()
     }
 
     /// The directory the server was started in: names of workflows are looked up as they are there.
@@ -74,8 +74,8 @@ impl App {
     }
 
     /// What somebody listens to.
-    pub(crate) fn watched(&self) -> &Watched {
-        &self.0.watched
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.0.watch
     }
 
     /// Reads the storage root on a thread that may wait for files.
@@ -87,8 +87,6 @@ impl App {
         T: Send + 'static,
         W: FnOnce(&Home) -> Result<T, Failure> + Send + 'static,
     {
-        let app = self.clone();
-        let read = move || work(&Home::open(app.root(), app.bin()));
-        tokio::task::spawn_blocking(read).await.unwrap_or_else(|panic| Err(Failure::internal(panic)))
+        self.0.reader.read(work).await
     }
 }

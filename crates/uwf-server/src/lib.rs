@@ -20,6 +20,7 @@ mod machines;
 mod named;
 mod pages;
 mod place;
+mod reader;
 mod respond;
 mod serve;
 mod tls;

@@ -24,7 +24,7 @@ fn seen_last(headers: &HeaderMap) -> Option<&str> {
 
 /// `GET /api/events`
 async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Failure> {
-    app.watched().list.listen(&app, seen_last(&headers)).await
+    app.watch().list(seen_last(&headers)).await
 }
 
 /// Query of `GET /api/threads/{thread}/events`
@@ -52,5 +52,5 @@ async fn thread(
     let after = seen.and_then(|hash| hash.parse().ok()).map(From::After);
     let from = after.or(asked.tail.map(From::Newest)).unwrap_or(From::Beginning);
     let thread = app.read(move |home| Ok(thread_ids::resolve(home, &typed)?)).await?;
-    app.watched().threads.listen(&app, thread, Wish { from, debug: asked.debug }).await
+    app.watch().thread(thread, Wish { from, debug: asked.debug }).await
 }

@@ -1,5 +1,6 @@
 //! `/compare/A..B`: two threads, steps or versions of a workflow side by side.
 
+mod pairs;
 mod runs;
 mod sides;
 mod steps;

@@ -2,18 +2,17 @@
 
 use axum::body::Bytes;
 use axum::response::Response;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, watch as channel};
 use uwf_engine::verbs::signs::SignsOfList;
 
-use super::{PACE, stream};
-use crate::app::App;
+use super::{PACE, Watch, stream};
 use crate::failure::Failure;
 
 /// Whoever listens to the list.
 #[derive(Default)]
 pub(crate) struct Lists {
     /// The version of the list; `None` while nobody listens.
-    version: Mutex<Option<watch::Sender<String>>>,
+    version: Mutex<Option<channel::Sender<String>>>,
 }
 
 impl Lists {
@@ -21,15 +20,15 @@ impl Lists {
     ///
     /// # Errors
     /// A bug.
-    pub(crate) async fn listen(&self, app: &App, seen: Option<&str>) -> Result<Response, Failure> {
+    pub(crate) async fn listen(&self, watch: &Watch, seen: Option<&str>) -> Result<Response, Failure> {
         let mut version = self.version.lock().await;
         let mut listener = match &*version {
             Some(sender) => sender.subscribe(),
             None => {
-                let (signs, now) = look(app, SignsOfList::default()).await?;
-                let (sender, listener) = watch::channel(now);
+                let (signs, now) = look(watch, SignsOfList::default()).await?;
+                let (sender, listener) = channel::channel(now);
                 *version = Some(sender);
-                tokio::spawn(follow(app.clone(), signs));
+                tokio::spawn(follow(watch.clone(), signs));
                 listener
             }
         };
@@ -40,7 +39,7 @@ impl Lists {
     }
 }
 
-struct Listener(watch::Receiver<String>);
+struct Listener(channel::Receiver<String>);
 
 impl stream::Source for Listener {
     async fn next(&mut self) -> Option<Bytes> {
@@ -51,11 +50,11 @@ impl stream::Source for Listener {
 }
 
 /// Looks at the list until nobody listens.
-async fn follow(app: App, mut signs: SignsOfList) {
+async fn follow(watch: Watch, mut signs: SignsOfList) {
     loop {
         tokio::time::sleep(PACE).await;
-        let looked = look(&app, signs).await;
-        let mut version = app.watched().list.version.lock().await;
+        let looked = look(&watch, signs).await;
+        let mut version = watch.watched.list.version.lock().await;
         let listened = version.as_ref().filter(|sender| sender.receiver_count() > 0);
         let (Some(sender), Ok((same, now))) = (listened, looked) else {
             *version = None;
@@ -70,10 +69,12 @@ async fn follow(app: App, mut signs: SignsOfList) {
     }
 }
 
-async fn look(app: &App, mut signs: SignsOfList) -> Result<(SignsOfList, String), Failure> {
-    app.read(move |home| {
-        let version = format!("{:016x}", signs.look(home));
-        Ok((signs, version))
-    })
-    .await
+async fn look(watch: &Watch, mut signs: SignsOfList) -> Result<(SignsOfList, String), Failure> {
+    watch
+        .reader
+        .read(move |home| {
+            let version = format!("{:016x}", signs.look(home));
+            Ok((signs, version))
+        })
+        .await
 }

@@ -18,8 +18,7 @@ use uwf_engine::verbs::live::{From, Live};
 use uwf_engine::verbs::show;
 use uwf_engine::verbs::signs::SignsOfThread;
 
-use super::{PACE, stream};
-use crate::app::App;
+use super::{PACE, Watch, stream};
 use crate::failure::Failure;
 
 /// Messages that are kept for a client that reads slowly. One that is further behind is sent away, and goes on where it was
@@ -70,23 +69,23 @@ impl Threads {
     ///
     /// # Errors
     /// `NotFound`; those of its nodes.
-    pub(crate) async fn listen(&self, app: &App, thread: ThreadId, wish: Wish) -> Result<Response, Failure> {
-        let feed = self.feed(app, thread);
+    pub(crate) async fn listen(&self, watch: &Watch, thread: ThreadId, wish: Wish) -> Result<Response, Failure> {
+        let feed = self.feed(watch, thread);
         // The lock is kept from the look until the client is among those who get what is found next.
         let reader = feed.reader.clone().lock_owned().await;
-        let (reader, joined) = app.read(move |home| joined(reader, home, wish.from)).await?;
+        let (reader, joined) = watch.reader.read(move |home| joined(reader, home, wish.from)).await?;
         feed.send(joined.news);
         let messages = feed.messages.subscribe();
         drop(reader);
         Ok(stream::answer(Listener { past: joined.past.iter().cloned().collect(), messages, wish, has_ended: false }))
     }
 
-    fn feed(&self, app: &App, thread: ThreadId) -> Arc<Feed> {
+    fn feed(&self, watch: &Watch, thread: ThreadId) -> Arc<Feed> {
         let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = || {
             let reader = Arc::new(AsyncMutex::new(Reader::of(thread.clone())));
             let feed = Arc::new(Feed { reader, messages: broadcast::Sender::new(BACKLOG) });
-            tokio::spawn(follow(app.clone(), thread.clone(), feed.clone()));
+            tokio::spawn(follow(watch.clone(), thread.clone(), feed.clone()));
             feed
         };
         feeds.entry(thread.clone()).or_insert_with(begin).clone()
@@ -119,14 +118,14 @@ impl Feed {
 }
 
 /// Reads what is new in a thread until nobody listens.
-async fn follow(app: App, thread: ThreadId, feed: Arc<Feed>) {
+async fn follow(watch: Watch, thread: ThreadId, feed: Arc<Feed>) {
     loop {
         tokio::time::sleep(PACE).await;
-        if app.watched().threads.forgets(&thread, &feed) {
+        if watch.watched.threads.forgets(&thread, &feed) {
             return;
         }
         let mut reader = feed.reader.clone().lock_owned().await;
-        let looked = app.read(move |home| {
+        let looked = watch.reader.read(move |home| {
             let news = reader.look(home);
             Ok((reader, news))
         });
@@ -134,7 +133,7 @@ async fn follow(app: App, thread: ThreadId, feed: Arc<Feed>) {
             Ok((_reader, Ok(news))) => feed.send(news),
             // A node that cannot be read now may be put back.
             Ok((_, Err(error))) if error.kind != ErrorKind::NotFound => {}
-            Ok((_, Err(_))) | Err(_) => return app.watched().threads.close(&thread),
+            Ok((_, Err(_))) | Err(_) => return watch.watched.threads.close(&thread),
         }
     }
 }

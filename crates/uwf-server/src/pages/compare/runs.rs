@@ -13,6 +13,7 @@ use uwf_engine::thread::usage;
 use uwf_engine::verbs::cost::{self, CostRequest};
 use uwf_engine::verbs::diff::{self, Compared, FileChange, Named, Wanted};
 
+use super::pairs::{Pair, same_words};
 use super::sides::Run;
 use super::steps;
 use crate::failure::Failure;
@@ -23,13 +24,6 @@ const SHOWN: usize = 50;
 
 /// Steps of a thread that are read for what it took: a page has to be there soon.
 const ADDED_UP: usize = 500;
-
-/// Two steps that stand beside each other, by their positions; one that only one run has has no other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pair {
-    pub(super) a: Option<usize>,
-    pub(super) b: Option<usize>,
-}
 
 /// How the files differ, or why that is not known.
 pub(super) fn files(home: &Home, two: &[Named; 2], patch: bool, cwd: &Path) -> Result<Compared, String> {
@@ -129,10 +123,6 @@ fn differing(runs: &[Run<'_>; 2], pairs: &[Pair]) -> Result<Differing, Failure> 
         }
     }
     Ok(Differing { rows, same_at_end: same })
-}
-
-pub(super) fn same_words(count: usize) -> String {
-    format!("{} with the same {}", parts::many(count, "step"), if count == 1 { "output" } else { "outputs" })
 }
 
 /// The steps that both share, folded; the newest of them are listed.

@@ -10,7 +10,7 @@ use uwf_engine::thread::message;
 use uwf_engine::verbs::why::{self, Routing};
 use uwf_engine::verbs::{cost, step_at};
 
-use super::runs::{Pair, same_words};
+use super::pairs::{Pair, same_words};
 use super::sides::Run;
 use crate::failure::Failure;
 use crate::pages::{parts, texts, values, words};

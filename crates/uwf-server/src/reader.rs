@@ -1,0 +1,48 @@
+//! Reading the storage root from asynchronous code.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use uwf_engine::root::home::Home;
+
+use crate::failure::Failure;
+
+/// A storage root to be read. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Reader(Arc<Paths>);
+
+struct Paths {
+    root: PathBuf,
+    bin: PathBuf,
+}
+
+impl Reader {
+    /// Reads this storage root.
+    pub(crate) fn of(home: &Home) -> Reader {
+        Reader(Arc::new(Paths { root: home.root().to_owned(), bin: home.bin().to_owned() }))
+    }
+
+    /// The storage root.
+    pub(crate) fn root(&self) -> &std::path::Path {
+        &self.0.root
+    }
+
+    /// The `uwf` program.
+    pub(crate) fn bin(&self) -> &std::path::Path {
+        &self.0.bin
+    }
+
+    /// Reads on a thread that may wait for files.
+    ///
+    /// # Errors
+    /// What `work` fails with.
+    pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Home) -> Result<T, Failure> + Send + 'static,
+    {
+        let reader = self.clone();
+        let read = move || work(&Home::open(reader.root(), reader.bin()));
+        tokio::task::spawn_blocking(read).await.unwrap_or_else(|panic| Err(Failure::internal(panic)))
+    }
+}
