@@ -40,7 +40,10 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 
 /// Its routes, which everybody may use: there is nothing of anybody in them.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/assets/{version}/{name}", get(asset)).route("/favicon.ico", get(icon))
+    Router::new()
+        .route("/assets/{version}/{name}", get(asset))
+        .route("/m/{machine}/assets/{version}/{name}", get(of_machine))
+        .route("/favicon.ico", get(icon))
 }
 
 /// Where a page finds a file.
@@ -55,6 +58,12 @@ async fn asset(Path((version, name)): Path<(String, String)>) -> Response {
     // Another version of the server may ask for its own; what it gets then must not be kept under that name.
     let kept = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-store" };
     ([(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept)], asset.content).into_response()
+}
+
+/// What pages of a machine ask for. It is the gateway's own: a script of a machine would run with the login of whoever looks, and
+/// reach every other machine.
+async fn of_machine(Path((_, version, name)): Path<(String, String, String)>) -> Response {
+    asset(Path((version, name))).await
 }
 
 async fn icon() -> Response {

@@ -36,6 +36,26 @@ const PROOFS: [HeaderName; 3] = [header::COOKIE, header::AUTHORIZATION, header::
 /// What a proxy in front says; a machine believes only the gateway.
 const OF_PROXIES: [&str; 2] = ["x-forwarded-", "x-uwf-"];
 
+/// What a machine may answer. Nothing of it runs: a page may use scripts of this server only, and with `nosniff` no answer is taken
+/// for a script that does not say so. A machine that somebody has broken into reaches no other one by whoever looks at it.
+const HARMLESS: [&str; 7] = [
+    "text/html",
+    "application/json",
+    "text/event-stream",
+    "text/plain",
+    "text/csv",
+    "image/svg+xml",
+    "image/png",
+];
+
+/// What everything else is said to be.
+const UNKNOWN: HeaderValue = HeaderValue::from_static("application/octet-stream");
+
+fn is_harmless(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    HARMLESS.contains(&kind.as_str())
+}
+
 pub(super) fn routes() -> Router<App> {
     Router::new()
         .route("/m/{name}", any(first_page))
@@ -64,6 +84,10 @@ async fn forward(
     requests.ready().await.map_err(broke)?;
     let mut response = requests.send_request(request).await.map_err(broke)?.map(Body::new);
     HOP.iter().for_each(|name| drop(response.headers_mut().remove(name)));
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if kind.is_some_and(|kind| !is_harmless(kind)) {
+        response.headers_mut().insert(header::CONTENT_TYPE, UNKNOWN);
+    }
     keep_own_cookies(response.headers_mut(), &name);
     Ok(response)
 }
@@ -175,6 +199,14 @@ mod tests {
         keep_own_cookies(&mut headers, &name);
         let kept: Vec<&HeaderValue> = headers.get_all(header::SET_COOKIE).iter().collect();
         assert_eq!(kept, ["uwf-seen=2; Path=/m/a/; HttpOnly"]);
+    }
+
+    #[test]
+    fn no_script_of_a_machine_runs() {
+        assert!(is_harmless("text/html; charset=utf-8") && is_harmless("application/json"));
+        for kind in ["text/javascript", "application/javascript", "Text/JavaScript; charset=utf-8", "text/css", "", "x"] {
+            assert!(!is_harmless(kind), "{kind}");
+        }
     }
 
     #[test]
