@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use crate::TestHome;
 use crate::processes::until;
@@ -11,6 +12,7 @@ use crate::processes::until;
 pub struct Machine {
     process: Child,
     said: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Machine {
@@ -21,16 +23,17 @@ impl Machine {
     pub fn start(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Machine {
         let mut command = home.command(&["connect"]);
         command.args(args).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut machine = Machine { process: command.spawn().expect("uwf connect starts"), said: Arc::default() };
+        let process = command.spawn().expect("uwf connect starts");
+        let mut machine = Machine { process, said: Arc::default(), reader: None };
         let stderr = machine.process.stderr.take().expect("its stderr is a pipe");
         let said = machine.said.clone();
-        std::thread::spawn(move || {
+        machine.reader = Some(std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
                 said.push_str(&line);
                 said.push('\n');
             }
-        });
+        }));
         machine
     }
 
@@ -52,12 +55,13 @@ impl Machine {
         self.process.id()
     }
 
-    /// Its exit code, once it has ended.
+    /// Its exit code, once it has ended and all that it said is known.
     ///
     /// # Panics
     /// When it does not end.
     pub fn code(&mut self) -> Option<i32> {
         until("the machine ends", || self.process.try_wait().expect("a child can be waited for").is_some());
+        self.reader.take().map(|reader| reader.join().expect("its stderr can be read"));
         self.process.wait().expect("a child can be waited for").code()
     }
 
