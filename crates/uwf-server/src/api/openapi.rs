@@ -89,6 +89,18 @@ const ENDPOINTS: &[Endpoint] = &[
     report("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow.", &[]),
     report("/cas/{hash}", "uwf cas get", "A node.", &[]),
     report("/doctor", "uwf doctor", "What is wrong in the storage root, as far as reading tells.", &[]),
+    report(
+        "/gateway/endpoints",
+        "",
+        "The machines of a gateway: since when each is connected or not, and its threads by state.",
+        &[],
+    ),
+    report(
+        "/gateway/threads",
+        "",
+        "The threads of all machines that have not ended, each with the name of its machine.",
+        &[],
+    ),
     report("/openapi.json", "", "This document.", &[]),
 ];
 
