@@ -25,6 +25,7 @@ pub mod live;
 pub mod log;
 pub mod merge;
 pub(crate) mod new_thread;
+pub mod newest_attempt;
 pub mod notify;
 pub mod otel;
 pub mod overview;

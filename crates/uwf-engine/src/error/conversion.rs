@@ -303,7 +303,7 @@ impl From<VerbError> for Error {
             Verb::Paused { paused, .. } => {
                 of(ErrorKind::Waiting).hint(format!("`uwf thread resume {paused}` lets it go on"))
             }
-            Verb::MovedOn { thread, .. } | Verb::EndedSince { thread, .. } => {
+            Verb::MovedOn { thread, .. } | Verb::TriedSince { thread, .. } | Verb::EndedSince { thread, .. } => {
                 of(ErrorKind::Busy).hint(format!("nothing was changed; `uwf thread show {thread}` tells where it stands"))
             }
             Verb::SecretInWorkflow { .. } => {
@@ -360,12 +360,17 @@ impl From<VerbError> for Error {
             Verb::AsksNobodyItself { thread, .. } | Verb::PlayedByAgent { thread, .. } => {
                 of(ErrorKind::Usage).hint(format!("step it: `uwf thread step {thread}`"))
             }
+            Verb::AsksChild { child, .. } => {
+                of(ErrorKind::Usage).hint(format!("answer it with its own head and attempt: `uwf thread answer {child}`"))
+            }
             Verb::SeveralWait { children, .. } => children.iter().fold(of(ErrorKind::Usage), |error, child| {
                 error.hint(format!("answer one: `uwf thread answer {child}`"))
             }),
             Verb::OtherAnswer { thread, output, .. } => of(ErrorKind::Busy)
                 .hint(format!("`uwf cas get {output}` shows it, `uwf thread step {thread}` takes it over"))
                 .hint("nothing of this one was recorded"),
+            Verb::RepliedSince(thread) => of(ErrorKind::Busy)
+                .hint(format!("nothing of this one was recorded; `uwf thread step {thread}` goes on with that reply")),
             Verb::OtherReply { thread, reply } => of(ErrorKind::Busy)
                 .hint(format!("`uwf cas get {reply}` shows it, `uwf thread step {thread}` goes on with it"))
                 .hint("nothing of this one was recorded"),

@@ -10,6 +10,7 @@ use uwf_core::document::Problem;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::worktree::Unsaved;
+use crate::verbs::newest_attempt::NewestAttempt;
 
 /// Why a verb did not do what was asked of it.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +40,16 @@ pub enum VerbError {
         head: Hash,
         /// The head it was expected to have.
         expected: Hash,
+    },
+    /// Somebody has tried the next step of a thread since whoever asked for something has seen it.
+    #[error("thread {thread} has been tried since: its newest attempt is {newest}, not {expected}")]
+    TriedSince {
+        /// The thread.
+        thread: ThreadId,
+        /// The newest attempt at its head.
+        newest: NewestAttempt,
+        /// The one it was expected to be.
+        expected: NewestAttempt,
     },
     /// A thread has ended since somebody saw it.
     #[error("thread {thread} {} since", if *was_killed { "was killed" } else { "has ended" })]
@@ -344,6 +355,14 @@ pub enum VerbError {
         /// What it does instead.
         why: String,
     },
+    /// A child thread is asked, of which nothing was said where the attempt of its parent was.
+    #[error("child thread {child} of thread {thread} is asked, and an attempt of {thread} says nothing about it")]
+    AsksChild {
+        /// The thread.
+        thread: ThreadId,
+        /// The child.
+        child: ThreadId,
+    },
     /// Several child threads wait for a person.
     #[error("several child threads of thread {thread} wait")]
     SeveralWait {
@@ -372,6 +391,9 @@ pub enum VerbError {
         /// The other answer.
         output: Hash,
     },
+    /// Somebody has replied since whoever replies has seen the question.
+    #[error("the question of thread {0} has a reply already")]
+    RepliedSince(ThreadId),
     /// Somebody has replied otherwise.
     #[error("the agent's question has another reply already, {reply}")]
     OtherReply {

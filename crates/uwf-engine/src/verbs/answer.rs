@@ -22,6 +22,7 @@ use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
 use crate::verbs::expected_head;
+use crate::verbs::newest_attempt::{self, NewestAttempt};
 use crate::verbs::step::{self, Step, StepReport, StepRequest, Stored, Upcoming};
 use crate::verbs::{notify, otel};
 
@@ -54,18 +55,29 @@ pub struct Question {
     pub text: String,
 }
 
-/// Whom a thread asks, which is at the head that is expected: it waits, or its next role is bound to a person. Where a child
-/// thread plays that role, its only child that waits is asked for it. An answer is recorded only at the head of now.
-///
-/// # Errors
-/// `Busy` when it is at another head or has ended since; `NotFound` when it is not active, `Waiting` when it is paused, `Usage` when nobody is asked, or several children are; those
-/// of the moderator.
-pub fn asked(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Asked> {
-    asked_within(home, id, expected, MAX_GENERATIONS)
+/// What whoever answers has seen of a thread.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// Its head.
+    pub head: Option<Hash>,
+    /// The newest attempt there.
+    pub attempt: Option<NewestAttempt>,
 }
 
-fn asked_within(home: &Home, id: &ThreadId, expected: Option<Hash>, generations: usize) -> Result<Asked> {
-    let (thread, head) = expected_head::active(home, id, expected)?;
+/// Whom a thread asks, which is where it is expected: it waits, or its next role is bound to a person. Where a child thread
+/// plays that role, its only child that waits is asked for it. An answer is recorded only at the head of now.
+///
+/// # Errors
+/// `Busy` when it is at another head or attempt, has a reply already, or has ended since; `NotFound` when it is not active,
+/// `Waiting` when it is paused, `Usage` when nobody is asked, or several children are, or one is and an attempt is expected;
+/// those of the moderator.
+pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {
+    asked_within(home, id, seen, MAX_GENERATIONS)
+}
+
+fn asked_within(home: &Home, id: &ThreadId, seen: Seen, generations: usize) -> Result<Asked> {
+    let (thread, head) = expected_head::active(home, id, seen.head)?;
+    newest_attempt::check(home, id, head.hash, seen.attempt)?;
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
@@ -73,6 +85,9 @@ fn asked_within(home: &Home, id: &ThreadId, expected: Option<Hash>, generations:
     };
     let mark = marks::get(home, id, Mark::Waiting);
     let last = recorded::read(home, id)?;
+    if seen.attempt.is_some() && last.as_ref().is_some_and(|last| last.was_replied_to_at(head.hash)) {
+        return Err(VerbError::RepliedSince(id.clone()).into());
+    }
     let question = last.as_ref().and_then(|last| {
         let text = last.question_at(head.hash, &role)?.question.clone()?;
         Some(Question { attempt: last.opened.attempt.clone(), text })
@@ -90,7 +105,11 @@ fn asked_within(home: &Home, id: &ThreadId, expected: Option<Hash>, generations:
             .filter(|child| marks::of(home, child).contains(&Mark::Waiting))
             .collect();
         return match waiting.as_slice() {
-            [only] if generations > 0 => asked_within(home, only, None, generations - 1),
+            // What the child is asked may have changed while nothing did above it.
+            [only] if seen.attempt.is_some() => {
+                Err(VerbError::AsksChild { thread: id.clone(), child: only.clone() }.into())
+            }
+            [only] if generations > 0 => asked_within(home, only, Seen::default(), generations - 1),
             [] => {
                 let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
                 Err(VerbError::AsksNobodyItself { thread: id.clone(), why }.into())

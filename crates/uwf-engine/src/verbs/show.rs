@@ -68,6 +68,9 @@ pub struct ThreadStatus {
     /// Attempt node of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<Hash>,
+    /// Id of the newest attempt at its head, however it went; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_attempt: Option<String>,
     /// Thread-end node of a finished thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Hash>,
@@ -126,6 +129,8 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
     };
     let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;
     let attempt = recorded::read(home, id)?;
+    let at_head = attempt.as_ref().filter(|attempt| attempt.opened.expected_head == head);
+    shown.last_attempt = at_head.map(|attempt| attempt.opened.attempt.clone());
     if state == State::Running {
         if let Some(attempt) = attempt {
             shown.at_role = Some(attempt.opened.role);
@@ -189,6 +194,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
         at_role: None,
         agent: None,
         attempt: None,
+        last_attempt: None,
         end: None,
         parent: thread.start.parent,
         parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),

@@ -42,6 +42,7 @@ use crate::thread::moderate::{self, Explained};
 use crate::verbs::child_threads;
 use crate::verbs::end;
 use crate::verbs::expected_head;
+use crate::verbs::newest_attempt::{self, NewestAttempt};
 use crate::verbs::{notify, otel};
 
 /// What to step, and how.
@@ -61,12 +62,23 @@ pub struct StepRequest {
     /// The head that the thread has to have.
     #[serde(default)]
     pub expected_head: Option<Hash>,
+    /// The newest attempt that it has to have at its head.
+    #[serde(default)]
+    pub expected_attempt: Option<NewestAttempt>,
 }
 
 impl StepRequest {
     /// The next step of a thread, nothing special about it.
     pub fn plain(thread: ThreadId) -> StepRequest {
-        StepRequest { thread, agent: None, cwd: None, explain: false, reextract: false, expected_head: None }
+        StepRequest {
+            thread,
+            agent: None,
+            cwd: None,
+            explain: false,
+            reextract: false,
+            expected_head: None,
+            expected_attempt: None,
+        }
     }
 }
 
@@ -74,7 +86,7 @@ impl StepRequest {
 /// a second.
 ///
 /// # Errors
-/// `Busy` when the thread is not at the head that is expected, what the keeper reports; `Internal` when it dies without a report.
+/// `Busy` when the thread is not at the head or attempt that is expected, what the keeper reports; `Internal` when it dies without a report.
 pub fn in_keeper(
     home: &Home,
     request: &StepRequest,
@@ -113,6 +125,7 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     lock.write_owner(&std::process::id().to_string())?;
     sharing::check(home, &request.thread)?;
     let (thread, head) = expected_head::active(home, &request.thread, request.expected_head)?;
+    newest_attempt::check(home, &thread.id, head.hash, request.expected_attempt)?;
     refuse_paused(home, &thread.id)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
     if request.cwd.is_some() {

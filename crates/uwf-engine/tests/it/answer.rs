@@ -10,7 +10,7 @@ use uwf_engine::attempt::recorded::{self, Outcome};
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::answer::{self, Asked, Given};
+use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::verbs::{kill, pause};
 
@@ -46,7 +46,7 @@ fn an_answer_says_what_it_was_and_what_comes_next() {
 fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    let asked = answer::asked(&machine.home, &id, None).unwrap();
+    let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
     let first = machine.answer_as(&asked, json!({"text": "It rains."})).unwrap();
     let error = machine.answer_as(&asked, json!({"text": "It pours."})).unwrap_err();
     let message = format!("role `writer` was played by somebody else meanwhile: the head is {} now", first.head);
@@ -58,7 +58,7 @@ fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
 fn of_many_who_answer_at_once_one_is_heard() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    let asked = answer::asked(&machine.home, &id, None).unwrap();
+    let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
     let barrier = Barrier::new(6);
     let heard = std::thread::scope(|scope| {
         let people: Vec<_> = (0..6)
@@ -82,7 +82,7 @@ fn of_many_who_answer_at_once_one_is_heard() {
 fn a_head_that_another_machine_moved_is_not_moved_again() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    let asked = answer::asked(&machine.home, &id, None).unwrap();
+    let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
     let elsewhere = machine.home.store().put(&end_of_another(&machine, &id)).unwrap();
     let error = while_answering(&machine, &asked, &|| move_to(&machine.home, &id, elsewhere)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Busy);
@@ -111,7 +111,7 @@ fn move_to(home: &Home, id: &ThreadId, to: json_cas::Hash) {
 fn an_answer_to_a_thread_that_is_killed_meanwhile_is_kept_to_be_forked() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    let asked = answer::asked(&machine.home, &id, None).unwrap();
+    let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
     let other = machine.beside();
     let error = while_answering(&machine, &asked, &|| assert!(kill::kill(&other.home, &id, None).is_ok())).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
@@ -137,7 +137,7 @@ fn what_does_not_fit_the_schema_of_the_role_never_becomes_a_step() {
 fn a_step_of_another_role_is_refused_and_the_thread_stays_where_it_is() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    let asked = answer::asked(&machine.home, &id, None).unwrap();
+    let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
     let wrong = Asked { role: "editor".to_owned(), ..asked.clone() };
     let given = Given {
         output: &|_| unreachable!("nothing was left over"),
@@ -153,10 +153,10 @@ fn a_paused_thread_asks_nobody() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     pause::pause(&machine.home, &id, Some("until Monday"), None).unwrap();
-    let error = answer::asked(&machine.home, &id, None).unwrap_err();
+    let error = answer::asked(&machine.home, &id, Seen::default()).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: until Monday").as_str()));
     pause::resume(&machine.home, &id, None).unwrap();
-    assert_eq!(answer::asked(&machine.home, &id, None).unwrap().role, "writer");
+    assert_eq!(answer::asked(&machine.home, &id, Seen::default()).unwrap().role, "writer");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_thread_that_has_ended_asks_nobody() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.approved(&id);
-    let error = answer::asked(&machine.home, &id, None).unwrap_err();
+    let error = answer::asked(&machine.home, &id, Seen::default()).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {id} has ended").as_str()));
     assert_eq!(error.hints[0], format!("`uwf thread show {id}` tells how"));
 }
@@ -175,7 +175,7 @@ fn a_role_of_a_program_is_stepped_and_not_answered() {
     let config = "agents:\n  person: { command: uwf-human }\n  robot: { command: uwf-mock }\ndefaultAgent: robot\n";
     std::fs::write(machine.home.config_file(), config).unwrap();
     let id = machine.start("essay");
-    let error = answer::asked(&machine.home, &id, None).unwrap_err();
+    let error = answer::asked(&machine.home, &id, Seen::default()).unwrap_err();
     let message = format!("thread {id} does not wait for a person: its next role `writer` is played by `robot`");
     assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
     assert_eq!(error.hints, [format!("step it: `uwf thread step {id}`")]);

@@ -20,7 +20,7 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::digest;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::answer::{self, Asked, Given};
+use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
 use uwf_engine::verbs::put::{self, Put};
 use uwf_engine::verbs::start::{self, StartRequest};
 use uwf_engine::verbs::step::StepReport;
@@ -149,7 +149,7 @@ impl Machine {
 
     /// A person plays the next role.
     pub(crate) fn answer(&self, id: &ThreadId, output: Value) -> Result<StepReport> {
-        self.answer_as(&answer::asked(&self.home, id, None)?, output)
+        self.answer_as(&answer::asked(&self.home, id, Seen::default())?, output)
     }
 
     /// The same, as whoever was asked before.

@@ -5,6 +5,7 @@ use serde_json::json;
 use uwf_core::node::EndStatus;
 use uwf_engine::root::history;
 use uwf_engine::thread::state::State;
+use uwf_engine::verbs::answer::Seen;
 use uwf_engine::verbs::fork::{self, Changes};
 use uwf_engine::verbs::step::Upcoming;
 use uwf_engine::verbs::{answer, kill, list, show, verify};
@@ -20,7 +21,7 @@ fn a_workflow_runs_to_its_end_with_a_fork_and_a_kill_on_the_way() {
     assert_eq!(show::show(home, &thread).unwrap().state, State::Active);
 
     // The writer's turn, then the editor's, who sends it back.
-    assert_eq!(answer::asked(home, &thread, None).unwrap().role, "writer");
+    assert_eq!(answer::asked(home, &thread, Seen::default()).unwrap().role, "writer");
     let written = machine.answer(&thread, json!({"text": "Rain falls."})).unwrap();
     assert_eq!((written.role.as_deref(), &written.next), (Some("writer"), &Some(Upcoming::Role("editor".to_owned()))));
     let judged = machine.answer(&thread, json!({"approved": false, "remarks": "Longer!"})).unwrap();
@@ -29,7 +30,7 @@ fn a_workflow_runs_to_its_end_with_a_fork_and_a_kill_on_the_way() {
     // Another try from before the editor had read it, which is given up.
     let fork = fork::thread(home, &thread, Some("editor"), &Changes::default(), &machine.work()).unwrap();
     assert_eq!((fork.step, fork.thread != thread), (written.head, true));
-    assert_eq!(answer::asked(home, &fork.thread, None).unwrap().role, "editor");
+    assert_eq!(answer::asked(home, &fork.thread, Seen::default()).unwrap().role, "editor");
     let end = kill::kill(home, &fork.thread, None).unwrap();
     let killed = history::of(home, &fork.thread).unwrap().unwrap();
     assert_eq!((killed.status, killed.head, killed.end), (EndStatus::Killed, written.head, end));

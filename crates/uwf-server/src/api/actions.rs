@@ -62,6 +62,14 @@ const fn field(name: &'static str, kind: &'static str, option: &'static str, des
 
 const AGENT: Field = field("agent", "string", "--agent", "Agent for this step only: an alias, or a command line.");
 
+/// The head stays where it is when an attempt fails or its agent asks something.
+const ATTEMPT: Field = field(
+    "expectedAttempt",
+    "string",
+    "--expect-attempt",
+    "Newest attempt at that head (`lastAttempt` of the thread), or `none`. If there is another one, nothing is done (409).",
+);
+
 const MAX_STEPS: Field = field("maxSteps", "integer", "--max-steps", "Most steps the thread may have.");
 const MAX_TIME: Field = field("maxTime", "string", "--max-time", "Longest time, as 90s, 15m, 2h or 1d.");
 const MAX_TOKENS: Field = field("maxTokens", "integer", "--max-tokens", "Most tokens it may use.");
@@ -72,7 +80,7 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action {
         name: "step",
         command: &["thread", "step"],
-        fields: &[AGENT],
+        fields: &[AGENT, ATTEMPT],
         is_long: true,
         description: "Do one step: choose the next role, let its agent play it, keep the result.",
     },
@@ -82,6 +90,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         fields: &[
             field("until", "string", "--until", "Stop before this role would be played."),
             field("maxSteps", "integer", "--max-steps", "Most steps now."),
+            ATTEMPT,
         ],
         is_long: true,
         description: "Step the thread until it is done, waits for a person, is stuck or at a limit.",
@@ -89,7 +98,7 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action {
         name: "retry",
         command: &["thread", "retry"],
-        fields: &[AGENT],
+        fields: &[AGENT, ATTEMPT],
         is_long: true,
         description: "Do the step again whose last attempt failed.",
     },
@@ -144,12 +153,18 @@ pub(crate) const ACTIONS: &[Action] = &[
     Action {
         name: "answer",
         command: &["thread", "answer"],
-        fields: &[],
+        fields: &[ATTEMPT],
         is_long: false,
         description: "Play a role that a person plays, or reply to what an agent asks: `data` is the output as JSON, `text` a text \
                       under a header; or `output.KEY` for each key.",
     },
 ];
+
+/// Whether an action can be told which attempt it is meant for.
+pub(crate) fn names_attempt(action: &str) -> bool {
+    let of_action = |known: &&Action| known.name == action;
+    ACTIONS.iter().find(of_action).is_some_and(|action| action.fields.iter().any(|field| field.name == ATTEMPT.name))
+}
 
 /// Fields that are no options of a command, of every action or of one.
 const OWN: [&str; 8] = ["expectedHead", "wait", "back", "step", "prompt", "data", "text", "question"];

@@ -5,7 +5,7 @@ use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::answer::{self, Asked};
+use uwf_engine::verbs::answer::{self, Asked, Seen};
 
 use super::fields::Fields;
 use crate::app::App;
@@ -28,7 +28,7 @@ pub(crate) struct Form {
 /// # Errors
 /// Those of [`answer::asked`], and of the nodes of its workflow.
 pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<Form, Failure> {
-    let asked = answer::asked(home, thread, None)?;
+    let asked = answer::asked(home, thread, Seen::default())?;
     let workflow = Thread::at(home, asked.thread.clone(), asked.head)?.workflow()?;
     let role = workflow.roles.get(&asked.role);
     let role = role.ok_or_else(|| Failure::internal(format!("the workflow has no role {}", asked.role)))?;

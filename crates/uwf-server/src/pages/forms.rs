@@ -1,4 +1,4 @@
-//! Forms that change something. Each names the head it was drawn for, so that a form that is sent twice, or from a page that
+//! Forms that change something. Each names the head it was drawn for, and the newest attempt where that matters, so that a form that is sent twice, or from a page that
 //! was left open, changes nothing more.
 
 use json_cas::Hash;
@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
+use crate::api::actions;
 use crate::api::answer::KEY;
 use crate::app::App;
 
@@ -18,6 +19,8 @@ pub(crate) struct About<'t> {
     pub(crate) thread: &'t ThreadId,
     /// Its head.
     pub(crate) head: Hash,
+    /// The newest attempt there, if there was one.
+    pub(crate) attempt: Option<&'t str>,
     /// Where the browser goes afterwards, if not to the thread.
     pub(crate) back: Option<&'t str>,
 }
@@ -53,6 +56,9 @@ pub(crate) fn form(app: &App, about: About<'_>, button: &Button<'_>, fields: &Ma
     html! {
         form method="post" action={"/api/threads/" (about.thread) "/" (button.action)} data-confirm=[confirm] {
             input type="hidden" name="expectedHead" value=(about.head);
+            @if actions::names_attempt(button.action) {
+                input type="hidden" name="expectedAttempt" value=(about.attempt.unwrap_or("none"));
+            }
             @if let Some(back) = about.back { input type="hidden" name="back" value=(back); }
             (fields)
             button class=(button.class) data-key=[key] { (button.label) }

@@ -239,7 +239,7 @@ fn at_work(step: &uwf_engine::verbs::ps::RunningStep) -> Markup {
 
 fn actions(app: &App, item: &Item) -> Markup {
     let row = &item.named.row;
-    let about = About { thread: &row.thread, head: row.head, back: Some("/") };
+    let about = About { thread: &row.thread, head: row.head, attempt: item.attempt.as_deref(), back: Some("/") };
     let plain = |action, label, key| forms::button(app, about, &Button::new(action, label, key));
     match (&item.need, row.state) {
         (Some(Need::Answer { question, schema }), _) => {

@@ -56,7 +56,8 @@ async fn page(
     let shown = app.read(move |home| Shown::read(home, &typed, from)).await?;
     let status = &shown.status;
     let title = text::ellipsize(&text::one_line(&status.task), TITLE).into_owned();
-    let about = About { thread: &status.thread, head: status.head, back: None };
+    let attempt = status.last_attempt.as_deref();
+    let about = About { thread: &status.thread, head: status.head, attempt, back: None };
     let body = html! {
         (head(&shown, &title))
         (actions(&app, about, &shown))

@@ -6,6 +6,7 @@ mod chosen_id;
 pub(crate) mod cost;
 mod diff;
 mod eval;
+mod expect_attempt;
 mod expect_head;
 mod explanation;
 mod fork;

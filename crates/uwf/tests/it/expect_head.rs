@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 use uwf_testing::{TestHome, text};
 
-use crate::fixtures::people::{staffed, waiting};
+use crate::fixtures::people::{family, staffed, waiting};
 use crate::home;
 
 /// A worker that leaves a line for each time it runs.
@@ -138,4 +138,48 @@ fn an_answer_is_recorded_once() {
     let steps = home.json(&["thread", "show", &thread])["steps"].clone();
     assert_eq!(code(&home, &answer, &head), Some(75));
     assert_eq!(home.json(&["thread", "show", &thread])["steps"], steps);
+}
+
+#[test]
+fn what_was_meant_for_another_attempt_is_not_tried_again() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho ran >> runs\nexit 3\n");
+    let thread = home.start_counting(3, "count");
+    let head = home.head(&thread).unwrap();
+    let sent = |command: &[&str], attempt: &str| {
+        home.uwf(&[command, &["--expect-head", &head, "--expect-attempt", attempt]].concat()).code
+    };
+    let last = || home.json(&["thread", "show", &thread])["lastAttempt"].clone();
+    assert_eq!(last(), Value::Null);
+    let step = ["thread", "step", &thread];
+    assert_eq!((sent(&step, "none"), runs(&home)), (Some(40), 1));
+    let first = last().as_str().unwrap().to_owned();
+    for command in
+        ["thread step", "thread step --dry-run", "thread retry", "run", "run --agent sh", "run --until worker"]
+    {
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push(&thread);
+        assert_eq!((sent(&words, "none"), runs(&home)), (Some(75), 1), "{command}");
+    }
+    assert_eq!((sent(&["thread", "retry", &thread], &first), runs(&home)), (Some(40), 2));
+    assert_eq!((sent(&step, &first), runs(&home)), (Some(75), 2));
+    assert_eq!((sent(&["run", &thread], last().as_str().unwrap()), runs(&home)), (Some(40), 3));
+    assert_eq!(home.uwf(&[&step[..], &["--expect-attempt", "none"]].concat()).code, Some(64), "of which head?");
+    assert_eq!(sent(&step, "7Q2M"), Some(64));
+}
+
+#[test]
+fn a_child_thread_is_answered_by_its_own_attempt() {
+    let (home, parent) = family();
+    let shown = home.json(&["thread", "show", &parent]);
+    let (head, attempt) = (text(&shown, "head"), text(&shown, "lastAttempt"));
+    let answer = ["thread", "answer", &parent, "--data", "{\"approved\": true}"];
+    let told =
+        home.told(&[&answer[..], &["--expect-head", &head, "--expect-attempt", &attempt, "--format", "text"]].concat());
+    assert_snapshot!(told, @"
+    exit 64
+    --- stderr
+    error: child thread <id> of thread <id> is asked, and an attempt of <id> says nothing about it
+    hint: answer it with its own head and attempt: `uwf thread answer <id>`
+    ");
 }

@@ -182,3 +182,66 @@ fn what_fails_says_so_as_the_command_does() {
     assert_eq!(page.status, 404);
     assert!(page.body.contains("<h1>Not Found</h1>"), "{}", page.body);
 }
+
+/// The body that a browser would send of the form for an action on the page of a thread, with what somebody has filled in.
+fn drawn(server: &Server, thread: &str, action: &str, filled_in: &str) -> String {
+    let page = server.page(&format!("/threads/{thread}")).body;
+    let (_, form) =
+        page.split_once(&format!("action=\"/api/threads/{thread}/{action}\"")).unwrap_or_else(|| panic!("{page}"));
+    let (form, _) = form.split_once("</form>").unwrap();
+    let hidden = form.split("type=\"hidden\" name=\"").skip(1).map(|input| {
+        let (name, rest) = input.split_once("\" value=\"").unwrap();
+        format!("{name}={}&", rest.split('"').next().unwrap())
+    });
+    hidden.collect::<String>() + filled_in
+}
+
+fn lines(home: &TestHome, file: &str) -> usize {
+    std::fs::read_to_string(home.work().join(file)).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_form_to_try_again_that_is_sent_twice_pays_for_one_attempt() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho ran >> runs\nexit 3\n");
+    let thread = home.start_counting(1, "count");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let server = Server::start(&home, &[]);
+    let path = format!("/api/threads/{thread}/retry");
+    let body = drawn(&server, &thread, "retry", "agent=");
+    assert_eq!((form(&server, &path, &body).status, lines(&home, "runs")), (303, 2));
+    let again = form(&server, &path, &body);
+    assert_eq!((again.status, lines(&home, "runs")), (409, 2), "{again:?}");
+    assert!(again.body.contains("has been tried since"), "{}", again.body);
+    let of_now = drawn(&server, &thread, "retry", "agent=");
+    assert_eq!((form(&server, &path, &of_now).status, lines(&home, "runs")), (303, 3), "a form of now is done");
+    assert!(server.page("/").body.contains("name=\"expectedAttempt\""), "the inbox names it, too");
+}
+
+/// Asks a second thing once it has been told one.
+const ASKS_TWICE: &str = r#"#!/bin/sh
+cat > prompt.txt
+echo ran >> runs
+if grep -q blue prompt.txt; then echo "---\nstatus: needs_input\n---\nDelete everything?"; exit; fi
+echo "---\nstatus: needs_input\n---\nWhich colour?"
+"#;
+
+#[test]
+fn a_reply_that_is_sent_twice_answers_one_question() {
+    let home = home();
+    home.worker("output: text", ASKS_TWICE);
+    let thread = home.start_counting(1, "paint");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let server = Server::start(&home, &[]);
+    let path = format!("/api/threads/{thread}/answer");
+    let body = drawn(&server, &thread, "answer", "text=blue");
+    assert_eq!(form(&server, &path, &body).status, 303);
+    assert_eq!(form(&server, &path, &body).status, 409, "it has a reply");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20), "the agent asks something else");
+    let asks = |home: &TestHome| text(&home.json(&["thread", "show", &thread]), "why");
+    assert!(asks(&home).contains("Delete everything?"), "{}", asks(&home));
+    assert_eq!(form(&server, &path, &body).status, 409, "it was no reply to that");
+    assert!(asks(&home).contains("Delete everything?"), "{}", asks(&home));
+    let of_now = drawn(&server, &thread, "answer", "text=no");
+    assert_eq!((form(&server, &path, &of_now).status, lines(&home, "runs")), (303, 2));
+}

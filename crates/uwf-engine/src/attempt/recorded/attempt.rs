@@ -137,6 +137,11 @@ impl Attempt {
         self.gave_up.as_ref().filter(|_| is_open && self.opened.expected_head == head && self.opened.role == role)
     }
 
+    /// Whether a person has replied to what its agent asked at this head.
+    pub(crate) fn was_replied_to_at(&self, head: Hash) -> bool {
+        self.replied.is_some() && self.opened.expected_head == head
+    }
+
     /// What a next try of this role at this head knows of questions and replies.
     pub(crate) fn replies_at(&self, head: Hash, role: &str) -> Vec<Exchange> {
         if self.opened.expected_head != head || self.opened.role != role {

@@ -11,6 +11,7 @@ use uwf_engine::thread::state::State;
 use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
 use uwf_engine::verbs::limit::{self, Limits};
 use uwf_engine::verbs::list::Named;
+use uwf_engine::verbs::newest_attempt;
 use uwf_engine::verbs::overview::{Overview, Overviews};
 use uwf_engine::verbs::ps::{self, RunningStep};
 
@@ -54,6 +55,8 @@ pub(super) struct Item {
     pub(super) spent: Option<Spent>,
     pub(super) running: Option<RunningStep>,
     pub(super) need: Option<Need>,
+    /// The newest attempt at its head; read only of threads that can be stepped or wait for somebody.
+    pub(super) attempt: Option<String>,
 }
 
 /// What somebody can do about a thread that does not go on.
@@ -101,7 +104,8 @@ impl Inbox {
         let counts = needs.listing.counts;
         let mut needs = items(home, &config, needs.rows);
         needs.iter_mut().for_each(|item| item.need = need(home, &config, item));
-        let ready = items(home, &config, of("active", SHOWN / 2)?.rows);
+        let mut ready = items(home, &config, of("active", SHOWN / 2)?.rows);
+        needs.iter_mut().chain(&mut ready).for_each(|item| item.attempt = attempt(home, item));
         let done = items(home, &config, done.into_iter().take(SHOWN).collect());
         Ok(Inbox { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
     }
@@ -140,7 +144,7 @@ fn items(home: &Home, config: &Config, rows: Vec<Named>) -> Vec<Item> {
         .zip(seen)
         .map(|(named, overview)| {
             let spent = spent.remove(named.row.thread.as_str());
-            Item { named, overview, spent, running: None, need: None }
+            Item { named, overview, spent, running: None, need: None, attempt: None }
         })
         .collect()
 }
@@ -150,6 +154,12 @@ fn costs(home: &Home, config: &Config, threads: Vec<ThreadId>) -> HashMap<String
     let request = CostRequest { threads, since: None, by: CostBy::Thread };
     let costs = cost::cost(home, config, &request).map(|costs| costs.rows).unwrap_or_default();
     costs.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
+}
+
+/// The newest attempt at the head of a thread. Where it cannot be read, what is asked for is refused.
+fn attempt(home: &Home, item: &Item) -> Option<String> {
+    let row = &item.named.row;
+    newest_attempt::at(home, &row.thread, row.head).ok().map(|newest| newest.to_string())
 }
 
 fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {

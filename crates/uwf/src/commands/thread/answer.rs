@@ -18,10 +18,11 @@ use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::answer::{self, Asked, Given};
+use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
 use uwf_engine::verbs::pages;
 use uwf_engine::verbs::step::StepReport;
 
+use super::expect_attempt::ExpectAttempt;
 use super::expect_head::ExpectHead;
 use super::which::Which;
 use crate::ask::{Asker, Interruptible};
@@ -60,6 +61,8 @@ pub(crate) struct Args {
     which: Which,
     #[command(flatten)]
     expect: ExpectHead,
+    #[command(flatten)]
+    attempt: ExpectAttempt,
     /// The role's output, JSON; `-` reads it from stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
@@ -80,7 +83,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
-    let asked = answer::asked(&context.home, &id, args.expect.expected)?;
+    let asked = answer::asked(&context.home, &id, Seen { head: args.expect.expected, attempt: args.attempt.newest })?;
     let agent = asked_agent(context, &asked)?;
     if asked.thread != id {
         context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));

@@ -2,8 +2,9 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::{expected_head, show};
+use uwf_engine::verbs::{expected_head, newest_attempt, show};
 
+use super::expect_attempt::ExpectAttempt;
 use super::expect_head::ExpectHead;
 use super::which::Which;
 use crate::commands::thread::step;
@@ -22,6 +23,8 @@ pub(crate) struct Args {
     which: Which,
     #[command(flatten)]
     expect: ExpectHead,
+    #[command(flatten)]
+    attempt: ExpectAttempt,
     /// Agent for this try only: an alias, or a command line.
     #[arg(long, value_name = "AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::agents))]
@@ -35,13 +38,14 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     if args.expect.expected.is_some() {
-        expected_head::head(&context.home, &thread, args.expect.expected)?;
+        let head = expected_head::head(&context.home, &thread, args.expect.expected)?;
+        newest_attempt::check(&context.home, &thread, head.hash, args.attempt.newest)?;
     }
     let status = show::show(&context.home, &thread)?;
     match status.state {
         // The step says why it cannot be done.
         State::Stuck | State::Completed | State::Killed | State::Running => {
-            step::run(context, step::Args::again(&thread, args.agent, args.expect, args.exit_code))
+            step::run(context, step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code))
         }
         State::Waiting => {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it waits for a person"))

@@ -3,7 +3,6 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::time::Instant;
 
-use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::moderator::Next;
@@ -15,11 +14,14 @@ use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
 use uwf_engine::thread::state::State;
+use uwf_engine::verbs::answer::{Seen, asked};
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
+use uwf_engine::verbs::{expected_head, newest_attempt};
 
 use crate::ask::Asker;
+use crate::commands::thread::expect_attempt::ExpectAttempt;
 use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
 use crate::commands::thread::which::NEWEST;
@@ -62,6 +64,8 @@ pub(crate) struct Args {
     options: start::Options,
     #[command(flatten)]
     expect: ExpectHead,
+    #[command(flatten)]
+    attempt: ExpectAttempt,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -101,7 +105,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     }
     let most = args.options.limits.max_steps.take();
     // Of the first step; what follows is what was asked for.
-    let mut expected = args.expect.expected;
+    let mut expected = Seen { head: args.expect.expected, attempt: args.attempt.newest };
     let done = if args.exit_code { step::DONE } else { 0 };
     let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
@@ -124,11 +128,11 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             context.printer.talk(&format!("`{role}` is next; go on with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: 0 });
         }
-        let first = expected.take();
+        let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut line) {
             Ok(report) => report,
             Err(error) => match completed(context, &thread) {
-                Some(report) if error.kind == ErrorKind::NotFound || first == Some(report.head) => {
+                Some(report) if error.kind == ErrorKind::NotFound || first.head == Some(report.head) => {
                     return Printed::new(&Ran { error: None, report, code: done });
                 }
                 _ if error.kind == ErrorKind::Waiting && Asker::has_person() => match answered(context, &thread, error)
@@ -164,11 +168,13 @@ fn before(
     context: &Context,
     thread: &ThreadId,
     role: &str,
-    expected: Option<Hash>,
+    expected: Seen,
 ) -> Result<Option<StepReport>, CommandError> {
     // What keeps it from being read, or that it has ended or moved on, is for the step to say.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Ok(None) };
-    if expected.is_some_and(|expected| expected != head.hash) {
+    if expected.head.is_some_and(|expected| expected != head.hash)
+        || newest_attempt::check(&context.home, thread, head.hash, expected.attempt).is_err()
+    {
         return Ok(None);
     }
     let workflow = loaded.workflow()?;
@@ -186,7 +192,7 @@ fn before(
 /// waited, or an agent that goes on with what was said. What waits for something else goes on waiting.
 fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
     // Paused, say, or there are several children that wait.
-    let Ok(asked) = uwf_engine::verbs::answer::asked(&context.home, thread, None) else { return Err(waits) };
+    let Ok(asked) = asked(&context.home, thread, Seen::default()) else { return Err(waits) };
     let report = answer::at_terminal(context, &asked)?;
     if let Some(role) = &report.role {
         context.printer.talk(&format!(
@@ -220,7 +226,7 @@ fn known_thread(
     context: &Context,
     target: &str,
     options: start::Options,
-    expected: Option<Hash>,
+    expected: Seen,
 ) -> Result<ThreadId, CommandError> {
     let thread = context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
         true => error,
@@ -245,7 +251,11 @@ fn known_thread(
             None => context.home.config()?,
         };
         let bound = options.agents.bindings(&config)?;
-        let notes = rebind::rebind(&context.home, &thread, bound, &context.cwd, expected)?;
+        if expected.attempt.is_some() {
+            let head = expected_head::head(&context.home, &thread, expected.head)?;
+            newest_attempt::check(&context.home, &thread, head.hash, expected.attempt)?;
+        }
+        let notes = rebind::rebind(&context.home, &thread, bound, &context.cwd, expected.head)?;
         notes.iter().for_each(|note| context.printer.warn(note));
     }
     Ok(thread)
@@ -255,11 +265,12 @@ fn known_thread(
 fn one_step(
     context: &Context,
     thread: &ThreadId,
-    expected_head: Option<Hash>,
+    expected: Seen,
     signals: &mut Signals,
     line: &mut LiveLine<'_>,
 ) -> Result<StepReport, CommandError> {
-    let request = StepRequest { expected_head, ..StepRequest::plain(thread.clone()) };
+    let (expected_head, expected_attempt) = (expected.head, expected.attempt);
+    let request = StepRequest { expected_head, expected_attempt, ..StepRequest::plain(thread.clone()) };
     let begun = Instant::now();
     line.begin();
     let report = in_keeper(&context.home, &request, signals, &mut || line.show());

@@ -16,8 +16,10 @@ use uwf_engine::attempt::settings;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
 use uwf_engine::verbs::expected_head;
+use uwf_engine::verbs::newest_attempt;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
+use super::expect_attempt::ExpectAttempt;
 use super::expect_head::ExpectHead;
 use super::explanation::explanation;
 use super::which::Which;
@@ -40,6 +42,8 @@ pub(crate) struct Args {
     which: Which,
     #[command(flatten)]
     expect: ExpectHead,
+    #[command(flatten)]
+    attempt: ExpectAttempt,
     /// Agent for this step only: an alias, or a command line.
     #[arg(long, value_name = "AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::agents))]
@@ -67,10 +71,15 @@ pub(crate) struct Args {
 
 impl Args {
     /// Those of a plain step that another command does.
-    pub(crate) fn again(thread: &ThreadId, agent: Option<String>, expect: ExpectHead, exit_code: bool) -> Args {
+    pub(crate) fn again(
+        thread: &ThreadId,
+        agent: Option<String>,
+        (expect, attempt): (ExpectHead, ExpectAttempt),
+        exit_code: bool,
+    ) -> Args {
         let which = Which::named(thread);
         let (output, cwd, explain, dry_run, reextract) = (None, None, false, false, false);
-        Args { which, expect, agent, output, cwd, explain, dry_run, reextract, exit_code }
+        Args { which, expect, attempt, agent, output, cwd, explain, dry_run, reextract, exit_code }
     }
 }
 
@@ -178,8 +187,9 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     // Resolved here: the request goes to the keeper as text, so the path has to be one.
     let cwd = args.cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
-    let (explain, reextract, expected_head) = (args.explain, args.reextract, args.expect.expected);
-    let request = StepRequest { thread, agent, cwd, explain, reextract, expected_head };
+    let (expected_head, expected_attempt) = (args.expect.expected, args.attempt.newest);
+    let (explain, reextract) = (args.explain, args.reextract);
+    let request = StepRequest { thread, agent, cwd, explain, reextract, expected_head, expected_attempt };
     context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);
@@ -203,6 +213,7 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
 fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
     let home = &context.home;
     let head = expected_head::head(home, &request.thread, request.expected_head)?;
+    newest_attempt::check(home, &request.thread, head.hash, request.expected_attempt)?;
     let thread = Thread::at(home, request.thread.clone(), head.hash)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
     let decision = moderate::next(&thread, &plan.workflow)?;

@@ -1,0 +1,11 @@
+//! The attempt that a command was made for.
+
+use uwf_engine::verbs::newest_attempt::NewestAttempt;
+
+/// The attempt that a command was made for.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct ExpectAttempt {
+    /// Do it only if the newest attempt at that head is still this one, or there is none; else exit 75.
+    #[arg(long = "expect-attempt", value_name = "ID|none", requires = "expected")]
+    pub(crate) newest: Option<NewestAttempt>,
+}
