@@ -21,25 +21,22 @@ def description(program):
 
 
 def sections(document):
-    """The paths as Markdown: a table of what can be read, then each change with its fields."""
-    reads, changes = [], []
-    for path, item in document["paths"].items():
-        for method, operation in item.items():
-            (reads if method == "get" else changes).append((path, operation))
-    yield "| GET | answers |\n|---|---|\n"
-    for path, operation in reads:
+    """The paths as Markdown: a table of what can be read, then one of the changes; what all changes have, the page says once."""
+    operations = [(path, *of) for path, item in document["paths"].items() for of in item.items()]
+    yield "| GET | query | |\n|---|---|---|\n"
+    for path, operation in [(path, operation) for path, method, operation in operations if method == "get"]:
         command = operation.get("description", "").removeprefix("The report of ").rstrip(".")
-        yield f"| `{path}` | {operation['summary']}{f' {command}' if command else ''} |\n"
+        yield f"| `{path}` | | {operation['summary']}{f' {command}' if command else ''} |\n"
         for parameter in operation["parameters"]:
             if parameter["in"] == "query":
-                yield f"| {'&nbsp;' * 4}`?{parameter['name']}=` | {parameter['description']} |\n"
-    yield "\n| POST | does |\n|---|---|\n"
-    for path, operation in changes:
+                yield f"| | `{parameter['name']}` | {parameter['description']} |\n"
+    yield "\n| POST | field | |\n|---|---|---|\n"
+    for path, operation in [(path, operation) for path, method, operation in operations if method == "post"]:
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        yield f"| `{path}` | {operation['summary']} |\n"
+        yield f"| `{path}` | | {operation['summary']} |\n"
         for name, field in schema["properties"].items():
-            needed = " Needed." if name in schema["required"] else ""
-            yield f"| {'&nbsp;' * 4}`{name}` | {field.get('description', '')}{needed} |\n"
+            if name not in ("expectedHead", "wait"):
+                yield f"| | `{name}` | {field['description']} |\n"
 
 
 def main():

@@ -68,7 +68,10 @@ const ENDPOINTS: &[Endpoint] = &[
         path: "/threads/{thread}/events",
         summary: "What happens in a thread, as it happens. `Last-Event-ID` goes on where a client was.",
         command: "uwf thread live",
-        query: &[query("tail", "integer", "Steps of the past to begin with; all if nobody says.")],
+        query: &[
+            query("tail", "integer", "Steps of the past to begin with; all if nobody says."),
+            query("debug", "boolean", "Also what agents print on stderr."),
+        ],
         media: EVENTS,
     },
     report("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps.", &[]),

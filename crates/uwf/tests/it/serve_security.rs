@@ -8,6 +8,8 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use uwf_testing::machine::Machine;
+use uwf_testing::processes::until;
 use uwf_testing::server::{Answer, Server};
 use uwf_testing::{TestHome, text};
 
@@ -385,4 +387,30 @@ fn other_users_of_the_machine_do_not_get_the_secret() {
     // All users of a machine can see the arguments of its processes.
     let arguments = std::fs::read(format!("/proc/{}/cmdline", server.pid())).unwrap();
     assert!(!String::from_utf8_lossy(&arguments).contains(&server.secret));
+}
+
+#[test]
+fn answers_of_a_machine_are_protected_as_the_gateways_own() {
+    let (home, laptop) = (home(), reviewing_home());
+    let thread = laptop.start("review-text", "Write");
+    let server = Server::start(&home, &["--gateway"]);
+    let token = text(&home.json(&["gateway", "token", "laptop"]), "token");
+    let url = format!("http://{}", server.address);
+    let arguments = ["--name", "laptop", "--gateway", &url];
+    let mut machine = Machine::start(&laptop, &arguments, &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
+    machine.says("connected to ", 1);
+    for (path, status) in [(format!("/m/laptop/threads/{thread}"), 200), ("/m/laptop/nothing".to_owned(), 404)] {
+        let answer = server.page(&path);
+        assert_eq!(answer.status, status, "{path}: {answer:?}");
+        assert_protected(&path, &answer);
+    }
+    // The token of a machine opens no page, and the secret of people connects no machine.
+    let opened = server.send("GET", "/api/threads", &[("authorization", &format!("Bearer {token}"))], "");
+    assert_eq!(opened.status, 401);
+    let connected = server.send("GET", "/api/gateway/connect/laptop", &[("authorization", &server.bearer())], "");
+    assert_eq!(connected.status, 401);
+    machine.kill();
+    until("the machine is away", || server.page("/m/laptop/").status == 502);
+    assert_protected("a machine that is away", &server.page("/m/laptop/"));
+    assert_eq!(server.send("GET", "/m/laptop/api/threads", &[], "").status, 401, "nobody is told who is connected");
 }
