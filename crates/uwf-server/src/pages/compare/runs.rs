@@ -155,7 +155,7 @@ fn head(
         header #head {
             h1 { "Compare two " (what) }
             table.totals {
-                thead { tr { th scope="col" { "" } th scope="col" { "a" } th scope="col" { "b" } } }
+                thead { tr { td {} th scope="col" { "a" } th scope="col" { "b" } } }
                 tbody {
                     tr { th scope="row" { (what.trim_end_matches('s')) } @for (named, thread) in two.iter().zip(threads) { td { (link(named, thread)) } } }
                     @if is_whole {

@@ -81,8 +81,8 @@ fn turn_of(home: &Home, number: usize, told: &Told, before: Option<&Told>) -> Ma
     let names: Vec<&str> = calls.iter().flatten().map(|call| call.name.as_str()).collect();
     html! {
         details.turn id={"turn-" (number)} data-row {
-            summary {
-                a data-open href={"#turn-" (number)} { "Turn " (number) }
+            summary data-open {
+                "Turn " (number)
                 " " span.one-line { @if names.is_empty() { (texts::first_line(&output)) } @else { code { (names.join(", ")) } } }
                 " " span.small.numbers { (parts::duration(turn.latency_ms)) (tokens(turn.tokens.as_ref())) }
             }
