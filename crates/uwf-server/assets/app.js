@@ -1,1 +1,35 @@
-// @ts-check
+// What pages do in a browser with JavaScript. All of them work without.
+import { keys } from './keys.js';
+import { live } from './live.js';
+
+/** Milliseconds since what an attribute says. @param {Element} it @param {string} name */
+const since = (it, name) => Math.max(0, Date.now() - Number(it.getAttribute(name)));
+
+/** Renews how long something has been running. `parts.rs` has the same words. */
+function durations() {
+  for (const span of document.querySelectorAll('[data-since]')) {
+    const s = since(span, 'data-since') / 1000;
+    const [whole, part, unit] = s < 3600 ? [s / 60, s % 60, 'min'] : [s / 3600, (s / 60) % 60, 'h'];
+    const long = `${Math.floor(whole)}:${String(Math.floor(part)).padStart(2, '0')} ${unit}`;
+    span.textContent = s < 10 ? `${s.toFixed(1)} s` : s < 60 ? `${Math.floor(s)} s` : long;
+  }
+}
+
+/** Renews how long ago something was. */
+function times() {
+  for (const time of document.querySelectorAll('time[data-ms][title]')) {
+    const m = Math.floor(since(time, 'data-ms') / 60_000);
+    const [count, unit] = m < 60 ? [m, 'min'] : m < 1440 ? [m / 60, 'h'] : [m / 1440, 'd'];
+    time.textContent = m ? `${Math.floor(count)} ${unit} ago` : 'just now';
+  }
+}
+
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  const asks = form instanceof HTMLElement && form.dataset.confirm;
+  if (asks && !confirm(asks)) event.preventDefault();
+});
+setInterval(durations, 1000);
+setInterval(times, 60_000);
+live();
+keys();

@@ -1,0 +1,156 @@
+// Keys. Rows are [data-row], opened by what is [data-open] in them. What has data-key="a" is pressed by the key a, in the current row first.
+import { toggle } from './live.js';
+
+/** What is done by no element. @type {[keys: string, what: string, act?: () => unknown][]} */
+const KEYS = [
+  ['j', 'next row', () => move(1)],
+  ['k', 'row before', () => move(-1)],
+  ['Enter', 'open', () => document.activeElement?.matches('a,button,summary') || open()],
+  ['o', 'open', open],
+  ['x', 'select', select],
+  ['d', 'compare two selected', compare],
+  ['/', 'search', () => find('[type=search]')?.focus()],
+  ['g t', 'threads', () => go('/')],
+  ['g w', 'workflows', () => go('/workflows')],
+  ['g c', 'cost', () => go('/cost')],
+  ['g m', 'machines', () => go('/machines')],
+  ['1–9', 'by state'],
+  ['[', 'step before', () => move(-1)],
+  [']', 'next step', () => move(1)],
+  ['e', 'unfold', () => find('summary', current() ?? main)?.click()],
+  ['E', 'unfold all', unfold],
+  ['w', 'why'],
+  ['a', 'answer'],
+  ['s', 'step'],
+  ['r', 'run'],
+  ['p', 'pause'],
+  ['F', 'fork here'],
+  ['y', 'copy link', () => copy()],
+  ['.', 'live or not', toggle],
+  ['Escape', 'back', back],
+  ['?', 'keys', help],
+];
+
+const main = /** @type {HTMLElement} */ (document.getElementById('main'));
+let first = '';
+
+/** @param {string} selector @param {ParentNode} [inside] @returns {HTMLElement | null} */
+const find = (selector, inside = document) => inside.querySelector(selector);
+/** @param {string} selector @returns {NodeListOf<HTMLElement>} */
+const every = (selector) => document.querySelectorAll(selector);
+/** @returns {HTMLElement | null | undefined} */
+const current = () => document.activeElement?.closest('[data-row]');
+const selected = () => [...every('[data-selected]')];
+const isOff = () => localStorage.getItem('keys') === 'off';
+/** What paths begin with behind a gateway. */
+const prefix = document.documentElement.dataset.prefix ?? '';
+/** @param {string} path */
+const go = (path) => location.assign(prefix + path);
+/** @param {string} text */
+const say = (text) => find('#message')?.replaceChildren(text);
+
+export function keys() {
+  document.addEventListener('keydown', pressed);
+  const button = find('#keys-button');
+  if (!button) return;
+  button.hidden = false;
+  button.onclick = help;
+  for (const it of every('button[data-copy]')) {
+    it.hidden = false;
+    it.onclick = () => copy(it);
+  }
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || find('dialog[open]')) return;
+  if (target instanceof HTMLElement && target.matches('input:not([type=checkbox]),textarea,select')) {
+    if (key === 'Escape') target.blur();
+    return;
+  }
+  if (isOff() && key.length === 1) return;
+  const typed = first + key;
+  first = key === 'g' ? 'g ' : '';
+  const wanted = `[data-key="${CSS.escape(key)}"]`;
+  const button = find(wanted, current() ?? main) ?? find(wanted);
+  const known = KEYS.find(([keys]) => keys === typed);
+  const own = key === 'd' && selected().length ? null : typed === key && button;
+  const act = own ? () => press(own) : known?.[2];
+  if (act && act() !== true) event.preventDefault();
+}
+
+/** @param {HTMLElement} it */
+function press(it) {
+  if (it.matches('input,textarea,select')) it.focus();
+  else it.click();
+}
+
+/** @param {number} by */
+function move(by) {
+  const [all, row] = [[...every('[data-row]')], current()];
+  const next = row ? all[all.indexOf(row) + by] : all[0];
+  if (!next) return;
+  next.tabIndex = -1;
+  next.focus();
+}
+
+function open() {
+  find('[data-open]', current() ?? main)?.click();
+}
+
+function select() {
+  current()?.toggleAttribute('data-selected');
+  say(`${selected().length} selected`);
+}
+
+function compare() {
+  const [a, b, c] = selected().map((row) => row.dataset.row);
+  if (b && !c) go(`/compare/${a}..${b}`);
+  else say('Select two rows');
+}
+
+function unfold() {
+  const isOpen = !find('main details:not([open])');
+  for (const it of every('main details')) it.toggleAttribute('open', !isOpen);
+}
+
+async function copy(it = current() ?? main) {
+  const text = it.dataset.copy ?? find('[data-copy]', it)?.dataset.copy;
+  if (!text) return;
+  const whole = text.startsWith('/') ? location.origin + prefix + text : text;
+  // Without TLS it can be copied on loopback only, and by hand elsewhere.
+  await navigator.clipboard?.writeText(whole);
+  say(navigator.clipboard ? `Copied ${whole}` : whole);
+}
+
+function back() {
+  const all = selected();
+  for (const row of all) row.removeAttribute('data-selected');
+  if (!all.length && location.pathname !== '/') history.length > 1 ? history.back() : go('/');
+}
+
+/** @param {string} name @param {(Node | string)[]} inside */
+function make(name, ...inside) {
+  const it = document.createElement(name);
+  it.append(...inside);
+  return it;
+}
+
+function help() {
+  find('#keys')?.remove();
+  const dialog = document.createElement('dialog');
+  const on = document.createElement('input');
+  on.type = 'checkbox';
+  on.checked = !isOff();
+  on.onchange = () => localStorage.setItem('keys', on.checked ? 'on' : 'off');
+  const close = make('button', 'Close');
+  close.onclick = () => dialog.close();
+  dialog.id = 'keys';
+  dialog.ariaLabel = 'Keys';
+  const list = make('dl', ...KEYS.flatMap(([keys, what]) => [make('dt', make('kbd', keys)), make('dd', what)]));
+  list.className = 'facts';
+  dialog.append(make('h2', 'Keys'), list, make('label', on, ' Keys are on'), close);
+  document.body.append(dialog);
+  dialog.showModal();
+}
