@@ -1,0 +1,135 @@
+"""Drives a real browser through one case: `browser.py FILE.CASE`, with what the case needs as JSON on stdin.
+
+A case is a function that takes a Browser. What is wrong is an AssertionError, or a problem that the page had by itself: an error or
+a violation of the Content Security Policy on its console, a dialog nobody asked for, a request to somewhere else.
+"""
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# Pictures do not move while they are looked at.
+COMMON = {"reduced_motion": "reduce", "viewport": {"width": 1280, "height": 900}, "timezone_id": "UTC"}
+MODES = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
+    "noscript": {"color_scheme": "light", "java_script_enabled": False},
+}
+# Milliseconds a page may take for what it does at once.
+PATIENCE = 15_000
+# Seconds after which a case hangs.
+LIMIT = 150
+
+
+class Browser:
+    """A browser that is logged in to the server of the test."""
+
+    def __init__(self, playwright, told):
+        self.told = told
+        self.url = told["url"]
+        self.problems = []
+        self.expected_dialogs = []
+        self.browser = playwright.chromium.launch(executable_path=told["chromium"], args=ARGS)
+
+    def context(self, mode="light", **more):
+        context = self.browser.new_context(base_url=self.url, **{**COMMON, **MODES[mode], **more})
+        context.set_default_timeout(PATIENCE)
+        context.on("page", self.watch)
+        if "java_script_enabled" not in MODES[mode]:
+            context.add_init_script(
+                "addEventListener('securitypolicyviolation', (event) => console.error("
+                "`Content Security Policy: ${event.violatedDirective} ${event.blockedURI}`))"
+            )
+        page = context.new_page()
+        page.goto(f"/login?token={self.told['secret']}")
+        page.close()
+        return context
+
+    def page(self, path="/", mode="light"):
+        page = self.context(mode).new_page()
+        page.goto(path)
+        return page
+
+    def watch(self, page):
+        page.on("console", lambda message: self.said(page, message))
+        page.on("pageerror", lambda error: self.problems.append(f"error in a script: {error}"))
+        page.on("dialog", self.asked)
+        page.on("request", self.requested)
+
+    def said(self, page, message):
+        # The page that was asked for may be meant to be missing.
+        is_missing = message.text.startswith("Failed to load resource") and message.location.get("url") == page.url
+        if message.type in ("error", "warning") and not is_missing:
+            self.problems.append(f"on the console: {message.text}")
+
+    def asked(self, dialog):
+        if self.expected_dialogs:
+            said_yes = self.expected_dialogs.pop(0)
+            return dialog.accept() if said_yes else dialog.dismiss()
+        self.problems.append(f"a dialog: {dialog.message}")
+        return dialog.dismiss()
+
+    def requested(self, request):
+        if not request.url.startswith((self.url, "data:", "about:", "blob:")):
+            self.problems.append(f"a request to {request.url}")
+
+    def kept(self, name):
+        """Where a file is kept for people to look at."""
+        return os.path.join(self.told["screenshots"], name)
+
+    def uwf(self, *args):
+        """Runs a command in the storage root of the test; its exit code."""
+        ran = subprocess.run([self.told["uwf"], *args], env=self.told["env"], cwd=self.told["cwd"], capture_output=True)
+        return ran.returncode
+
+    def check(self, page, name):
+        """What has to hold for each page as it is now. Keeps a picture of it."""
+        page.screenshot(path=self.kept(f"{name}.png"), full_page=True)
+        result = Axe().run(page)
+        assert result.violations_count == 0, f"{name}: {result.generate_report()}"
+        width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert width <= 0, f"{name}: {width} pixels wider than the window"
+
+
+def until(what, holds, seconds=PATIENCE / 1000):
+    """Waits for what no locator can wait for."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"not in time: {what}"
+        time.sleep(0.02)
+
+
+def main():
+    signal.alarm(LIMIT)
+    module, case = sys.argv[1].split(".")
+    told = json.load(sys.stdin)
+    with sync_playwright() as playwright:
+        browser = Browser(playwright, told)
+        try:
+            getattr(importlib.import_module(module), case)(browser)
+        finally:
+            for problem in browser.problems:
+                print(problem)
+        assert not browser.problems, "the page had problems, see above"
+        browser.browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Pages as they are when they are opened."""
+
+from browser import MODES
+
+
+def looks_right(browser):
+    """The page at `path`, called `name`, in each mode."""
+    told = browser.told
+    for mode in MODES:
+        context = browser.context(mode)
+        page = opened(browser, context)
+        for text in told["says"]:
+            assert text in page.inner_text("body"), f"{mode}: nothing says {text!r}: {page.inner_text('body')}"
+        name = f"{told['name']}-{mode}"
+        if mode == "noscript":
+            page.screenshot(path=browser.kept(f"{name}.png"), full_page=True)
+            # axe is a script itself, so it looks at the page with none but its own.
+            context = browser.context("light")
+            context.route("**/*.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
+            browser.check(opened(browser, context), name)
+        else:
+            browser.check(page, name)
+        context.close()
+
+
+def opened(browser, context):
+    told = browser.told
+    if not told["logged_in"]:
+        context.clear_cookies()
+    page = context.new_page()
+    answer = page.goto(told["path"])
+    assert answer.status == told["status"], f"{told['path']}: {answer.status}\n{answer.text()}"
+    return page
+
+
+def prints(browser):
+    """A page on paper has no buttons, and is dark on white also for those who like it dark."""
+    page = browser.page(browser.told["path"], "dark")
+    page.emulate_media(media="print", color_scheme="light")
+    assert not page.locator("button:visible, form:visible, nav:visible").count(), "buttons are printed"
+    pdf = page.pdf(path=browser.kept(f"{browser.told['name']}.pdf"))
+    assert pdf.startswith(b"%PDF") and len(pdf) > 5000, f"{len(pdf)} bytes"
+
+
+def logs_in(browser):
+    """The login page lets in whoever knows the secret, and leads to where they wanted to go."""
+    context = browser.context()
+    context.clear_cookies()
+    page = context.new_page()
+    page.goto("/?all=1")
+    assert "/login" in page.url
+    field = page.locator("input[type=password]")
+    field.fill("wrong")
+    field.press("Enter")
+    page.locator("input[type=password]").fill(browser.told["secret"])
+    page.locator("button").first.click()
+    page.wait_for_url("**/?all=1")
+    # The wrong one was refused, which a browser tells.
+    browser.problems = [it for it in browser.problems if "401" not in it and "403" not in it]
+
+
+def shows_hostile_texts(browser):
+    """Nothing that an agent or a person wrote is markup, wherever it is shown."""
+    for number, path in enumerate(browser.told["paths"]):
+        page = browser.page(path)
+        page.wait_for_timeout(300)
+        assert not page.evaluate("window.hit"), f"{path}: a script ran"
+        for selector in ["#injected", "main script", "main iframe", "main img", "main style", "main object", "main base"]:
+            assert not page.locator(selector).count(), f"{path}: there is {selector}"
+        found = page.evaluate(
+            """() => [...document.querySelectorAll('*')].flatMap((it) => [...it.attributes])
+            .filter(({ name, value }) => /^on/i.test(name) || (/^(href|src|action)$/i.test(name) && /^\\s*(javascript|data|vbscript):/i.test(value)))
+            .map(({ name, value }) => `${name}=${value}`)"""
+        )
+        assert not found, f"{path}: {found}"
+        assert "<script>" in page.inner_text("body"), f"{path}: the text itself is not shown"
+        # Links that lead nowhere do nothing.
+        for link in page.locator("main .text a").all()[:10]:
+            if (link.get_attribute("href") or "").startswith("#"):
+                link.dispatch_event("click")
+        assert not page.evaluate("window.hit"), f"{path}: a link ran a script"
+        browser.check(page, f"hostile-{number}")
+        page.context.close()
