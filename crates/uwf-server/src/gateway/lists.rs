@@ -20,6 +20,9 @@ use crate::machines::{Gateway, Seen, Summary};
 /// How long a machine may take to say what its threads do. After that, what it said last is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long a page waits for that whose business is another: the inbox.
+const GLANCE: Duration = Duration::from_millis(300);
+
 /// Largest answer.
 const MAX_SUMMARY: usize = 4 << 20;
 
@@ -76,8 +79,23 @@ pub(crate) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
 /// # Errors
 /// Those of the tokens' file.
 pub(crate) async fn seen(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+    seen_within(gateway, PATIENCE).await
+}
+
+/// The same for a page that is not to wait for a slow machine: that one is shown with what it said last, and what it says now
+/// is kept for the next time.
+///
+/// # Errors
+/// Those of the tokens' file.
+pub(crate) async fn glanced(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+    seen_within(gateway, GLANCE).await
+}
+
+async fn seen_within(gateway: &Arc<Gateway>, patience: Duration) -> Result<Vec<Seen>, Failure> {
     let connected = gateway.names().into_iter().filter(|(_, is_connected)| *is_connected);
-    join_all(connected.map(|(name, _)| refreshed(gateway.clone(), name))).await;
+    let asked: Vec<_> = connected.map(|(name, _)| tokio::spawn(refreshed(gateway.clone(), name))).collect();
+    // Who takes longer goes on beside this.
+    let _ = tokio::time::timeout(patience, join_all(asked)).await;
     gateway.all().await
 }
 

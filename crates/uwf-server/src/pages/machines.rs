@@ -58,7 +58,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
 /// Those of the tokens' file.
 pub(crate) async fn section(app: &App) -> Result<Markup, Failure> {
     match app.gateway() {
-        Some(gateway) => Ok(threads_of(&lists::seen(gateway).await?)),
+        Some(gateway) => Ok(threads_of(&lists::glanced(gateway).await?)),
         None => Ok(html! {}),
     }
 }

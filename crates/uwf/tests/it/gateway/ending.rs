@@ -40,6 +40,10 @@ fn a_killed_machine_is_noticed_at_once_and_a_frozen_one_in_ten_seconds() {
     );
 
     signal(frozen.pid(), "STOP");
+    // Nobody's page waits for it meanwhile.
+    let begun = Instant::now();
+    assert_eq!(gateway.server.page("/").status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     let begun = Instant::now();
     assert_eq!(gateway.status("/m/desk/api/threads"), 502);
     let took = begun.elapsed();
