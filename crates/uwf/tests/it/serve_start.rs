@@ -22,8 +22,13 @@ fn counting_home() -> TestHome {
     home
 }
 
-/// A browser sends a form of this server.
+/// A browser sends the form of a workflow's page.
 fn send_form(server: &Server, fields: &[(&str, &str)]) -> Answer {
+    let workflow = fields.iter().find(|(name, _)| *name == "workflow").map_or("", |(_, value)| *value);
+    send_form_to(server, &format!("/workflows/{workflow}/start"), fields)
+}
+
+fn send_form_to(server: &Server, path: &str, fields: &[(&str, &str)]) -> Answer {
     let encoded = |text: &str| {
         let byte = |byte: u8| match byte {
             byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
@@ -40,7 +45,7 @@ fn send_form(server: &Server, fields: &[(&str, &str)]) -> Answer {
         ("origin", &origin),
         ("content-type", "application/x-www-form-urlencoded"),
     ];
-    server.send("POST", "/workflows/count-rounds/start", &headers, &body.join("&"))
+    server.send("POST", path, &headers, &body.join("&"))
 }
 
 fn threads(home: &TestHome) -> Vec<Value> {
@@ -146,6 +151,47 @@ fn a_script_is_told_what_is_wrong_as_the_command_tells_it() {
     let option = server.post("/api/threads", &json!({ "workflow": "--help", "prompt": "x" }));
     assert_eq!(option.status, 404, "a name is never an option: {option:?}");
     assert_eq!(threads(&home), Vec::<Value>::new());
+}
+
+/// The id that a form has for the thread it will start.
+fn id_in(page: &str) -> String {
+    let from = page.find("name=\"id\" value=\"").expect("the form has an id") + "name=\"id\" value=\"".len();
+    page[from..from + 26].to_owned()
+}
+
+#[test]
+fn a_form_that_is_sent_twice_starts_one_thread() {
+    let home = counting_home();
+    let server = Server::start(&home, &[]);
+    let id = id_in(&server.page("/workflows/count-rounds/start").body);
+    let form = [("workflow", "count-rounds"), ("id", &id), ("prompt", "Count"), ("run", "yes")];
+    let first = send_form(&server, &form);
+    until("the thread has run to its end", || home.json(&["thread", "show", &id])["state"] == "completed");
+    let again = send_form(&server, &form);
+    for answer in [&first, &again] {
+        assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/threads/{id}"))), "{answer:?}");
+    }
+    assert_eq!(threads(&home).len(), 1);
+    assert_eq!(home.json(&["thread", "show", &id])["steps"], 2, "it ran once");
+    let script = json!({ "workflow": "count-rounds", "id": id, "prompt": "Count" });
+    assert_eq!(server.post("/api/threads", &script).json()["thread"], json!(id));
+    // Somebody went back in the browser and wrote another task: that is another thread.
+    let other = [("workflow", "count-rounds"), ("id", &id), ("prompt", "Count on")];
+    let refused = send_form(&server, &other);
+    assert!(refused.status == 400 && refused.body.contains("No thread was started."), "{refused:?}");
+    let fresh = id_in(&refused.body);
+    assert_ne!(fresh, id);
+    assert_eq!(send_form(&server, &[other[0], ("id", &fresh), other[2]]).status, 303);
+    assert_eq!(threads(&home).len(), 2);
+}
+
+#[test]
+fn a_form_for_the_api_leads_to_the_thread_too() {
+    let home = counting_home();
+    let server = Server::start(&home, &[]);
+    let answer = send_form_to(&server, "/api/threads", &[("workflow", "count-rounds"), ("prompt", "Count")]);
+    let thread = text(&threads(&home)[0], "thread");
+    assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/threads/{thread}"))));
 }
 
 #[test]

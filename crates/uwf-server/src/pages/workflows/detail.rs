@@ -95,9 +95,9 @@ async fn page(
     let known = app.read(move |home| read(home, typed, &cwd, asked.figures)).await?;
     let workflow = &known.shown.workflow;
     let body = html! {
-        nav.crumbs aria-label="Where this is" { a href="/workflows" data-key="Escape" { "Workflows" } }
+        p.quiet.crumbs { a href="/workflows" data-key="Escape" { "Workflows" } }
         (head(&app, &known))
-        div.columns {
+        div.beside {
             section #graph aria-labelledby="graph-title" {
                 h2 #graph-title { "Graph" }
                 (picture(workflow))
@@ -135,7 +135,7 @@ fn head(app: &App, known: &Known) -> Markup {
     // Files of the project have no hash that leads back to them.
     let path = path(known);
     html! {
-        header.head {
+        header.flow-head {
             div {
                 h1 { (name) }
                 @if !workflow.description.is_empty() { div.text { (markdown(&workflow.description, 1)) } }

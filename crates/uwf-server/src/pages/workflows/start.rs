@@ -80,8 +80,8 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
     let name = &offer.shown.name;
     let back = format!("/workflows/{}", encoded(&offer.typed));
     let body = html! {
-        nav.crumbs aria-label="Where this is" {
-            a href="/workflows" { "Workflows" } " › " a href=(back) data-key="Escape" { (name) }
+        p.quiet.crumbs {
+            a href="/workflows" { "Workflows" } " / " a href=(back) data-key="Escape" { (name) }
         }
         h1 { "Start a thread of " (name) }
         @let description = one_line(&offer.shown.workflow.description);
@@ -89,8 +89,9 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
         @if let Some(failure) = failure { (problem(failure)) }
         form.start method="post" action={(back) "/start"} {
             input type="hidden" name="workflow" value=(offer.typed);
-            // A form that is sent twice starts one thread.
-            input type="hidden" name="id" value=(typed.text("id").map_or_else(|| ids::new_thread_id().to_string(), str::to_owned));
+            // A form that is sent twice starts one thread. One that started none gets another id: what was typed before may have
+            // started a thread, which this is not to be.
+            input type="hidden" name="id" value=(ids::new_thread_id());
             (task(typed))
             (place(app, offer, typed))
             (agents(offer, typed))

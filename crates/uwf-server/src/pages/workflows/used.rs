@@ -43,11 +43,13 @@ impl Used {
         let counts: Vec<_> = counts.into_iter().filter(|(count, ..)| *count > 0).collect();
         html! {
             @if counts.is_empty() { span.quiet { "none yet" } }
-            @for (at, (count, word, filter)) in counts.into_iter().enumerate() {
-                @if at > 0 { span.quiet { " · " } }
-                @match name {
-                    Some(name) => a href={ "/threads?workflow=" (encoded(name)) "&" (filter) } { (count) " " (word) },
-                    None => { (count) " " (word) },
+            span {
+                @for (at, (count, word, filter)) in counts.into_iter().enumerate() {
+                    @if at > 0 { span.quiet { " · " } }
+                    @match name {
+                        Some(name) => a href={ "/threads?workflow=" (encoded(name)) "&" (filter) } { (count) " " (word) },
+                        None => { (count) " " (word) },
+                    }
                 }
             }
         }
