@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -62,7 +62,20 @@ impl Server {
     /// # Panics
     /// As [`Server::start`].
     pub fn start_at(home: &TestHome, address: &str, args: &[&str]) -> Server {
-        let mut command = home.command(&["serve", "--address", address]);
+        Server::of(home.command(&["serve", "--address", address]), args)
+    }
+
+    /// The same at a free port, with environment variables.
+    ///
+    /// # Panics
+    /// As [`Server::start`].
+    pub fn start_with(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Server {
+        let mut command = home.command(&["serve", "--address", "127.0.0.1:0"]);
+        command.envs(environment.iter().copied());
+        Server::of(command, args)
+    }
+
+    fn of(mut command: Command, args: &[&str]) -> Server {
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("uwf serve starts");
         let stderr = process.stderr.take().expect("its stderr is a pipe");

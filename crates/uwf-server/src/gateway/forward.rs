@@ -38,15 +38,8 @@ const OF_PROXIES: [&str; 2] = ["x-forwarded-", "x-uwf-"];
 
 /// What a machine may answer. Nothing of it runs: a page may use scripts of this server only, and with `nosniff` no answer is taken
 /// for a script that does not say so. A machine that somebody has broken into reaches no other one by whoever looks at it.
-const HARMLESS: [&str; 7] = [
-    "text/html",
-    "application/json",
-    "text/event-stream",
-    "text/plain",
-    "text/csv",
-    "image/svg+xml",
-    "image/png",
-];
+const HARMLESS: [&str; 7] =
+    ["text/html", "application/json", "text/event-stream", "text/plain", "text/csv", "image/svg+xml", "image/png"];
 
 /// What everything else is said to be.
 const UNKNOWN: HeaderValue = HeaderValue::from_static("application/octet-stream");
@@ -204,7 +197,8 @@ mod tests {
     #[test]
     fn no_script_of_a_machine_runs() {
         assert!(is_harmless("text/html; charset=utf-8") && is_harmless("application/json"));
-        for kind in ["text/javascript", "application/javascript", "Text/JavaScript; charset=utf-8", "text/css", "", "x"] {
+        for kind in ["text/javascript", "application/javascript", "Text/JavaScript; charset=utf-8", "text/css", "", "x"]
+        {
             assert!(!is_harmless(kind), "{kind}");
         }
     }
