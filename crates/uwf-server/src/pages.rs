@@ -61,9 +61,9 @@ pub(crate) async fn shown_as_page(State(app): State<App>, request: Request, next
     let body = html! {
         section.failure role="alert" {
             h1 { (failure.status.canonical_reason().unwrap_or("Failed")) }
-            p { (parts::sentence(&failure.message)) }
+            p { (parts::message(&failure.message)) }
             @if !failure.hints.is_empty() {
-                ul { @for hint in &failure.hints { li { (parts::sentence(hint)) } } }
+                ul { @for hint in &failure.hints { li { (parts::message(hint)) } } }
             }
             p { a href="/" { "Back to the threads" } }
         }

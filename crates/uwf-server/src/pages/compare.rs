@@ -55,7 +55,7 @@ async fn chosen(State(app): State<App>, Query(Chosen { a, b }): Query<Chosen>) -
 
 fn form(a: &str, b: &str) -> Markup {
     html! {
-        form #pick.pick action="/compare" role="search" {
+        form #pick.pick action="/compare" {
             label for="pick-a" { "The one" }
             input #pick-a name="a" value=(a) placeholder="thread, hash or workflow" autocomplete="off" spellcheck="false";
             label for="pick-b" { "The other" }

@@ -277,5 +277,5 @@ fn notes(costs: &Costs) -> Markup {
     } else {
         notes.push("A step that forks share counts once.".to_owned());
     }
-    html! { ul.notes { @for note in &notes { li { (spent::ticks(note)) } } } }
+    html! { ul.notes { @for note in &notes { li { (parts::ticks(note)) } } } }
 }

@@ -64,8 +64,8 @@ fn list(findings: &[&Finding]) -> Markup {
                     span.sign aria-hidden="true" { (sign(finding.status)) }
                     div {
                         strong { (finding.check) }
-                        p { (spent::ticks(&parts::sentence(&finding.message))) }
-                        @if let Some(hint) = &finding.hint { p.hint { "What to do: " (spent::ticks(&parts::sentence(hint))) } }
+                        p { (parts::message(&finding.message)) }
+                        @if let Some(hint) = &finding.hint { p.hint { "What to do: " (parts::message(hint)) } }
                     }
                 }
             }

@@ -221,7 +221,7 @@ fn line(item: &Item) -> Markup {
 }
 
 fn reason(item: &Item) -> Markup {
-    html! { @if let Some(why) = &item.named.row.why { p.why { (parts::sentence(&text::ellipsize(&text::one_line(why), 400))) } } }
+    html! { @if let Some(why) = &item.named.row.why { p.why { (parts::message(&text::ellipsize(&text::one_line(why), 400))) } } }
 }
 
 /// What the agent does.

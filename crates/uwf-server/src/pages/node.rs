@@ -168,7 +168,7 @@ fn list(nodes: &[(Hash, String)]) -> Markup {
         @if !nodes.is_empty() {
             ul.nodes {
                 @for (hash, title) in nodes {
-                    li data-row { a data-open href={"/cas/" (hash)} { code { (hash) } } " " span.quiet { (title) } }
+                    li data-row tabindex="-1" { a data-open href={"/cas/" (hash)} { code { (hash) } } " " span.quiet { (title) } }
                 }
             }
         }

@@ -15,6 +15,21 @@ pub(crate) fn sentence(text: &str) -> String {
     if text.ends_with(['.', '!', '?', ':']) { text } else { format!("{text}.") }
 }
 
+/// A text with `code` in it.
+pub(crate) fn ticks(text: &str) -> Markup {
+    let mut parts = text.split('`').enumerate();
+    html! {
+        @for (at, part) in parts.by_ref() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+/// A message of the engine as a sentence with its code.
+pub(crate) fn message(text: &str) -> Markup {
+    ticks(&sentence(text))
+}
+
 /// A word at the beginning of a sentence.
 pub(crate) fn capitalised(word: &str) -> String {
     let mut symbols = word.chars();

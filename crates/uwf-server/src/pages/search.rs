@@ -214,7 +214,7 @@ fn spaced(text: &str) -> String {
 fn body(text: &str, found: &Found) -> Markup {
     html! {
         h1 { @if text.is_empty() { "Search" } @else { "Search: " (text) } }
-        form.pick action="/search" role="search" {
+        form.pick action="/search" {
             label for="search-again" { "Text, id or hash" }
             input #search-again type="search" name="q" value=(text) autocomplete="off";
             button { "Search" }
@@ -232,7 +232,7 @@ fn results(found: &Found) -> Markup {
         @if let Some(named) = &found.named {
             section #named aria-labelledby="named-title" {
                 h2 #named-title { "By its name" }
-                p data-row {
+                p data-row tabindex="-1" {
                     a data-open href=(path(named)) {
                         @match named { Named::Thread(thread) => { "thread " code { (thread) } }, Named::Node(node) => { "node " code { (node) } } }
                     }
@@ -242,7 +242,7 @@ fn results(found: &Found) -> Markup {
         @if !found.workflows.is_empty() {
             section #workflows aria-labelledby="workflows-title" {
                 h2 #workflows-title { "Workflows" }
-                ul.found { @for name in &found.workflows { li data-row { a data-open href={"/workflows/" (encoded(name))} { (name) } } } }
+                ul.found { @for name in &found.workflows { li data-row tabindex="-1" { a data-open href={"/workflows/" (encoded(name))} { (name) } } } }
             }
         }
         @if !found.roles.is_empty() {
@@ -250,7 +250,7 @@ fn results(found: &Found) -> Markup {
                 h2 #roles-title { "Roles" }
                 ul.found {
                     @for (role, workflow) in &found.roles {
-                        li data-row {
+                        li data-row tabindex="-1" {
                             a data-open href={"/?workflow=" (encoded(workflow)) "&role=" (encoded(role))} { (role) }
                             span.quiet { " of " (workflow) ", threads whose last step is of this role" }
                         }
@@ -263,7 +263,7 @@ fn results(found: &Found) -> Markup {
             @if found.threads.is_empty() { p.quiet { "No thread has it in its id, its task or the name of its workflow." } }
             ul.found {
                 @for Thread { row, workflow, task } in &found.threads {
-                    li data-row {
+                    li data-row tabindex="-1" {
                         a data-open href={"/threads/" (row.thread)} { (task) }
                         " " (parts::state(row.state, row.pausing))
                         p.small.quiet {
@@ -279,7 +279,7 @@ fn results(found: &Found) -> Markup {
             h2 #outputs-title { "Newest outputs" }
             ul.found {
                 @for Output { thread, task, step, role, excerpt: [before, words, after] } in &found.outputs {
-                    li data-row {
+                    li data-row tabindex="-1" {
                         a data-open href={"/threads/" (thread) "/steps/" (step)} { (task) } span.quiet { " " (role) " " (parts::short_id(thread)) }
                         p { (before) mark { (words) } (after) }
                     }

@@ -30,13 +30,3 @@ fn amount(known: Option<String>, lacks_some: bool) -> Markup {
         }
     }
 }
-
-/// A text with `code` in it.
-pub(super) fn ticks(text: &str) -> Markup {
-    let mut parts = text.split('`').enumerate();
-    html! {
-        @for (at, part) in parts.by_ref() {
-            @if at % 2 == 1 { code { (part) } } @else { (part) }
-        }
-    }
-}

@@ -135,7 +135,7 @@ fn body(home: &Home, told: &Told, first_turn: usize, can_change: bool) -> Markup
     let StepAt { step, .. } = &told.at;
     html! {
         (head(told, can_change))
-        div.columns {
+        div.sides {
             section #output aria-labelledby="output-title" {
                 h2 #output-title { "Output" }
                 @match &step.unreadable.output {

@@ -134,7 +134,7 @@ fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     let status = &shown.status;
     // The form says what is asked.
     let has_form = matches!(shown.waits, Some(Waits::Answer { .. }));
-    let why = status.why.as_deref().filter(|_| !has_form).map(parts::sentence);
+    let why = status.why.as_deref().filter(|_| !has_form).map(parts::message);
     let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
     let since = status.since.filter(|_| status.state != ThreadState::Running);
     html! {
@@ -157,8 +157,8 @@ fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
             p.quiet { "It ended: " (status.why.as_deref().unwrap_or_default()) "." }
         }
         @if !shown.failures.is_empty() {
-            section #failures {
-                h2 { "Failed attempts since the last step" }
+            details #failures {
+                summary { (parts::many(shown.failures.len(), "failed attempt")) " since the last step" }
                 ul.rows {
                     @for failure in &shown.failures {
                         li.row {

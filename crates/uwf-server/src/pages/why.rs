@@ -46,14 +46,14 @@ fn transition(line: &ConsideredTransition) -> Markup {
     html! {
         li class=(class) {
             p.topic {
-                span.sign aria-hidden="true" { @if line.matched { "✓" } @else { "✕" } }
+                span.verdict aria-hidden="true" { @if line.matched { "✓" } @else { "✕" } }
                 @if line.matched { "taken: " } @else { "not taken, would have led to " }
                 strong { (target(&line.role)) }
                 @if let Some(condition) = &line.condition { " if " code { (condition) } }
             }
             @if let Some(description) = &line.description { p { (description) } }
             @if let Some(expression) = &line.expression {
-                p { code.expression { (expression) } " gave " (value(line.value.as_ref())) }
+                p { code.formula { (expression) } " gave " (value(line.value.as_ref())) }
             }
             @if !line.reads.is_empty() {
                 dl.facts.reads { @for read in &line.reads { dt { code { (read.what) } } dd { (read_value(read)) } } }
@@ -68,12 +68,12 @@ fn not_tried(transition: &Transition, workflow: &Workflow) -> Markup {
     html! {
         li.untried {
             p.topic {
-                span.sign aria-hidden="true" { "·" }
+                span.verdict aria-hidden="true" { "·" }
                 "not tried, leads to " strong { (target(&transition.role)) }
                 @if let Some(condition) = &transition.condition { " if " code { (condition) } }
             }
             @if let Some(named) = named.filter(|named| !named.description.is_empty()) { p { (named.description) } }
-            @if let Some(named) = named { p { code.expression { (named.expression) } } }
+            @if let Some(named) = named { p { code.formula { (named.expression) } } }
         }
     }
 }

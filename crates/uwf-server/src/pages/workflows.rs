@@ -136,7 +136,7 @@ fn line(app: &App, row: &Row) -> Markup {
                 }
                 @if is_of_project { " " span.badge title=(origin) { "project" } }
                 @if !row.description.is_empty() { p.quiet.small { (row.description) } }
-                @if let Some(problem) = problem { p.problem.small { (spent::ticks(problem)) } }
+                @if let Some(problem) = problem { p.problem.small { (parts::ticks(problem)) } }
             }
             td.number data-label="Roles" { (row.roles) }
             td.number data-label="Versions" { (row.versions.max(1)) }

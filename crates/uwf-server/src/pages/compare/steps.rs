@@ -33,13 +33,13 @@ pub(super) fn row(
     let id = [&a, &b].into_iter().flatten().map(|step| step.hash.to_string()).next().unwrap_or_default();
     Ok(html! {
         @if same_before > 0 { p.quiet.same { (same_words(same_before)) } }
-        article.pair data-row id={"row-" (id)} {
+        article.pair data-row tabindex="-1" id={"row-" (id)} {
             @if let (Some(a), Some(b)) = (&a, &b) {
                 @if a.role != b.role { p.route { "The routes differ: " strong { (a.role) } " and " strong { (b.role) } "." } }
             } @else {
                 p.route { "Only one of them took this step." }
             }
-            div.columns {
+            div.sides {
                 (side(home, config, &runs[0], a.as_ref(), &outputs[0], is_same_role))
                 (side(home, config, &runs[1], b.as_ref(), &outputs[1], is_same_role))
             }
@@ -56,7 +56,7 @@ fn side(
     output: &Markup,
     is_same_role: bool,
 ) -> Markup {
-    let Some(step) = step else { return html! { section.side.none { p.quiet { "No step." } } } };
+    let Some(step) = step else { return html! { div.side { p.quiet { "No step." } } } };
     let spent = cost::of_step(home, config, step.hash);
     let about = [
         Some(parts::duration(spent.duration_ms)),
@@ -64,7 +64,7 @@ fn side(
         parts::money(&spent),
     ];
     html! {
-        section.side {
+        div.side {
             h3 {
                 a data-open href=(run.path(step.hash)) { @if step.index > 0 { span.quiet { (step.index) ". " } } (step.role) }
             }

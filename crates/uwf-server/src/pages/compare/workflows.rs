@@ -17,7 +17,7 @@ pub(super) fn compared(home: &Home, one: &Version, other: &Version) -> Markup {
     html! {
         header #head {
             h1 { "Compare " (a.name) @if b.name != a.name { " and " (b.name) } }
-            div.columns { (named("a", one)) (named("b", other)) }
+            div.sides { (named("a", one)) (named("b", other)) }
             @if a == b { p { strong { "The two are the same." } } }
         }
         @if a != b {
@@ -79,7 +79,7 @@ fn section<T: PartialEq>(
                 @for name in changed {
                     @let (a, b) = (one.get(name), other.get(name));
                     @let (class, word) = match (a, b) { (None, _) => ("added", "added"), (_, None) => ("removed", "removed"), _ => ("changed", "changed") };
-                    div.change.(class) data-row id={(id) "-" (name)} {
+                    div.change.(class) data-row tabindex="-1" id={(id) "-" (name)} {
                         h3 { a data-open href={"#" (id) "-" (name)} { (name) } " " span.badge { (word) } }
                         dl.facts.values { (differing(a.map(&fields), b.map(&fields))) }
                     }

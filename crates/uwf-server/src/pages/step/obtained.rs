@@ -19,7 +19,7 @@ pub(super) fn obtained(home: &Home, told: &Told) -> Markup {
                 @if let Some(session) = &told.session { (raw(home, session.raw)) }
                 (rungs(&step.output))
                 @if let Some(by) = step.output.extracted_by.as_deref().filter(|by| !has_given(&step.output.rungs, by)) {
-                    li.taken { p.topic { span.sign aria-hidden="true" { "✓" } strong { (by) } } p { (sentence(by)) } }
+                    li.taken { p.topic { span.verdict aria-hidden="true" { "✓" } strong { (by) } } p { (sentence(by)) } }
                 }
                 @if let Some(child) = step.output.child_step {
                     li.taken { p { "A child thread played the role; its last step is " a href={"/cas/" (child)} { code { (child) } } "." } }
@@ -58,7 +58,7 @@ fn rungs(output: &Obtained) -> Markup {
             @let given = is_given(rung, output.extracted_by.as_deref());
             li class=[given.then_some("taken")] {
                 p.topic {
-                    span.sign aria-hidden="true" { @if given { "✓" } @else { "✕" } }
+                    span.verdict aria-hidden="true" { @if given { "✓" } @else { "✕" } }
                     strong { (rung.rung) }
                     @if given { " gave the output" } @else { " did not give it" }
                 }

@@ -39,7 +39,7 @@ pub(super) fn table(role: &str, schema: Option<&Value>) -> Markup {
                             th scope="row" { code { (key.path) } }
                             td data-label="Type" { (key.kind) }
                             td data-label="Required" { @if key.is_required { "yes" } @else { span.quiet { "no" } } }
-                            td data-label="Meaning" { (spent::ticks(&key.description)) }
+                            td data-label="Meaning" { (parts::ticks(&key.description)) }
                         }
                     }
                 }

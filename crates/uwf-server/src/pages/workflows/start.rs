@@ -110,9 +110,9 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
 fn problem(failure: &Failure) -> Markup {
     html! {
         div.failure role="alert" {
-            p { strong { "No thread was started. " } (spent::ticks(&parts::sentence(&failure.message))) }
+            p { strong { "No thread was started. " } (parts::message(&failure.message)) }
             @if !failure.hints.is_empty() {
-                ul { @for hint in &failure.hints { li { (spent::ticks(&parts::sentence(hint))) } } }
+                ul { @for hint in &failure.hints { li { (parts::message(hint)) } } }
             }
         }
     }
