@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use uwf_engine::verbs::doctor::{Finding, Status};
 
 use super::layout::{Page, Section};
-use super::{parts, spent};
+use super::parts;
 use crate::api::doctor::{findings, report};
 use crate::app::App;
 use crate::failure::Failure;

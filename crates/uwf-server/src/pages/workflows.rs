@@ -22,7 +22,7 @@ use uwf_engine::verbs::workflows::{self, NamedWorkflow};
 
 use self::used::{Used, UsedWorkflows};
 use super::layout::{Page, Section};
-use super::spent;
+use super::parts;
 use crate::api::workflows::{list, look};
 use crate::app::App;
 use crate::failure::Failure;

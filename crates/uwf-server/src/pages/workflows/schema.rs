@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::text::one_line;
 
-use crate::pages::spent;
+use crate::pages::parts;
 
 /// Levels of keys below keys that the table shows; the schema itself is below it.
 const MAX_DEPTH: usize = 4;

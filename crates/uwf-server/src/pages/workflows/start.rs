@@ -19,7 +19,7 @@ use crate::api::workflows::look;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::pages::layout::{Page, Section};
-use crate::pages::{parts, spent};
+use crate::pages::parts;
 use crate::url::encoded;
 
 pub(super) fn routes() -> Router<App> {
