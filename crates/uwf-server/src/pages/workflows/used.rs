@@ -42,8 +42,8 @@ impl Used {
         ];
         let counts: Vec<_> = counts.into_iter().filter(|(count, ..)| *count > 0).collect();
         html! {
-            @if counts.is_empty() { span.quiet { "none yet" } }
             span {
+                @if counts.is_empty() { span.quiet { "none yet" } }
                 @for (at, (count, word, filter)) in counts.into_iter().enumerate() {
                     @if at > 0 { span.quiet { " · " } }
                     @match name {
