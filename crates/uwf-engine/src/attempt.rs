@@ -14,6 +14,7 @@ pub mod leftover;
 pub mod live_trace;
 pub mod partial_output;
 pub mod plan;
+pub(crate) mod printed;
 pub mod processes;
 pub mod program;
 pub mod recorded;

@@ -140,6 +140,24 @@ impl Redactor {
         clean
     }
 
+    /// How much of a text that goes on can be shown: what follows could be the beginning of a secret.
+    pub(crate) fn settled(&self, text: &[u8]) -> usize {
+        let values = || self.secrets.iter().map(|(_, value)| value.as_bytes());
+        let begun = |value: &[u8]| (1..value.len()).rev().find(|&length| text.ends_with(&value[..length])).unwrap_or(0);
+        let mut settled = text.len() - values().map(begun).max().unwrap_or(0);
+        // A secret that ends as one begins must not be cut in two.
+        while let Some(start) = values().find_map(|value| {
+            let reach = (settled + value.len() - 1).min(text.len());
+            let first = (settled + 1).saturating_sub(value.len());
+            let around = text.get(first..reach)?;
+            let at = around.windows(value.len()).position(|window| window == value)?;
+            Some(first + at)
+        }) {
+            settled = start;
+        }
+        settled
+    }
+
     /// The value with every text in it, keys included, without secrets.
     pub fn value(&self, value: &serde_json::Value) -> serde_json::Value {
         use serde_json::Value;

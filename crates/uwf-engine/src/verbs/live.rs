@@ -4,31 +4,28 @@
 //! files of the running attempt and the marks. So it works beside any stepper, and one that is killed is seen to be gone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use durable_files::regular;
 use json_cas::{Hash, Store};
 use uwf_core::event::{self, Event, Stream, What};
 use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::agents::{AgentSpec, WORKFLOW};
+use crate::attempt::agents::WORKFLOW;
+use crate::attempt::environment::Redactor;
 use crate::attempt::live_trace;
+use crate::attempt::printed::new_text;
 use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
 use crate::attempt::turns::{ToolCall, Turn};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::root::{history, ids};
+use crate::root::{env_file, history, ids};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::verbs::child_threads;
 use crate::verbs::show::{self, ThreadStatus};
-
-/// Bytes of an agent's output that are read at a time.
-const AT_ONCE: u64 = 64 << 10;
 
 /// Where in a thread to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -314,7 +311,7 @@ impl Watched {
             }
             let files = OutputFiles::of(home, &self.id, &opened.attempt);
             self.new_turns(&mut running, &files, events);
-            self.new_output(&mut running, &opened.agent, &files, events);
+            self.new_output(home, &mut running, attempt, &files, events);
         }
         if let Some(closed) = attempt.closed.as_ref().filter(|_| !running.is_over)
             && matches!(closed.outcome, Outcome::Failed)
@@ -369,13 +366,30 @@ impl Watched {
 
     /// What an agent printed since the last look. The answer of an agent with a trace is in its turns, and what an agent that
     /// stores its nodes itself prints on stdout is their hash.
-    fn new_output(&self, running: &mut Running, agent: &AgentSpec, files: &OutputFiles, events: &mut Vec<Event>) {
+    fn new_output(
+        &self,
+        home: &Home,
+        running: &mut Running,
+        attempt: &Attempt,
+        files: &OutputFiles,
+        events: &mut Vec<Event>,
+    ) {
+        let opened = &attempt.opened;
+        let is_shown = opened.agent.is_wrapped() && !opened.agent.leaves_trace();
+        let has_grown = |path: &Path, from: u64| path.metadata().is_ok_and(|meta| meta.len() > from);
+        if !(is_shown && has_grown(&files.raw, running.printed)) && !has_grown(&files.err, running.complained) {
+            return;
+        }
+        // As long as nobody knows what is a secret, nothing is shown.
+        let Ok(file) = env_file::read(&home.env_file()) else { return };
+        let redactor = Redactor::new(opened.secrets.iter().cloned(), &file);
+        let is_over = attempt.closed.is_some();
         let mut read = |path: &Path, from: &mut u64, stream: Stream| {
-            while let Some(text) = new_text(path, from) {
+            while let Some(text) = new_text(path, from, is_over, &redactor) {
                 events.push(self.event(ids::now_ms(), What::Output { attempt: running.id.clone(), stream, text }));
             }
         };
-        if agent.is_wrapped() && !agent.leaves_trace() {
+        if is_shown {
             read(&files.raw, &mut running.printed, Stream::Stdout);
         }
         read(&files.err, &mut running.complained, Stream::Stderr);
@@ -448,43 +462,4 @@ fn stored_turns(store: &Store, detail: Hash, skip: usize) -> Result<Vec<Turn>> {
         turns.push(Turn { output, tool_calls, tokens: turn.tokens, ..Turn::asked(Vec::new()) });
     }
     Ok(turns)
-}
-
-/// What a file has after a position, as far as its last symbol is whole; the position moves on. `None` if there is nothing new,
-/// or if the file cannot be read just now.
-fn new_text(path: &Path, from: &mut u64) -> Option<String> {
-    let mut file = regular::open(path).ok()?;
-    file.seek(SeekFrom::Start(*from)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(AT_ONCE).read_to_end(&mut bytes).ok()?;
-    // A symbol has four bytes at most; what is not text at all is not waited for.
-    let whole = match std::str::from_utf8(&bytes) {
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        _ => bytes.len(),
-    };
-    bytes.truncate(whole);
-    *from += bytes.len() as u64;
-    (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::new_text;
-
-    #[test]
-    fn a_text_is_read_as_it_grows_and_no_symbol_is_torn() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("raw");
-        let mut from = 0;
-        assert_eq!(new_text(&path, &mut from), None);
-        let text = "größer";
-        for length in 0..=text.len() {
-            std::fs::write(&path, &text.as_bytes()[..length]).unwrap();
-            let _ = new_text(&path, &mut from);
-            assert!(text.is_char_boundary(usize::try_from(from).unwrap()), "at {length}");
-        }
-        assert_eq!(from, text.len() as u64);
-        std::fs::write(&path, [text.as_bytes(), b"\xff!"].concat()).unwrap();
-        assert_eq!(new_text(&path, &mut from).as_deref(), Some("\u{fffd}!"), "what is no text does not stop it");
-    }
 }
