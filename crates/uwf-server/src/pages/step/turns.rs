@@ -80,22 +80,19 @@ fn turn_of(home: &Home, number: usize, told: &Told, before: Option<&Told>) -> Ma
     let output = text(home, turn.output);
     let names: Vec<&str> = calls.iter().flatten().map(|call| call.name.as_str()).collect();
     html! {
-        div.turn id={"turn-" (number)} data-row tabindex="-1" {
-            details id={"unfold-turn-" (number)} {
-                summary {
-                    "Turn " (number)
-                    span.one-line { @if names.is_empty() { (texts::first_line(&output)) } @else { code { (names.join(", ")) } } }
-                    span.small.numbers { (parts::duration(turn.latency_ms)) (tokens(turn.tokens.as_ref())) }
-                }
-                @if number == 1 {
-                    p.quiet { "It was asked with the " a href="#prompt" { "prompt" } "." }
-                } @else {
-                    @for hash in &new { (prompt::text(home, *hash, false)) }
-                }
-                @if !output.trim().is_empty() { (texts::prose(&output, 3, Some(turn.output))) }
-                @for call in calls { (call_of(home, call)) }
-                p.small { a data-open href={"#turn-" (number)} { "Link to turn " (number) } }
+        details.turn id={"turn-" (number)} data-row {
+            summary data-open {
+                "Turn " (number)
+                " " span.one-line { @if names.is_empty() { (texts::first_line(&output)) } @else { code { (names.join(", ")) } } }
+                " " span.small.numbers { (parts::duration(turn.latency_ms)) (tokens(turn.tokens.as_ref())) }
             }
+            @if number == 1 {
+                p.quiet { "It was asked with the " a href="#prompt" { "prompt" } "." }
+            } @else {
+                @for hash in &new { (prompt::text(home, *hash, false)) }
+            }
+            @if !output.trim().is_empty() { (texts::prose(&output, 3, Some(turn.output))) }
+            @for call in calls { (call_of(home, call)) }
         }
     }
 }
@@ -194,7 +191,7 @@ mod tests {
         let home = Home::open(dir.path(), "uwf");
         let session = session(&home, 120);
         let page = turns(&home, &session, 51).into_string();
-        assert_eq!(page.matches("<div class=\"turn\"").count(), 50);
+        assert_eq!(page.matches("<details class=\"turn\"").count(), 50);
         assert!(
             page.contains("id=\"turn-51\"") && page.contains("id=\"turn-100\"") && !page.contains("id=\"turn-101\"")
         );
@@ -204,7 +201,7 @@ mod tests {
         assert_eq!(page.matches("a note of a person").count(), 2, "a text that is new, with its title");
         assert!(page.contains("All 9.0 KB"), "a long result is cut: {page}");
         let last = turns(&home, &session, 9999).into_string();
-        assert_eq!(last.matches("<div class=\"turn\"").count(), 1);
+        assert_eq!(last.matches("<details class=\"turn\"").count(), 1);
         assert!(turns(&home, &session, 0).into_string().contains("id=\"turn-1\""));
     }
 }
