@@ -61,7 +61,9 @@ impl Machine {
     /// When it does not end.
     pub fn code(&mut self) -> Option<i32> {
         until("the machine ends", || self.process.try_wait().expect("a child can be waited for").is_some());
-        self.reader.take().map(|reader| reader.join().expect("its stderr can be read"));
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("its stderr can be read");
+        }
         self.process.wait().expect("a child can be waited for").code()
     }
 

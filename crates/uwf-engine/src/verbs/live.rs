@@ -377,7 +377,8 @@ impl Watched {
         let opened = &attempt.opened;
         let is_shown = opened.agent.is_wrapped() && !opened.agent.leaves_trace();
         let has_grown = |path: &Path, from: u64| path.metadata().is_ok_and(|meta| meta.len() > from);
-        if !(is_shown && has_grown(&files.raw, running.printed)) && !has_grown(&files.err, running.complained) {
+        let has_printed = is_shown && has_grown(&files.raw, running.printed);
+        if !has_printed && !has_grown(&files.err, running.complained) {
             return;
         }
         // As long as nobody knows what is a secret, nothing is shown.
