@@ -1,6 +1,7 @@
 //! Pages in a real browser: `./test --browser` installs what they need and runs these tests. Each starts a real `uwf serve`
 //! over a storage root of its own, and `browser.py` goes through a case with it.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
+#![expect(clippy::print_stderr, reason = "a test says what it measured")]
 
 mod acting;
 mod following;
@@ -54,6 +55,7 @@ fn browse(home: &TestHome, server: &Server, case: &str, with: Value) {
     let output = python(case, &told);
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{case}\n{}{}", said(&output.stdout), said(&output.stderr));
+    eprint!("{}", said(&output.stdout));
 }
 
 fn python(case: &str, told: &Value) -> Output {

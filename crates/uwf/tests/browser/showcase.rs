@@ -49,7 +49,7 @@ graph:
     - { role: writer }
 ";
 
-const SCRIPT: &str = r##"writer:
+const SCRIPT: &str = r#"writer:
   - reply: |
       ---
       title: Pages that follow
@@ -68,7 +68,7 @@ reviewer:
   - reply: { approved: false, missing: How long does it take until a page shows a step? }
   - reply: { approved: true }
     repeat: true
-"##;
+"#;
 
 const CONFIG: &str = r"agents:
   mock: { command: uwf-mock, config: { script: answers.yaml } }
