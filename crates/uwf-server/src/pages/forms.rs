@@ -79,11 +79,9 @@ pub(crate) fn answer(app: &App, about: About<'_>, asked: &Question<'_>) -> Marku
         @match asked.keys() {
             None => {
                 label for=(id) { @if asked.text.is_some() { "Your reply" } @else { "Your answer" } }
-                textarea id=(id) name="text" required rows="3" {}
+                textarea id=(id) name="text" required rows="3" data-key="a" {}
             }
-            Some(keys) => @for (name, property, is_required) in keys {
-                (key(&format!("{id}-{name}"), name, property, is_required))
-            }
+            Some(keys) => @for (position, of) in keys.into_iter().enumerate() { (key(&id, of, position == 0)) }
         }
     };
     let button = Button { class: "primary", ..Button::new("answer", "Answer", "") };
@@ -122,8 +120,11 @@ impl<'q> Question<'q> {
     }
 }
 
-fn key(id: &str, name: &str, property: &Value, is_required: bool) -> Markup {
-    let field = format!("{KEY}{name}");
+/// A field for a key of the output; the first one is where a person is led to.
+fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first: bool) -> Markup {
+    let (id, field) = (&format!("{form}-{name}"), format!("{KEY}{name}"));
+    let key = is_first.then_some("a");
+    let described = property["description"].as_str().map(|_| format!("{id}-about"));
     let about = property["description"].as_str();
     let choices: Option<Vec<String>> = match (property.get("enum").and_then(Value::as_array), property["type"].as_str())
     {
@@ -137,14 +138,14 @@ fn key(id: &str, name: &str, property: &Value, is_required: bool) -> Markup {
             label for=(id) { (name) @if !is_required { span.quiet.small { " (optional)" } } }
             @if let Some(about) = about { p.quiet.small id={(id) "-about"} { (about) } }
             @if let Some(choices) = choices {
-                select id=(id) name=(field) required[is_required] aria-describedby=[about.map(|_| format!("{id}-about"))] {
+                select id=(id) name=(field) required[is_required] aria-describedby=[&described] data-key=[key] {
                     option value="" { "–" }
                     @for choice in choices { option value=(choice) { (choice) } }
                 }
             } @else if is_short {
-                input id=(id) name=(field) type="number" step="any" required[is_required] aria-describedby=[about.map(|_| format!("{id}-about"))];
+                input id=(id) name=(field) type="number" step="any" required[is_required] aria-describedby=[&described] data-key=[key];
             } @else {
-                textarea id=(id) name=(field) rows="2" required[is_required] aria-describedby=[about.map(|_| format!("{id}-about"))] {}
+                textarea id=(id) name=(field) rows="2" required[is_required] aria-describedby=[&described] data-key=[key] {}
             }
         }
     }
