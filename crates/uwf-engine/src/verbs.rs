@@ -40,6 +40,7 @@ pub mod recover;
 pub mod reextract;
 pub mod referrers;
 pub mod reindex;
+pub(crate) mod removed_files;
 pub mod repair;
 pub mod rm;
 pub mod run_by_hand;

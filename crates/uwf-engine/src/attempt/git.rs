@@ -11,7 +11,7 @@ mod worktree;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -134,13 +134,15 @@ pub(crate) struct Git<'d> {
     limit: Option<Duration>,
     /// Variables that say who makes commits.
     author: &'static [(&'static str, &'static str)],
+    /// What it reads.
+    input: Option<File>,
     /// Whether programs that it starts may ask a person at the terminal, as one that signs commits does.
     may_ask: bool,
 }
 
 impl<'d> Git<'d> {
     pub(crate) fn at(dir: &'d Path) -> Git<'d> {
-        Git { dir, index: None, limit: None, author: &[], may_ask: false }
+        Git { dir, index: None, limit: None, author: &[], input: None, may_ask: false }
     }
 
     /// The same for a command that a person waits for: what it starts may ask them. Ctrl-C ends it too.
@@ -184,6 +186,9 @@ impl<'d> Git<'d> {
         if !self.may_ask {
             // In a group of its own it can be ended with the programs that it starts. A terminal does not let it ask there.
             command.process_group(0);
+        }
+        if let Some(input) = &self.input {
+            command.stdin(handle(input)?);
         }
         command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
         let mut child = command.spawn().map_err(|error| match error.kind() {
@@ -238,6 +243,13 @@ impl<'d> Git<'d> {
 /// A file for what git prints: it needs no reader, as a pipe does, and whoever is killed leaves none.
 fn file() -> Result<File> {
     tempfile::tempfile().map_err(GitError::NotRun)
+}
+
+/// A file for git to read, which is at its beginning.
+fn input(bytes: &[u8]) -> Result<File> {
+    let mut file = file()?;
+    file.write_all(bytes).and_then(|()| file.rewind()).map_err(GitError::NotRun)?;
+    Ok(file)
 }
 
 fn handle(file: &File) -> Result<File> {

@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use durable_files::regular;
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
@@ -16,6 +17,7 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::error::Result;
 use crate::attempt::git::{Files, Git, GitError, Kept};
 use crate::attempt::recorded::Opened;
+use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 
@@ -114,6 +116,46 @@ fn origins(home: &Home) -> BTreeSet<PathBuf> {
     let entries = fs::read_dir(home.worktrees_dir()).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     files.filter_map(|entry| Some(PathBuf::from(OsString::from_vec(fs::read(entry.path()).ok()?)))).collect()
+}
+
+/// Remembers which repository has the files of a thread whose worktree goes away.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn remember(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
+    let (dir, path) = (home.worktrees_dir(), home.refs_left(thread));
+    fs::create_dir_all(&dir).at("create", &dir)?;
+    Ok(regular::write(&path, worktree.repository.as_os_str().as_bytes()).at("write", &path)?)
+}
+
+fn remembered(home: &Home, thread: &ThreadId) -> Result<PathBuf> {
+    let path = home.refs_left(thread);
+    let bytes = regular::read(&path, regular::MAX_TEXT).at("read", &path)?;
+    Ok(PathBuf::from(OsString::from_vec(bytes)))
+}
+
+/// The refs that a repository still has of a thread whose worktree is gone, each with its node.
+///
+/// # Errors
+/// `Io`, those of git: the repository may be on a disk that is not there now.
+pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, Hash)>> {
+    let repository = remembered(home, thread)?;
+    let refs = Git::at(&repository).refs(&files_refs(thread))?;
+    let node = |name: &String| name.rsplit('/').next()?.parse().ok();
+    Ok(refs.into_iter().filter_map(|(name, _)| Some((node(&name)?, name))).map(|(node, name)| (name, node)).collect())
+}
+
+/// Deletes some of them; of the last ones nothing is remembered any more.
+///
+/// # Errors
+/// `Io`, those of git.
+pub(crate) fn delete_left(home: &Home, thread: &ThreadId, refs: &[String], are_last: bool) -> Result<()> {
+    Git::at(&remembered(home, thread)?).delete(refs)?;
+    if are_last {
+        let path = home.refs_left(thread);
+        fs::remove_file(&path).at("remove", &path)?;
+    }
+    Ok(())
 }
 
 /// Where the repository has the files of a thread at a node.

@@ -249,12 +249,15 @@ impl fmt::Display for Unsaved {
 }
 
 /// Takes away the worktree of a thread, and its branch if another one has all of its commits. The files that were recorded of
-/// steps stay, as their nodes do. Whoever calls this has looked at what is [`unsaved`].
+/// steps stay, as their nodes do, and it is remembered where they are. Whoever calls this has looked at what is [`unsaved`].
 ///
 /// # Errors
 /// `Io`, those of git.
 pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<Removed> {
     let Worktree { dir, branch, repository, .. } = worktree;
+    if is_there(repository)? {
+        snapshot::remember(home, thread, worktree)?;
+    }
     remove(home, thread, worktree)?;
     let mut removed = Removed { dir: dir.clone(), kept_branch: None };
     if !is_there(repository)? {

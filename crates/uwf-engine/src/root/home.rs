@@ -30,6 +30,9 @@ const RECORD_SUFFIX: &str = ".jsonl";
 /// What the name of the file ends with that says where the worktree of a thread was made from.
 const ORIGIN_SUFFIX: &str = ".from";
 
+/// What follows the id of a thread in the name of the file that says which repository has refs of it.
+const REFS_LEFT_SUFFIX: &str = ".refs";
+
 /// A storage root: where nodes, heads, configuration and the records of running threads are.
 pub struct Home {
     root: PathBuf,
@@ -321,6 +324,16 @@ impl Home {
     /// Which directory the worktree of a thread was made from.
     pub(crate) fn worktree_origin(&self, thread: &ThreadId) -> PathBuf {
         self.worktrees_dir().join(format!("{thread}{ORIGIN_SUFFIX}"))
+    }
+
+    /// Which repository has refs to the files of a thread whose worktree was removed.
+    pub(crate) fn refs_left(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(format!("{thread}{REFS_LEFT_SUFFIX}"))
+    }
+
+    /// The thread that such a file is about, from its name.
+    pub(crate) fn thread_of_refs_left(name: &str) -> Option<ThreadId> {
+        name.strip_suffix(REFS_LEFT_SUFFIX)?.parse().ok()
     }
 
     /// Where git has an index of its own while the worktree of a thread is made.

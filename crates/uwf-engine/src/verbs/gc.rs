@@ -23,7 +23,7 @@ use serde::Serialize;
 use self::roots::{Root, Roots};
 use crate::error::{Result, VerbError};
 use crate::root::home::Home;
-use crate::verbs::worktrees;
+use crate::verbs::{removed_files, worktrees};
 
 /// How long one sweep may remove before it lets others go on: they wait for it.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -79,6 +79,9 @@ pub struct Collected {
     /// Git worktrees of ended threads that stay, because something in them is not committed, or nobody can tell.
     #[serde(skip_serializing_if = "is_none")]
     pub kept_worktrees: usize,
+    /// Refs in git repositories that were deleted: they led to the files of removed threads at nodes that are gone.
+    #[serde(skip_serializing_if = "is_none")]
+    pub deleted_refs: usize,
 }
 
 /// Removes every node that nothing leads to and that is older than the grace. `progress` is told how many nodes were looked at.
@@ -120,6 +123,8 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
     let swept = worktrees::sweep(home, ended_before, request.dry_run)?;
     (done.removed_worktrees, done.kept_worktrees) = (swept.removed, swept.kept);
     if request.dry_run {
+        let going: HashSet<Hash> = candidates.iter().copied().collect();
+        done.deleted_refs = removed_files::sweep(home, &|node| going.contains(&node), true)?;
         for hash in candidates {
             if let Some(stored) = home.store().objects().stored(hash)? {
                 done.deleted_entries += 1;
@@ -130,6 +135,7 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
     }
     let order = home.store().referrers_first(&candidates)?;
     sweep(home, &mut marked, order, (begun, request.grace), &mut done)?;
+    done.deleted_refs = removed_files::sweep(home, &|_| false, false)?;
     done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(Reclaim::Worthwhile))?;
     Ok(done)
 }

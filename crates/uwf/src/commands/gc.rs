@@ -25,7 +25,7 @@ Examples:
 In use is what can be reached from a thread, active or ended, from the record of one, from a workflow with a name and its \
 earlier versions, and from the configuration. Everything else goes if it is older than the grace; `uwf thread rm` and \
 `uwf workflow rm` are what makes nodes unused. Git worktrees of threads that ended before the grace go, too, unless \
-something in them is not committed. Others may start, step and fork threads meanwhile. If anything in use cannot be \
+something in them is not committed. What git recorded of the files of a removed thread goes with its nodes. Others may start, step and fork threads meanwhile. If anything in use cannot be \
 read, nothing is removed (exit 65, or 74 if the disk fails).")]
 pub(crate) struct Args {
     /// Only report what would be removed.
@@ -60,6 +60,7 @@ impl Report for GcReport {
             open_thread,
             removed_worktrees,
             kept_worktrees,
+            deleted_refs,
             not_reclaimed,
         } = &self.collected;
         let verb = if self.dry_run { "would remove" } else { "removed" };
@@ -81,6 +82,9 @@ impl Report for GcReport {
         if *kept_worktrees > 0 {
             let kept = count(*kept_worktrees, "worktree");
             text.push_str(&format!("{kept} of ended threads kept: something in them is not committed\n"));
+        }
+        if *deleted_refs > 0 {
+            text.push_str(&format!("{verb} {} to files of removed threads from git\n", count(*deleted_refs, "ref")));
         }
         if let Some(why) = not_reclaimed {
             text.push_str(&format!(

@@ -286,7 +286,10 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     removed its worktree <dir>/root/worktrees/<id>
     ");
     assert_eq!(git(&home, &repo, &["branch", "--list", &format!("uwf/{thread}")]), "");
-    assert_eq!(fs::read_dir(home.root().join("worktrees")).unwrap().count(), 0);
+    let left = fs::read_dir(home.root().join("worktrees")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().path()).collect();
+    // `uwf gc` deletes the refs, and then these too.
+    assert!(left.len() == 2 && left.iter().all(|path| path.extension().is_some_and(|it| it == "refs")), "{left:?}");
 
     // Where the directory, or the repository, is gone already.
     let (thread, worktree) = start_in_worktree(&home, &repo);
@@ -323,4 +326,46 @@ fn what_a_changed_record_calls_a_worktree_is_never_removed() {
     fs::write(home.record_file(&thread), record).unwrap();
     home.json(&["thread", "rm", &thread, "--discard"]);
     assert!(!worktree.exists());
+}
+
+#[test]
+fn the_files_of_a_removed_thread_go_with_its_nodes() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, _) = start_in_worktree(&home, &repo);
+    step(&home, &thread, 3);
+    let nodes = hashes(&home, &thread);
+    let (forked, _) = fork(&home, &repo, &[&nodes[1]]);
+    let refs = |thread: &str| -> Vec<String> {
+        let below = format!("refs/uwf/{thread}");
+        let listed = git(&home, &repo, &["for-each-ref", "--format=%(refname:lstrip=3)", &below]);
+        let mut refs: Vec<String> = listed.lines().map(str::to_owned).collect();
+        refs.sort_by_key(|node| nodes.iter().position(|known| known == node));
+        refs
+    };
+    let note = home.root().join("worktrees").join(format!("{thread}.refs"));
+    let gc = |args: &[&str]| home.json(&[&["gc", "--grace", "0s"], args].concat());
+    // As long as a thread is known, active or ended, its files are there.
+    home.json(&["thread", "kill", &thread]);
+    gc(&[]);
+    assert_eq!(refs(&thread), nodes);
+    home.json(&["thread", "rm", &thread, "--discard"]);
+    assert_eq!((refs(&thread), note.exists()), (nodes.clone(), true), "who has a hash can still fork");
+    let dry = gc(&["--dry-run"]);
+    assert_eq!((&dry["deletedRefs"], refs(&thread)), (&json!(2), nodes.clone()));
+    // Of another storage root's threads in the same repository nothing is known here.
+    git(&home, &repo, &["update-ref", "refs/uwf/01ARZ3NDEKTSV4RRFFQ69G5FAV/0000000000001", "HEAD"]);
+    assert_eq!(gc(&[])["deletedRefs"], json!(2));
+    assert_eq!(refs(&thread), nodes[..2], "what the fork shares stays");
+    let (again, there) = fork(&home, &repo, &[&forked]);
+    assert!(there.join("step-1.txt").exists(), "and can be forked with its files");
+    for thread in [&forked, &again] {
+        home.json(&["thread", "kill", thread]);
+        home.json(&["thread", "rm", thread, "--discard"]);
+    }
+    let told = home.uwf(&["gc", "--grace", "0s", "--format", "text"]).stdout;
+    assert!(told.contains("removed 4 refs to files of removed threads from git\n"), "{told}");
+    let left = git(&home, &repo, &["for-each-ref", "--format=%(refname)", "refs/uwf"]);
+    assert_eq!(left, "refs/uwf/01ARZ3NDEKTSV4RRFFQ69G5FAV/0000000000001");
+    assert!(!note.exists());
 }

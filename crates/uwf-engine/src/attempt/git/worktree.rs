@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Git, GitError, Result};
+use super::{Git, GitError, Result, input};
 
 impl Git<'_> {
     /// Makes a working tree on a new branch that begins at a commit. Hooks are not run.
@@ -39,14 +39,22 @@ impl Git<'_> {
 
     /// Deletes a ref and those below it, as far as they are there.
     pub(crate) fn delete_refs(&self, below: &str) -> Result<()> {
-        for (name, _) in self.refs(below)? {
-            self.run("delete a git ref", ["update-ref", "-d", &name])?;
+        let names: Vec<String> = self.refs(below)?.into_iter().map(|(name, _)| name).collect();
+        self.delete(&names)
+    }
+
+    /// Deletes these refs, all of them or none.
+    pub(crate) fn delete(&self, names: &[String]) -> Result<()> {
+        if names.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
+        let git = Git { input: Some(input(lines.as_bytes())?), ..Git::at(self.dir) };
+        git.run("delete git refs", ["update-ref", "--stdin"]).map(drop)
     }
 
     /// The ref of a name and those below it, each with what it points to.
-    fn refs(&self, below: &str) -> Result<Vec<(String, String)>> {
+    pub(crate) fn refs(&self, below: &str) -> Result<Vec<(String, String)>> {
         let listed = self.text("list git refs", ["for-each-ref", "--format=%(refname) %(objectname)", below])?;
         let pair = |line: &str| line.split_once(' ').map(|(name, object)| (name.to_owned(), object.to_owned()));
         Ok(listed.lines().filter_map(pair).collect())
