@@ -86,7 +86,9 @@ pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandE
         failure = failure.hint(hint);
     }
     if error.kind() == ErrorKind::ArgumentConflict {
-        return failure.hint("leave one of them out");
+        // Without it, what was only to be looked at would be done.
+        let hint = if rendered.contains("--dry-run") { "leave out the other one" } else { "leave one of them out" };
+        return failure.hint(hint);
     }
     for line in paragraphs.flat_map(str::lines).map(str::trim) {
         match line.split_once(": ") {

@@ -1,7 +1,7 @@
 //! `thread rm`: a finished thread leaves the listings. Its nodes stay.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use durable_files::FileLock;
@@ -36,15 +36,18 @@ pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Remove
     Ok(removed)
 }
 
+/// What [`remove`] would remove: the directory of the worktree, if the thread has one.
+///
+/// # Errors
+/// As [`remove`], but for `Busy`.
+pub fn would_remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<PathBuf>> {
+    check_ended(home, id)?;
+    worktrees::removable(home, id, discard)
+}
+
 /// Removes what this machine knows of a finished thread, but for its line in the history.
 fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock, Option<Removed>)> {
-    if home.heads().read(id.as_str())?.is_some() {
-        return Err(VerbError::Active(id.clone()).into());
-    }
-    if history::of(home, id)?.is_none() {
-        return Err(missing_thread::not_found(home, id).into());
-    }
-    sharing::check(home, id)?;
+    check_ended(home, id)?;
     // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.
     let lock = lock::take(home, id)?;
     let removed = worktrees::remove(home, id, discard)?;
@@ -53,6 +56,16 @@ fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock
         remove_all(&path).at("remove", &path)?;
     }
     Ok((lock, removed))
+}
+
+fn check_ended(home: &Home, id: &ThreadId) -> Result<()> {
+    if home.heads().read(id.as_str())?.is_some() {
+        return Err(VerbError::Active(id.clone()).into());
+    }
+    if history::of(home, id)?.is_none() {
+        return Err(missing_thread::not_found(home, id).into());
+    }
+    Ok(sharing::check(home, id)?)
 }
 
 fn forget(home: &Home, threads: &[&ThreadId]) -> Result<()> {

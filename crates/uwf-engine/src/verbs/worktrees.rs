@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use uwf_core::thread::ThreadId;
@@ -22,11 +23,24 @@ use crate::root::{history, lock, sharing};
 /// # Errors
 /// `Usage` when something would be lost: nothing was removed then. `Io`, those of git.
 pub(crate) fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Removed>> {
+    let Some(worktree) = saved_worktree(home, id, discard)? else { return Ok(None) };
+    Ok(Some(worktree::remove_saved(home, id, &worktree)?))
+}
+
+/// The directory that [`remove`] would remove.
+///
+/// # Errors
+/// As [`remove`].
+pub(crate) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<PathBuf>> {
+    Ok(saved_worktree(home, id, discard)?.map(|worktree| worktree.dir))
+}
+
+fn saved_worktree(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Worktree>> {
     let Some(worktree) = worktree_of(home, id)? else { return Ok(None) };
     let unsaved = if discard { None } else { worktree::unsaved(&worktree)? };
     match unsaved {
         Some(unsaved) => Err(VerbError::Unsaved { thread: id.clone(), dir: worktree.dir, unsaved }.into()),
-        None => Ok(Some(worktree::remove_saved(home, id, &worktree)?)),
+        None => Ok(Some(worktree)),
     }
 }
 

@@ -151,17 +151,22 @@ fn odd_requests_to_remove_many_threads() {
 }
 
 #[test]
-fn what_is_only_looked_at_is_for_many_threads() {
+fn one_thread_is_looked_at_before_it_is_removed() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "x");
     home.json(&["thread", "step", &thread]);
-    for option in [&["--dry-run"][..], &["--state", "killed"]] {
-        for which in [&thread[..], "@", "--last"] {
-            let ran = home.uwf(&[&["thread", "rm", which], option].concat());
-            assert_eq!(ran.code, Some(64), "{}", ran.told());
-        }
+    for which in [&thread[..], "@", "--last"] {
+        let ran = home.uwf(&["thread", "rm", which, "--state", "killed"]);
+        assert_eq!(ran.code, Some(64), "{}", ran.told());
+        assert_eq!(home.json(&["thread", "rm", which, "--dry-run"]), json!({ "thread": thread, "dryRun": true }));
     }
+    let text = home.uwf(&["thread", "rm", &thread, "--dry-run", "--format", "text"]).stdout;
+    assert_eq!(text, format!("would remove thread {thread} from the history\n"));
+    let active = home.start("count-rounds", "y");
+    assert_eq!(home.uwf(&["thread", "rm", &active, "--dry-run"]).code, Some(64), "as without it");
+    let conflict = home.uwf(&["thread", "step", &active, "--dry-run", "--reextract"]);
+    assert!(conflict.stderr.contains("leave out the other one"), "{}", conflict.told());
     let alone = home.uwf(&["thread", "rm", "--dry-run"]);
     assert!(alone.code == Some(64) && alone.stderr.contains("--older-than 90d --dry-run"), "{}", alone.told());
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");

@@ -41,8 +41,8 @@ pub(crate) struct Args {
     /// Of these only those that ended so.
     #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", conflicts_with_all = ["thread", "last"], ignore_case = true)]
     state: Option<EndStatus>,
-    /// With --older-than: only list them.
-    #[arg(long, conflicts_with_all = ["thread", "last"])]
+    /// Only tell what would be removed.
+    #[arg(long)]
     dry_run: bool,
     /// Remove git worktrees, too, though there are uncommitted changes in them.
     #[arg(long)]
@@ -119,11 +119,21 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         tell_failure(context, &threads);
         return Printed::new(&OldReport { dry_run: args.dry_run, threads });
     }
-    if args.dry_run {
-        return Err(CommandError::usage("--dry-run lists what --older-than would remove")
+    if args.thread.is_none() && !args.last {
+        return Err(CommandError::usage("--dry-run tells what would be removed of a thread, or of old ones")
             .hint("for instance: uwf thread rm --older-than 90d --dry-run"));
     }
     let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
+    if args.dry_run {
+        let worktree = rm::would_remove(&context.home, &thread, args.discard)?;
+        let mut text = format!("would remove thread {} from the history\n", style::bold(thread.as_str()));
+        let mut report = json!({ "thread": thread, "dryRun": true });
+        if let Some(dir) = worktree {
+            text.push_str(&format!("would remove its worktree {}\n", dir.display()));
+            report["worktree"] = json!({ "dir": dir });
+        }
+        return Ok(Printed::of(report, text));
+    }
     let removed = rm::remove(&context.home, &thread, args.discard)?;
     let mut text = format!("removed thread {} from the history\n", style::bold(thread.as_str()));
     let mut report = json!({ "thread": thread, "archived": false });
