@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use json_cas::Hash;
 use serde::Serialize;
+use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{Amount, ThreadLimits};
 
@@ -16,6 +17,7 @@ use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
 use crate::thread::usage;
+use crate::verbs::cost::{self, CostBy, CostRequest};
 use crate::verbs::expected_head;
 
 /// Another limit.
@@ -65,6 +67,10 @@ pub struct Limits {
     pub state: State,
     /// What it has used; `seconds` are those its agents worked.
     pub used: Amount,
+    /// Runs of agents whose tokens are not known, or not all of them: these count for nothing.
+    pub tokens_unknown: usize,
+    /// The same of money.
+    pub cost_unknown: usize,
     /// Seconds since it began.
     pub age: u64,
     /// How far it may go.
@@ -81,7 +87,7 @@ pub struct Limits {
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     let thread = Thread::any(home, id)?;
     let plan = Plan::to_look_at(&thread)?;
-    let used = usage::priced(&thread, &plan.config)?.total;
+    let used = (usage::priced(&thread, &plan.config)?.total, unknown(home, &plan.config, id)?);
     let ended = match home.heads().read(id.as_str())? {
         Some(_) => None,
         None => history::of(home, id)?,
@@ -102,7 +108,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     let (thread, _) = expected_head::active(home, id, expected)?;
     let plan = Plan::load(&thread, None)?;
     let (limits, used) = (plan.limits(), usage::priced(&thread, &plan.config)?.total);
-    let age = plan::age(&thread);
+    let (age, unknown) = (plan::age(&thread), unknown(home, &plan.config, id)?);
     let mut settings = plan.settings;
     let own = &mut settings.limits;
     own.max_steps = whole(changes.steps, limits.max_steps, used.steps).or(own.max_steps);
@@ -120,7 +126,14 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
         marks::clear(home, id, &[Mark::Limited])?;
     }
     // All that can fail was read before: whoever is told of a failure has the old limits.
-    Ok(report(&thread, limits, used, age))
+    Ok(report(&thread, limits, (used, unknown), age))
+}
+
+/// Of how many runs of agents the tokens, and the cost, are not known.
+fn unknown(home: &Home, config: &Config, id: &ThreadId) -> Result<(usize, usize)> {
+    let request = CostRequest { threads: vec![id.clone()], since: None, by: CostBy::Thread };
+    let spent = cost::cost(home, config, &request)?.total;
+    Ok((spent.tokens_unknown, spent.cost_unknown))
 }
 
 fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
@@ -134,12 +147,19 @@ fn active(home: &Home, id: &ThreadId) -> State {
     state::of_active(home, id, &marks::of(home, id))
 }
 
-fn report(thread: &Thread<'_>, limits: ThreadLimits, used: Amount, age: Duration) -> Limits {
+fn report(
+    thread: &Thread<'_>,
+    limits: ThreadLimits,
+    (used, (tokens_unknown, cost_unknown)): (Amount, (usize, usize)),
+    age: Duration,
+) -> Limits {
     let (home, id) = (thread.home(), &thread.id);
     Limits {
         thread: id.clone(),
         state: active(home, id),
         used,
+        tokens_unknown,
+        cost_unknown,
         age: age.as_secs(),
         limits,
         reached: limits.reached(used, age).map(|reached| reached.to_string()),

@@ -252,3 +252,20 @@ fn limits_can_be_looked_at_of_every_thread_and_changed_of_active_ones() {
     std::fs::remove_file(home.root().join("threads").join(format!("{foreign}.jsonl"))).unwrap();
     assert_eq!(home.json(&["thread", "limit", &foreign])["used"]["steps"], json!(0));
 }
+
+#[test]
+fn what_agents_do_not_report_is_said_to_be_unknown() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(3, "count");
+    home.json(&["thread", "step", &thread]);
+    let limits = home.json(&["thread", "limit", &thread, "--cost", "1"]);
+    assert_eq!((&limits["tokensUnknown"], &limits["costUnknown"]), (&json!(1), &json!(1)));
+    let told = home.told(&["thread", "limit", &thread, "--format", "text"]);
+    let told: Vec<&str> = told.lines().filter(|line| !line.starts_with("time")).collect();
+    assert_snapshot!(told.join("\n"), @"");
+    for (option, hint) in [("--cost", "above 0"), ("--steps", "above 0"), ("--tokens", "above 0"), ("--time", "90s")] {
+        let ran = home.uwf(&["thread", "limit", &thread, option, "-5"]);
+        assert!(ran.code == Some(64) && ran.stderr.contains(hint), "{}", ran.told());
+    }
+}

@@ -27,16 +27,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     expect: ExpectHead,
     /// Most steps; +N is so many more than now.
-    #[arg(long, value_name = "N", value_parser = number)]
+    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     steps: Option<Change<u64>>,
     /// Longest time since its beginning; +TIME is so much more than now.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_negative_numbers = true)]
     time: Option<Change<u64>>,
     /// Most tokens; +N is so many more than now.
-    #[arg(long, value_name = "N", value_parser = number)]
+    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     tokens: Option<Change<u64>>,
     /// Most US dollars; +AMOUNT is so much more than now.
-    #[arg(long, value_name = "AMOUNT", value_parser = money)]
+    #[arg(long, value_name = "AMOUNT", value_parser = money, allow_negative_numbers = true)]
     cost: Option<Change<f64>>,
 }
 
@@ -62,7 +62,7 @@ fn money(text: &str) -> Result<Change<f64>, String> {
 
 impl Report for Limits {
     fn text(&self) -> String {
-        let Limits { thread, state, used, age, limits, reached } = self;
+        let Limits { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached } = self;
         let Amount { steps, tokens, cost, .. } = *used;
         let ThreadLimits { max_steps, max_time, max_tokens, max_cost } = *limits;
         let in_words = |seconds: u64| table::duration(Duration::from_secs(seconds));
@@ -73,15 +73,43 @@ impl Report for Limits {
         };
         row("steps", steps.to_string(), max_steps.map(|limit| limit.to_string()));
         row("time", in_words(*age), max_time.map(in_words));
-        row("tokens", tokens.to_string(), max_tokens.map(|limit| limit.to_string()));
-        row("cost", format!("${cost:.2}"), max_cost.map(|limit| format!("${limit:.2}")));
+        row(
+            "tokens",
+            as_known(tokens == 0, *tokens_unknown, tokens.to_string()),
+            max_tokens.map(|limit| limit.to_string()),
+        );
+        row(
+            "cost",
+            as_known(cost == 0.0, *cost_unknown, format!("${cost:.2}")),
+            max_cost.map(|limit| format!("${limit:.2}")),
+        );
         let reached = match (reached, state) {
             (Some(reached), State::Limited | State::Completed | State::Killed) => format!("{reached}\n"),
             (Some(reached), _) => format!("{reached}: its next step will be refused\n"),
             (None, _) => String::new(),
         };
-        format!("thread {} is {}\n{reached}{}", style::bold(thread.as_str()), show::state(*state, false), table.text())
+        let of = |what: &str, limit: &str, runs: usize| match runs {
+            0 => String::new(),
+            _ => format!("the {what} of {} not known, and {limit} does not count what is not known\n", are(runs)),
+        };
+        let unknown = of("tokens", "maxTokens", if max_tokens.is_some() { *tokens_unknown } else { 0 })
+            + &of("cost", "maxCost", if max_cost.is_some() { *cost_unknown } else { 0 });
+        let (thread, state) = (style::bold(thread.as_str()), show::state(*state, false));
+        format!("thread {thread} is {state}\n{reached}{}{unknown}", table.text())
     }
+}
+
+/// A number of which some runs of agents have told nothing.
+fn as_known(is_nothing: bool, unknown: usize, number: String) -> String {
+    match (unknown, is_nothing) {
+        (0, _) => number,
+        (_, true) => "unknown".to_owned(),
+        (_, false) => format!("≥ {number}"),
+    }
+}
+
+fn are(runs: usize) -> String {
+    format!("{} {}", table::count(runs, "run"), if runs == 1 { "is" } else { "are" })
 }
 
 /// Runs the command.

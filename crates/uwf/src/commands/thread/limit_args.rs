@@ -9,16 +9,16 @@ use uwf_core::usage::ThreadLimits;
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct LimitArgs {
     /// Most steps the thread may have.
-    #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u64>,
     /// Longest time from its beginning to the beginning of a step: seconds, or 90s, 15m, 2h, 1d.
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_time: Option<u64>,
     /// Most tokens it may use, as agents report them.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
     /// Most US dollars it may cost, as providers report them, else by the `prices` of the configuration.
-    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    #[arg(long, value_name = "AMOUNT", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) max_cost: Option<f64>,
 }
 
