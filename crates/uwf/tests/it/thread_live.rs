@@ -10,6 +10,7 @@ use uwf_testing::processes::{signal, until};
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::child_threads::{go, planned, staffed};
+use crate::fixtures::people::family;
 use crate::home;
 
 /// Says a line on stderr and one on stdout, then waits for the file `go` and answers.
@@ -289,7 +290,20 @@ fn a_role_that_nobody_has_is_told() {
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "count");
     home.json(&["run", &thread]);
-    let seen = home.uwf(&["live", &thread, "--role", "wroker"]);
-    assert!(seen.stderr.contains("nothing here has a role `wroker` yet; the roles are worker"), "{seen:?}");
+    let active = home.start("count-rounds", "another");
+    for thread in [&thread, &active] {
+        let seen = home.uwf(&["live", thread, "--role", "wroker"]);
+        assert_eq!(seen.code, Some(64), "{seen:?}");
+        let told = format!("error: thread {thread} has no role `wroker`\nhint: its roles are worker\n");
+        assert_eq!(seen.stderr, told);
+    }
+    // A role of a child thread that has not begun is one.
+    let (other, parent) = family();
+    other.json(&["thread", "kill", &parent]);
+    let seen = other.uwf(&["live", &parent, "--role", "boss"]);
+    assert_eq!(seen.code, Some(69), "{seen:?}");
+    assert!(!seen.stderr.contains("role"), "{seen:?}");
+    let seen = other.uwf(&["live", &parent, "--role", "baker"]);
+    assert!(seen.code == Some(64) && seen.stderr.contains("its roles are boss, release"), "{seen:?}");
     assert_eq!(home.uwf(&["live", &thread, "--role", "worker"]).stderr, "");
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap_complete::engine::ArgValueCompleter;
 use json_cas::Hash;
 use uwf_core::event::{Event, Stream, What};
+use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::error::RootError;
 use uwf_engine::thread::nodes;
@@ -61,7 +62,7 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut screen = Screen { context, debug: args.debug, drawing: Drawing::default() };
     if let Some(role) = &args.role {
-        warn_if_unknown(context, args, role)?;
+        check_role(context, args, role)?;
     }
     if args.all {
         return all(context, args, &mut screen);
@@ -85,9 +86,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
 }
 
-/// Tells whoever waits for a role that no thread they watch has. It may be one of a child thread that begins later.
-fn warn_if_unknown(context: &Context, args: &Args, role: &str) -> Result<(), CommandError> {
-    let threads = match (&args.thread, args.all) {
+/// Refuses to wait for a role that neither the thread has nor a workflow that plays its roles. Where all threads are watched, one
+/// that begins later may have it: then it is only told.
+fn check_role(context: &Context, args: &Args, role: &str) -> Result<(), CommandError> {
+    let threads: Vec<ThreadId> = match (&args.thread, args.all) {
         (_, true) => list(&context.home, &Filter::default())?.rows.into_iter().map(|row| row.thread).collect(),
         (thread, false) => vec![context.thread(thread.as_deref().unwrap_or(NEWEST))?],
     };
@@ -99,6 +101,11 @@ fn warn_if_unknown(context: &Context, args: &Args, role: &str) -> Result<(), Com
     let roles: BTreeSet<String> = workflows.flat_map(|workflow| workflow.roles.into_keys()).collect();
     if !roles.is_empty() && !roles.contains(role) {
         let roles = roles.into_iter().collect::<Vec<_>>().join(", ");
+        if !args.all {
+            let which = threads.iter().map(ThreadId::as_str).collect::<String>();
+            return Err(CommandError::usage(format!("thread {which} has no role `{role}`"))
+                .hint(format!("its roles are {roles}")));
+        }
         context.printer.warn(&format!("nothing here has a role `{role}` yet; the roles are {roles}"));
     }
     Ok(())
