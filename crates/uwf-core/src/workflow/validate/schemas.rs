@@ -1,6 +1,7 @@
 //! The schemas of the roles' outputs.
 
 use json_cas::{Hash, schema};
+use serde_json::Value;
 
 use crate::document::{Positions, Problems, Severity, join};
 use crate::workflow::model::{Meta, WorkflowDraft};
@@ -14,6 +15,13 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         if positions.is_broken(&pointer) {
             continue;
         }
+        if takes_any_status(value) {
+            let message = format!(
+                "agents of role `{name}` cannot ask a person: the schema takes any `status`, so `needs_input` is an output; an \
+                 `enum` without it lets them ask"
+            );
+            problems.note("any-status", positions.key(&join(&join(&pointer, "properties"), "status")), message);
+        }
         for found in schema::check(value) {
             let at = format!("{pointer}{}", found.path);
             match found.severity {
@@ -26,6 +34,14 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             }
         }
     }
+}
+
+/// Whether a schema has a `status` that is any text. One with an `enum` was thought about: what is not in it, `needs_input` say, is
+/// no output.
+fn takes_any_status(schema: &Value) -> bool {
+    let status = &schema["properties"]["status"];
+    let is_narrow = ["enum", "const", "pattern"].iter().any(|keyword| status.get(keyword).is_some());
+    status["type"] == "string" && !is_narrow
 }
 
 /// Reports roles that name a stored schema which `is_stored` does not know.

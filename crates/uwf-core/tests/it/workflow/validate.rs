@@ -344,6 +344,27 @@ graph: { $START: [ { role: a } ], a: [ { role: $END } ] }
 }
 
 #[test]
+fn a_role_whose_agents_cannot_ask_is_noted() {
+    let of = |status: &str| {
+        problems_of(&format!(
+            "
+name: solve-it
+roles:
+  a:
+    meta:
+      type: object
+      properties: {{ status: {status} }}
+graph: {{ $START: [ {{ role: a }} ], a: [ {{ role: $END }} ] }}
+"
+        ))
+    };
+    insta::assert_snapshot!(of("{ type: string }"), @"");
+    for status in ["{ type: string, enum: [done] }", "{ enum: [done, needs_input] }", "{ type: integer }"] {
+        assert_eq!(of(status), "", "{status}");
+    }
+}
+
+#[test]
 fn doubtful_conditions_are_told() {
     let graph = "conditions:\n  failed: { expression: '$not(steps[-1].output.ok)' }\ngraph:\n  $START: [ { role: coder } ]\n  coder: [ { role: coder, condition: failed }, { role: $END } ]\n  planner: []\n";
     insta::assert_snapshot!(with_graph(graph), @r"
