@@ -68,6 +68,9 @@ enum Group {
     /// Short for `uwf thread list`.
     #[command(hide = true)]
     Ls(thread::list::Args),
+    /// Short for `uwf thread ps`.
+    #[command(hide = true)]
+    Ps(thread::ps::Args),
     /// Short for `uwf thread step`.
     #[command(hide = true)]
     Step(thread::step::Args),
@@ -154,6 +157,7 @@ impl Group {
             | Group::Top(_)
             | Group::Log(_)
             | Group::Ls(_)
+            | Group::Ps(_)
             | Group::Step(_)
             | Group::Show(_)
             | Group::Cas(_)
@@ -254,6 +258,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Run(args) => thread::run(context, thread::Command::Run(args)),
         Group::Top(args) => top::run(context, &args),
         Group::Ls(args) => thread::run(context, thread::Command::List(args)),
+        Group::Ps(args) => thread::run(context, thread::Command::Ps(args)),
         Group::Step(args) => thread::run(context, thread::Command::Step(args)),
         Group::Show(args) => thread::run(context, thread::Command::Show(args)),
         Group::Read(args) => thread::run(context, thread::Command::Read(args)),

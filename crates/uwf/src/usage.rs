@@ -12,7 +12,6 @@ use crate::printer::Format;
 /// Words people try, and what does that here. The first column is the group they try it in.
 const MEANT: &[(&str, &str, &str)] = &[
     ("", "status", "`uwf thread list` shows where the threads stand, `uwf show THREAD` one of them"),
-    ("", "ps", "`uwf thread ps` lists the threads that are running"),
     ("", "threads", "`uwf thread list` lists threads"),
     ("", "workflows", "`uwf workflow list` lists workflows"),
     ("", "list", "`uwf thread list` lists threads, `uwf workflow list` workflows"),

@@ -170,7 +170,10 @@ const TOOLS: &[Tool] = &[
         name: "why",
         description: "Why a step was done: the transitions that were tried, the values they read, how the output was obtained.",
         command: &["thread", "why"],
-        arguments: &[required("step", "A step (its hash), or a thread for its newest step.")],
+        arguments: &[
+            Argument { is_required: false, ..required("thread", "The thread whose newest step it is; or `step`.") },
+            Argument { is_required: false, ..required("step", "Any step, by its hash.") },
+        ],
         changes: false,
         is_long: false,
     },
@@ -197,6 +200,7 @@ const TOOLS: &[Tool] = &[
         command: &["thread", "list"],
         arguments: &[
             option("state", "string", "--state", "Only those: active, running, waiting, stuck, completed, …"),
+            option("search", "string", "--search", "Only those with this text in id, task or name of the workflow."),
             option("limit", "integer", "--limit", "At most so many."),
         ],
         changes: false,

@@ -18,7 +18,7 @@ pub(crate) mod live;
 pub(crate) mod live_line;
 mod merge;
 mod pause;
-mod ps;
+pub(crate) mod ps;
 pub(crate) mod read;
 mod repair;
 mod resume;

@@ -92,7 +92,12 @@ fn an_agent_runs_a_thread_from_its_start_to_its_end() {
     assert_eq!(json!([shown["steps"], shown["task"]]), json!([1, "--help me count"]));
     assert_eq!(client.report("run", json!({ "thread": thread }))["done"], true);
     assert!(client.call("read", json!({ "thread": thread, "quota": 2000 })).0.contains("## 2. worker"));
-    assert!(client.call("why", json!({ "step": thread })).0.contains("enough"));
+    for what in ["thread", "step"] {
+        assert!(client.call("why", json!({ what: thread })).0.contains("enough"), "{what}");
+    }
+    assert!(client.call("why", json!({})).1, "of what?");
+    assert_eq!(client.report("list", json!({ "search": "help me", "state": "completed" }))[0]["thread"], thread);
+    assert_eq!(client.report("list", json!({ "search": "something else", "state": "completed" })), json!([]));
     assert_eq!(client.report("list", json!({ "state": "completed", "limit": 5 }))[0]["thread"], thread);
 }
 

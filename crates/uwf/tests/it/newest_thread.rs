@@ -91,6 +91,7 @@ fn short_forms_do_what_the_long_ones_do() {
     assert_eq!(text(&home.json(&["step", &thread]), "role"), "worker");
     for (short, long) in [
         (&["ls"][..], &["thread", "list"][..]),
+        (&["ps"], &["thread", "ps"]),
         (&["ls", "--format", "text"], &["thread", "list", "--format", "text"]),
         (&["show", "@"], &["thread", "show", "@"]),
         (&["read", "@"], &["thread", "read", "@"]),
