@@ -71,7 +71,7 @@ pub struct ThreadLimits {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Reached {
     /// Of steps.
-    #[error("the thread has {steps} steps, its limit is {limit}")]
+    #[error("the thread has {steps} {}, its limit is {limit}", if *steps == 1 { "step" } else { "steps" })]
     Steps {
         /// How many it has.
         steps: u64,

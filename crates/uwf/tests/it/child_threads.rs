@@ -260,7 +260,7 @@ fn a_child_at_its_limit_stops_its_parent_there() {
     assert_snapshot!(told(&home, &["thread", "step", &thread]), @"
     exit 30
     --- stderr
-    error: role `build` is played by child thread <id>: the thread has 1 steps, its limit is 1
+    error: role `build` is played by child thread <id>: the thread has 1 step, its limit is 1
     hint: let it go on: `uwf thread limit <id> --steps +10`
     hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
     ");

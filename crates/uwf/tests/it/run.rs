@@ -145,6 +145,6 @@ fn limits_end_a_run_with_their_own_exit_code() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(30));
     let shown = home.json(&["thread", "show", &thread]);
-    assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 steps, its limit is 1"]));
+    assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 step, its limit is 1"]));
     assert_eq!(ledger(&home), 3);
 }

@@ -73,7 +73,9 @@ fn summary(top: &Top<'_>) -> Paragraph<'static> {
 }
 
 fn list(frame: &mut Frame<'_>, top: &mut Top<'_>, area: Rect) {
-    let room = usize::from(area.height.saturating_sub(1));
+    // On a screen of one line the chosen thread is worth more than the names of the columns.
+    let has_names = area.height > 1;
+    let room = usize::from(area.height) - usize::from(has_names);
     top.rows = room;
     let lines = top.threads.lines(room);
     if lines.is_empty() {
@@ -111,7 +113,8 @@ fn list(frame: &mut Frame<'_>, top: &mut Top<'_>, area: Rect) {
     ];
     let header = Row::new(["thread", "state", "workflow", "role", "elapsed", "cost", "about"])
         .style(Style::new().add_modifier(Modifier::DIM));
-    frame.render_widget(Table::new(rows, widths).header(header), area);
+    let table = Table::new(rows, widths);
+    frame.render_widget(if has_names { table.header(header) } else { table }, area);
 }
 
 /// A text of somebody else, in one line that cannot move the cursor.
