@@ -74,11 +74,17 @@ fn proof(app: &App, request: &Request) -> Result<Proof, Box<Response>> {
         return Ok(Proof::Cookie);
     }
     let wants_page = request.method() == Method::GET && !wants_json(request.headers());
-    if wants_page && !request.uri().path().starts_with("/api/") {
+    if wants_page && !is_of_api(request.uri().path()) {
         let back = request.uri().path_and_query().map_or("/", |path| path.as_str());
         return Err(Box::new(Redirect::to(&login::path_back_to(back)).into_response()));
     }
     Err(Box::new(unauthorized("this needs the secret of this server")))
+}
+
+/// Whether a path is of the API, this server's or that of a machine.
+fn is_of_api(path: &str) -> bool {
+    let below = path.strip_prefix("/m/").and_then(|rest| rest.find('/').and_then(|end| rest.get(end..)));
+    below.unwrap_or(path).starts_with("/api/")
 }
 
 fn unauthorized(why: &str) -> Response {
