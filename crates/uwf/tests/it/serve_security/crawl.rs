@@ -137,7 +137,7 @@ fn assert_harmless(path: &str, name: &str, attributes: &[(String, String)]) {
         "script" => assert!(value("src").is_some_and(|src| src.starts_with("/assets/")), "{shown}"),
         "style" | "iframe" | "object" | "embed" | "base" => panic!("{shown}"),
         "img" => {
-            assert!(value("src").is_some_and(|src| src.starts_with('/') || src.starts_with("data:image/")), "{shown}")
+            assert!(value("src").is_some_and(|src| src.starts_with('/') || src.starts_with("data:image/")), "{shown}");
         }
         _ => {}
     }
