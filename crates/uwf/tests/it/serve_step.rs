@@ -124,7 +124,7 @@ fn a_step_that_a_workflow_played_leads_to_its_thread() {
 #[test]
 fn what_an_agent_writes_is_no_markup_of_the_page() {
     let home = crate::home();
-    let script = r#"#!/bin/sh
+    let script = r"#!/bin/sh
 cat > /dev/null
 cat <<'TEXT'
 ---
@@ -135,7 +135,7 @@ note: '<img src=x onerror=alert(1)>'
 
 [here](javascript:alert(3))
 TEXT
-"#;
+";
     home.worker("output: text", script);
     home.put(
         "inject",
