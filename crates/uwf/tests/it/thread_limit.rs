@@ -263,7 +263,15 @@ fn what_agents_do_not_report_is_said_to_be_unknown() {
     assert_eq!((&limits["tokensUnknown"], &limits["costUnknown"]), (&json!(1), &json!(1)));
     let told = home.told(&["thread", "limit", &thread, "--format", "text"]);
     let told: Vec<&str> = told.lines().filter(|line| !line.starts_with("time")).collect();
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @r"
+    exit 0
+    thread <id> is active
+            used     limit
+    steps   1        1000
+    tokens  unknown  –
+    cost    unknown  $1.00
+    the cost of 1 run is not known, and maxCost does not count what is not known
+    ");
     for (option, hint) in [("--cost", "above 0"), ("--steps", "above 0"), ("--tokens", "above 0"), ("--time", "90s")] {
         let ran = home.uwf(&["thread", "limit", &thread, option, "-5"]);
         assert!(ran.code == Some(64) && ran.stderr.contains(hint), "{}", ran.told());

@@ -358,7 +358,7 @@ graph: {{ $START: [ {{ role: a }} ], a: [ {{ role: $END }} ] }}
 "
         ))
     };
-    insta::assert_snapshot!(of("{ type: string }"), @"");
+    insta::assert_snapshot!(of("{ type: string }"), @"w.yaml:7:21: note[any-status]: agents of role `a` cannot ask a person: the schema takes any `status`, so `needs_input` is an output; an `enum` without it lets them ask");
     for status in ["{ type: string, enum: [done] }", "{ enum: [done, needs_input] }", "{ type: integer }"] {
         assert_eq!(of(status), "", "{status}");
     }
