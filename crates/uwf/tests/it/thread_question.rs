@@ -62,7 +62,7 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
     exit 0
     thread:    <id>
     state:     waiting
-    workflow:  #1
+    workflow:  count-rounds #1
     task:      choose
     head:      #2
     steps:     0

@@ -19,7 +19,7 @@ fn an_active_thread_shows_its_head_and_its_last_role() {
     exit 0
     thread:    <id>
     state:     active
-    workflow:  #1
+    workflow:  review-text #1
     task:      Write about cats.
     head:      #2
     steps:     1
@@ -40,7 +40,7 @@ fn a_stuck_thread_shows_the_failed_attempt_and_why_it_failed() {
     exit 0
     thread:    <id>
     state:     stuck
-    workflow:  #1
+    workflow:  review-text #1
     task:      Write about cats.
     head:      #2
     steps:     0
@@ -66,7 +66,7 @@ fn an_ended_thread_shows_how_it_ended_until_it_is_removed() {
     exit 0
     thread:    <id>
     state:     completed
-    workflow:  #1
+    workflow:  review-text #1
     task:      Write about cats.
     head:      #2
     steps:     4

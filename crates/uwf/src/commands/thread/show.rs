@@ -1,8 +1,11 @@
 //! `uwf thread show`
 
+use serde::Serialize;
 use uwf_engine::attempt::delegation::Decided;
+use uwf_engine::root::registry;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::show::{self, ThreadStatus};
+use uwf_engine::verbs::workflow_names::Names;
 
 use super::which::Which;
 use crate::context::Context;
@@ -21,12 +24,22 @@ pub(crate) struct Args {
     which: Which,
 }
 
-impl Report for ThreadStatus {
+/// Where a thread stands, with what its workflow is called.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Shown {
+    status: ThreadStatus,
+    #[serde(skip)]
+    workflow_name: Option<String>,
+}
+
+impl Report for Shown {
     fn text(&self) -> String {
-        let shown = self;
+        let Shown { status: shown, workflow_name } = self;
+        let name = workflow_name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
         let mut lines =
             vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state, shown.pausing))];
-        lines.push(("workflow", shown.workflow.to_string()));
+        lines.push(("workflow", format!("{name}{}", shown.workflow)));
         lines.push(("task", table::excerpt(&shown.task, TASK)));
         lines.push(("head", shown.head.to_string()));
         lines.push(("steps", shown.steps.to_string()));
@@ -84,5 +97,9 @@ pub(crate) fn state(state: State, pausing: bool) -> String {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    Printed::new(&show::show(&context.home, &thread)?)
+    let status = show::show(&context.home, &thread)?;
+    // A registry that cannot be read is told where names are needed.
+    let mut names = Names::of(&registry::read(&context.home).unwrap_or_default());
+    let workflow_name = names.name(&context.home, status.workflow);
+    Printed::new(&Shown { status, workflow_name })
 }
