@@ -129,3 +129,11 @@ fn without_colour_and_without_a_terminal() {
     hint: for programs: uwf thread list --format json
     ");
 }
+
+#[test]
+fn on_three_lines_the_chosen_thread_is_shown() {
+    let (home, thread) = counting();
+    let seen = session_with(&home, 100, &[("TERMINAL_ROWS", "3")], &["top"], &[("sheep", "q")]);
+    check(&seen, 0);
+    assert!(seen.shown.contains(&thread[18..]) && !seen.shown.contains("no active threads"), "{}", seen.shown);
+}
