@@ -25,7 +25,8 @@ Examples:
   uwf doctor --offline | jq '.checks[] | select(.status != \"ok\")'
 
 --fix does what is safe: it ends agents whose keeper is dead, removes temporary files older than an hour and marks that
-stand for nothing, and closes .env to others. Exit 78 when a check fails; warnings do not count.")]
+stand for nothing, and closes .env to others. Nodes are not read, be they in files or in packs: `uwf cas verify` checks
+each. Exit 78 when a check fails; warnings do not count.")]
 pub(crate) struct Args {
     /// Put right what can be put right safely.
     #[arg(long)]
