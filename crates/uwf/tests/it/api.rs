@@ -66,7 +66,8 @@ fn the_description_has_every_path_and_no_other() {
 #[test]
 fn the_published_description_is_current() {
     let mut python = std::process::Command::new("python3");
-    home().prepare(&mut python);
+    let home = home();
+    home.prepare(&mut python);
     let output =
         python.arg(repository().join("scripts/http-api.py")).args([env!("CARGO_BIN_EXE_uwf"), "--check"]).output();
     let output = output.expect("python3 starts");
