@@ -82,7 +82,7 @@ fn a_time_that_is_none_is_refused() {
     assert_eq!(refused.status, 400);
     assert_eq!(refused.json()["error"]["message"], "`soon` is no time");
     let page = server.page("/cost?since=soon");
-    assert!(page.status == 400 && page.body.contains("`soon` is no time"), "{}", page.body);
+    assert!(page.status == 400 && page.body.contains("<code>soon</code> is no time"), "{}", page.body);
     assert_eq!(server.get("/api/cost?by=colour").status, 400);
 }
 
