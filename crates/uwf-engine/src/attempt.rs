@@ -12,6 +12,7 @@ pub(crate) mod git;
 pub mod keeper;
 pub mod leftover;
 pub mod live_trace;
+pub mod newest_attempt;
 pub mod partial_output;
 pub mod plan;
 pub(crate) mod printed;

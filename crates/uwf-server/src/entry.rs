@@ -26,6 +26,9 @@ pub(crate) async fn expected_host(State(app): State<App>, request: Request, next
         .into_response()
 }
 
+/// Where a browser is given the mark of what was seen: nothing of the storage root changes.
+const SEEN_PATH: &str = "/seen";
+
 /// How a client proved that it may come in.
 enum Proof {
     /// It comes through the tunnel of a gateway, which has asked for proof.
@@ -47,7 +50,8 @@ pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return Failure::new(StatusCode::FORBIDDEN, "this change does not come from a page of this server")
             .into_response();
     }
-    if is_change && app.is_read_only() {
+    // What somebody has seen is kept in the browser.
+    if is_change && app.is_read_only() && request.uri().path() != SEEN_PATH {
         return Failure::new(StatusCode::FORBIDDEN, "this server is read-only")
             .hint("start it without --read-only, or use the command line")
             .into_response();

@@ -9,8 +9,8 @@ use json_cas::{Hash, StoreError};
 use uwf_core::document::Problem;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::newest_attempt::NewestAttempt;
 use crate::attempt::worktree::Unsaved;
-use crate::verbs::newest_attempt::NewestAttempt;
 
 /// Why a verb did not do what was asked of it.
 #[derive(Debug, thiserror::Error)]

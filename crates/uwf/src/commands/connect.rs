@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// What the gateway calls this machine. Default: its host name.
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<MachineName>,
-    /// Where the gateway is: https://HOST[:PORT], or http:// on loopback and in networks you trust. Default:
+    /// Where the gateway is: https://HOST:PORT, or http:// on loopback and in networks you trust. Default:
     /// WORKFLOW_GATEWAY_URL.
     #[arg(long, value_name = "URL")]
     gateway: Option<GatewayUrl>,
