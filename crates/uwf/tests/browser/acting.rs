@@ -1,26 +1,82 @@
 //! What people do on pages.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use uwf_testing::server::Server;
 use uwf_testing::text;
 
 use crate::browse;
 use crate::showcase::Showcase;
 
-#[test]
-fn a_person_answers_on_the_first_page() {
+/// Goes through a case of `actions.py` with a showcase, and returns that.
+fn act(case: &str, with: impl FnOnce(&Showcase) -> Value) -> Showcase {
     let showcase = Showcase::new();
     let server = Server::start(&showcase.home, &[]);
-    browse(&showcase.home, &server, "actions.answers", json!({ "thread": showcase.waiting }));
-    let last = showcase.home.json(&["thread", "steps", &showcase.waiting]);
-    let steps = last["steps"].as_array().unwrap();
-    assert!(steps.iter().any(|step| step["role"] == "editor"), "{last}");
+    browse(&showcase.home, &server, &format!("actions.{case}"), with(&showcase));
+    showcase
+}
+
+/// Roles of a thread's steps, in order.
+fn roles(showcase: &Showcase, thread: &str) -> Vec<String> {
+    let steps = showcase.home.json(&["thread", "steps", thread]);
+    steps["steps"].as_array().unwrap().iter().filter_map(|step| Some(step["role"].as_str()?.to_owned())).collect()
+}
+
+fn state(showcase: &Showcase, thread: &str) -> String {
+    text(&showcase.home.json(&["thread", "show", thread]), "state")
+}
+
+#[test]
+fn a_person_answers_on_the_first_page() {
+    let showcase = act("answers", |it| json!({ "thread": it.waiting }));
+    assert!(roles(&showcase, &showcase.waiting).contains(&"editor".to_owned()));
+}
+
+#[test]
+fn a_person_answers_on_the_page_of_the_thread() {
+    let showcase = act("answers_on_its_page", |it| json!({ "thread": it.waiting }));
+    assert!(roles(&showcase, &showcase.waiting).contains(&"editor".to_owned()));
+}
+
+#[test]
+fn a_form_starts_a_thread_and_runs_it() {
+    act("starts", |_| json!({ "workflow": "publish-post" }));
+}
+
+#[test]
+fn a_form_that_starts_no_thread_says_why() {
+    act("starts_nothing", |_| json!({ "workflow": "publish-post" }));
+}
+
+#[test]
+fn a_thread_is_forked_from_its_page_and_from_the_page_of_a_step() {
+    let with = |it: &Showcase| {
+        let steps = roles(it, &it.done).len();
+        json!({ "thread": it.done, "step": it.step(3), "steps": steps })
+    };
+    let showcase = act("forks", with);
+    let all = showcase.home.json(&["thread", "list", "--all"]);
+    assert_eq!(all.as_array().unwrap().len(), 5 + 4, "each form made one thread: {all}");
+}
+
+#[test]
+fn two_threads_are_compared() {
+    act("compares", |it| json!({ "threads": [it.done, it.waiting] }));
 }
 
 #[test]
 fn ending_a_thread_is_asked_about_first() {
-    let showcase = Showcase::new();
-    let server = Server::start(&showcase.home, &[]);
-    browse(&showcase.home, &server, "actions.kills", json!({ "thread": showcase.active }));
-    assert_eq!(text(&showcase.home.json(&["thread", "show", &showcase.active]), "state"), "killed");
+    let showcase = act("kills", |it| json!({ "thread": it.active }));
+    assert_eq!(state(&showcase, &showcase.active), "killed");
+}
+
+#[test]
+fn a_stuck_thread_is_tried_again_with_another_agent() {
+    let showcase = act("retries", |it| json!({ "thread": it.stuck }));
+    assert_eq!(roles(&showcase, &showcase.stuck), ["writer", "reviewer"]);
+}
+
+#[test]
+fn a_thread_is_paused_and_resumed() {
+    let showcase = act("pauses", |it| json!({ "thread": it.active }));
+    assert_eq!(state(&showcase, &showcase.active), "active");
 }

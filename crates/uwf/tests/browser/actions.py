@@ -2,10 +2,28 @@
 
 from browser import until
 
+# A form does its work without JavaScript, too.
+FORMS = ["light", "noscript"]
+
 
 def state(page):
     """The state that the page of a thread shows."""
     return page.locator(".thread-head .state").inner_text()
+
+
+def becomes(page, mode, wanted):
+    """Waits until the page of a thread shows a state. Without JavaScript it is loaded again for that."""
+    until(f"{mode}: it is {wanted}", lambda: state(page) == wanted or (mode == "noscript" and page.reload() and False))
+
+
+def thread_of(page):
+    """Which thread the page is about."""
+    return page.url.split("/threads/")[1].split("/")[0]
+
+
+def lands_on_another(page, thread):
+    """Waits for the page of another thread."""
+    page.wait_for_url(lambda url: "/threads/" in url and "/steps/" not in url and thread not in url)
 
 
 def answers(browser):
@@ -16,6 +34,79 @@ def answers(browser):
     row.locator("select").select_option("true")
     row.locator("form[action$='/answer'] button").click()
     until("it no longer waits", lambda: page.locator(f"#needs #t-{thread}").count() == 0)
+
+
+def answers_on_its_page(browser):
+    """A person answers on the page of the thread, which has not to be live for that."""
+    page = browser.page(f"/threads/{browser.told['thread']}", "noscript")
+    form = page.locator("#needs form[action$='/answer']")
+    form.locator("select").select_option("false")
+    form.locator("textarea").fill("It says nothing of *limits*.")
+    form.locator("button").click()
+    until("it does not wait", lambda: state(page) != "waiting")
+    assert thread_of(page) == browser.told["thread"]
+    page.locator("[data-row] summary", has_text="editor").click()
+    assert "It says nothing of *limits*." in page.inner_text("#steps")
+
+
+def starts(browser):
+    """A thread is started with a form, which leads to its page, and runs if that is wanted."""
+    for mode in FORMS:
+        for button, wanted in [("Start and run", "waiting"), ("Start", "active")]:
+            page = browser.page(f"/workflows/{browser.told['workflow']}/start", mode)
+            page.get_by_label("Task", exact=True).fill(f"Write of forms, {mode}.\n\nAnd of *buttons*.")
+            page.get_by_role("button", name=button, exact=True).click()
+            page.wait_for_url("**/threads/*")
+            assert page.locator("h1").inner_text() == f"Write of forms, {mode}. And of *buttons*."
+            becomes(page, mode, wanted)
+            steps = page.locator("[data-row]").count()
+            assert steps == (4 if wanted == "waiting" else 0), f"{mode}, {button}: {steps} steps"
+            page.context.close()
+
+
+def starts_nothing(browser):
+    """What starts no thread leaves the form as it was filled in, and says why."""
+    page = browser.page(f"/workflows/{browser.told['workflow']}/start")
+    page.get_by_label("Task", exact=True).fill("Write of places.")
+    page.get_by_label("Directory").fill("/nowhere")
+    page.get_by_role("button", name="Start", exact=True).click()
+    assert "/nowhere" in page.get_by_role("alert").inner_text()
+    assert page.get_by_label("Task", exact=True).input_value() == "Write of places."
+    browser.check(page, "start-refused-light")
+    # The form comes with the status of what was wrong, which a browser tells.
+    browser.problems = [it for it in browser.problems if "400" not in it and "422" not in it]
+
+
+def forks(browser):
+    """A fork of a thread, and one of a step, lead to the page of the new thread."""
+    told = browser.told
+    for mode in FORMS:
+        for path, button, steps in [("", "Fork", told["steps"]), (f"/steps/{told['step']}", "Fork from here", 3)]:
+            page = browser.page(f"/threads/{told['thread']}{path}", mode)
+            page.get_by_role("button", name=button, exact=True).click()
+            lands_on_another(page, told["thread"])
+            assert f"{steps} steps" in page.inner_text(".thread-head"), f"{mode}, {button}"
+            assert page.locator("[data-row]").count() == steps
+            page.context.close()
+
+
+def compares(browser):
+    """Two rows are selected and compared; whoever has no keys names the other thread in a form."""
+    one, other = browser.told["threads"]
+    page = browser.page("/?all=1")
+    for row in [one, other]:
+        page.locator(f"#t-{row}").focus()
+        page.keyboard.press("x")
+    page.keyboard.press("d")
+    page.wait_for_url("**/compare/*..*")
+    assert set(page.url.split("/compare/")[1].split("..")) == {one, other}
+    page = browser.page(f"/threads/{one}", "noscript")
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_label("The other").fill(other)
+    page.locator("#pick button").click()
+    page.wait_for_url(f"**/compare/{one}..{other}")
+    for row in [one, other]:
+        assert page.locator(f"main a[href='/threads/{row}']").count(), f"no link to {row}"
 
 
 def kills(browser):
@@ -29,3 +120,25 @@ def kills(browser):
     button.click()
     until("it is killed", lambda: state(page) == "killed")
     assert not browser.expected_dialogs
+    assert not page.locator("form[action$='/kill']").count(), "it can be killed only once"
+
+
+def retries(browser):
+    """A stuck thread goes on when another agent tries."""
+    page = browser.page(f"/threads/{browser.told['thread']}")
+    assert state(page) == "stuck"
+    form = page.locator("#needs form[action$='/retry']")
+    form.locator("select").select_option("mock")
+    form.locator("button").click()
+    becomes(page, "light", "active")
+    assert page.locator("[data-row]").count() == 2
+
+
+def pauses(browser):
+    """A thread is paused and goes on, from its page."""
+    for mode in FORMS:
+        page = browser.page(f"/threads/{browser.told['thread']}", mode)
+        for button, wanted in [("Pause", "paused"), ("Resume", "active")]:
+            page.get_by_role("button", name=button, exact=True).click()
+            becomes(page, mode, wanted)
+        page.context.close()
