@@ -1,6 +1,6 @@
 """Keys."""
 
-from actions import state
+from actions import lands_on_another, state
 from browser import until
 
 # Which row has the focus.
@@ -102,6 +102,66 @@ def a_thread(browser):
     page.goto(path)
     page.keyboard.press("Shift+F")
     page.wait_for_url(lambda url: "/threads/" in url and browser.told["thread"] not in url)
+
+
+def answering(browser):
+    """The key a leads to the first field of an answer: that of the current row, or else of the page."""
+    thread = browser.told["thread"]
+    focused = "document.activeElement.closest('form')?.action.includes(location.origin + '/api/threads/THREAD/answer')"
+    focused = focused.replace("THREAD", thread)
+    for path in [f"/threads/{thread}", "/"]:
+        page = browser.page(path)
+        page.keyboard.press("a")
+        assert page.evaluate(focused) and page.evaluate("document.activeElement.name") == "output.out", path
+        # Letters are typed there, until the field is left.
+        page.keyboard.press("k")
+        assert page.evaluate(focused)
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement === document.body")
+    # Another row that waits has its own.
+    page.locator(f"#t-{browser.told['other']}").focus()
+    page.keyboard.press("a")
+    assert page.evaluate("document.activeElement.closest('[data-row]').dataset.row") == browser.told["other"]
+
+
+def a_step(browser):
+    """Keys of the page of a step."""
+    told = browser.told
+    step = [f"/threads/{told['thread']}/steps/{step}" for step in told["steps"]]
+    context = browser.context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(step[1])
+    for key, path in [("]", step[2]), ("[", step[1]), ("w", f"{step[1]}#why")]:
+        page.keyboard.press(key)
+        page.wait_for_url(f"{browser.url}{path}")
+    page.keyboard.press("y")
+    link = f"{browser.url}/cas/{told['steps'][1]}"
+    until("the link is copied", lambda: page.inner_text("#message") == f"Copied {link}")
+    assert page.evaluate("navigator.clipboard.readText()") == link
+    # The writer's second visit.
+    page.goto(step[2])
+    page.keyboard.press("d")
+    page.wait_for_url(f"**/compare/{told['steps'][0]}..{told['steps'][2]}")
+    page.keyboard.press("Escape")
+    page.wait_for_url(f"**{step[2]}")
+    page.keyboard.press("Shift+F")
+    lands_on_another(page, told["thread"])
+    assert "3 steps" in page.inner_text(".thread-head")
+
+
+def a_workflow(browser):
+    """Keys of the pages of a workflow."""
+    path = f"/workflows/{browser.told['workflow']}"
+    page = browser.page(path)
+    page.keyboard.press("s")
+    page.wait_for_url(f"**{path}/start")
+    # The task has the focus, and is left first.
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.wait_for_url(f"**{path}")
+    page.keyboard.press("Escape")
+    page.wait_for_url("**/workflows")
 
 
 def help(browser):

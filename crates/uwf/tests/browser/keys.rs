@@ -4,7 +4,7 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::server::Server;
 
-use crate::showcase::Showcase;
+use crate::showcase::{Showcase, waiting};
 use crate::{UWF, browse};
 
 #[test]
@@ -19,6 +19,29 @@ fn every_key_of_a_thread_does_what_it_says() {
     let showcase = Showcase::new();
     let server = Server::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "keys.a_thread", json!({ "thread": showcase.done }));
+}
+
+#[test]
+fn a_key_leads_to_the_answer() {
+    let showcase = Showcase::new();
+    let other = waiting(&showcase.home, "Announce what is left out.");
+    let server = Server::start(&showcase.home, &[]);
+    browse(&showcase.home, &server, "keys.answering", json!({ "thread": other, "other": showcase.waiting }));
+}
+
+#[test]
+fn every_key_of_a_step_does_what_it_says() {
+    let showcase = Showcase::new();
+    let server = Server::start(&showcase.home, &[]);
+    let steps: Vec<String> = (1..=3).map(|index| showcase.step(index)).collect();
+    browse(&showcase.home, &server, "keys.a_step", json!({ "thread": showcase.done, "steps": steps }));
+}
+
+#[test]
+fn every_key_of_a_workflow_does_what_it_says() {
+    let showcase = Showcase::new();
+    let server = Server::start(&showcase.home, &[]);
+    browse(&showcase.home, &server, "keys.a_workflow", json!({ "workflow": "publish-post" }));
 }
 
 #[test]
