@@ -13,7 +13,7 @@ const KEYS = [
   ['g t', 'threads', () => go('/')],
   ['g w', 'workflows', () => go('/workflows')],
   ['g c', 'cost', () => go('/cost')],
-  ['g m', 'machines', () => go('/machines')],
+  ['g m', 'machines', () => location.assign('/machines')],
   ['1–9', 'by state'],
   ['[', 'step before', () => move(-1)],
   [']', 'next step', () => move(1)],
@@ -41,7 +41,7 @@ const every = (selector) => document.querySelectorAll(selector);
 /** @returns {HTMLElement | null | undefined} */
 const current = () => document.activeElement?.closest('[data-row]');
 const selected = () => [...every('[data-selected]')];
-const isOff = () => localStorage.getItem('keys') === 'off';
+const isOff = () => localStorage.keys === 'off';
 /** What paths begin with behind a gateway. */
 const prefix = document.documentElement.dataset.prefix ?? '';
 /** @param {string} path */
@@ -143,7 +143,7 @@ function help() {
   const on = document.createElement('input');
   on.type = 'checkbox';
   on.checked = !isOff();
-  on.onchange = () => localStorage.setItem('keys', on.checked ? 'on' : 'off');
+  on.onchange = () => (localStorage.keys = on.checked ? 'on' : 'off');
   const close = make('button', 'Close');
   close.onclick = () => dialog.close();
   dialog.id = 'keys';
