@@ -69,7 +69,10 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
             h1 { "Threads" }
             (chips(&inbox, &query))
         }
-        @if inbox.is_filtered { (filtered(&inbox, &query)) } @else { (sections(&app, &inbox, seen.is_some())) }
+        @if inbox.is_filtered { (filtered(&inbox, &query)) } @else {
+            @if inbox.is_empty() && machines.0.is_empty() { (nothing()) }
+            (sections(&app, &inbox, seen.is_some()))
+        }
         (machines)
     };
     Ok(Page::new("Threads", Section::Threads, body).live("/api/events").into_response(&app))
@@ -101,7 +104,6 @@ fn chips(inbox: &Inbox, query: &filter::Query) -> Markup {
 fn sections(app: &App, inbox: &Inbox, has_seen: bool) -> Markup {
     let Inbox { needs, running, ready, done, .. } = inbox;
     html! {
-        @if needs.is_empty() && running.is_empty() && ready.is_empty() && done.is_empty() { (nothing()) }
         @if !needs.is_empty() {
             section #needs {
                 h2 { "Needs you " span.number { (inbox.count_of(&[ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt])) } }

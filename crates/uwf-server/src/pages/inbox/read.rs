@@ -110,6 +110,11 @@ impl Inbox {
         Ok(Inbox { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
     }
 
+    /// Whether there is nothing to look at.
+    pub(super) fn is_empty(&self) -> bool {
+        [&self.needs, &self.running, &self.ready, &self.done].iter().all(|items| items.is_empty())
+    }
+
     /// How many threads are in these states.
     pub(super) fn count_of(&self, states: &[State]) -> usize {
         states.iter().filter_map(|state| self.counts.get(state)).sum()
