@@ -4,8 +4,13 @@
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
+use serde_json::{Value, json};
+use uwf_core::text;
+use uwf_core::workflow::END;
+use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
-use uwf_engine::verbs::list::{self, Filter};
+use uwf_engine::verbs::list::{self, Filter, Named};
+use uwf_engine::verbs::overview::Overviews;
 use uwf_engine::verbs::workflow_names::Names;
 
 use crate::app::App;
@@ -18,6 +23,12 @@ pub(super) const PATH: &str = "/api/gateway/summary";
 /// Most threads in it: more than anybody looks through in a list of several machines.
 const MOST_THREADS: usize = 500;
 
+/// Threads whose tasks are told: each takes reading nodes, and the gateway does not wait long.
+const MOST_TOLD: usize = 100;
+
+/// Characters of a task.
+const TASK: usize = 160;
+
 pub(super) fn routes() -> Router<App> {
     Router::new().route(PATH, get(summary))
 }
@@ -27,10 +38,25 @@ async fn summary(State(app): State<App>) -> Result<Json<Summary>, Failure> {
         let counted = list::list(home, &Filter { all: true, limit: Some(0), ..Filter::default() })?;
         let listed = list::list(home, &Filter { limit: Some(MOST_THREADS), ..Filter::default() })?;
         let mut names = Names::of(&registry::read(home)?);
-        let rows = listed.rows.into_iter().map(|row| list::Named::of(row, &mut names, home));
-        let threads = rows.map(serde_json::to_value).collect::<Result<_, _>>().map_err(Failure::internal)?;
+        let rows = listed.rows.into_iter().map(|row| Named::of(row, &mut names, home));
+        let threads = told(home, rows.collect())?;
         let counts = counted.counts.into_iter().map(|(state, count)| (state.name().to_owned(), count as u64));
         Ok(Summary { counts: counts.collect(), threads })
     });
     Ok(Json(read.await?))
+}
+
+/// The rows of `uwf thread list`, with what a thread is to do and which role it is at.
+fn told(home: &Home, rows: Vec<Named>) -> Result<Vec<Value>, Failure> {
+    let mut overviews = Overviews::new(home);
+    let mut threads = Vec::with_capacity(rows.len());
+    for (position, named) in rows.into_iter().enumerate() {
+        let mut thread = serde_json::to_value(&named).map_err(Failure::internal)?;
+        if let Some(overview) = (position < MOST_TOLD).then(|| overviews.of(&named.row)).flatten() {
+            thread["task"] = json!(text::ellipsize(&text::one_line(&overview.task), TASK));
+            thread["atRole"] = json!(overview.role.filter(|role| role != END));
+        }
+        threads.push(thread);
+    }
+    Ok(threads)
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
-use uwf_core::view;
+use uwf_core::{text, view};
 use uwf_engine::thread::state::State as ThreadState;
 
 use super::layout::{Page, Section};
@@ -19,6 +19,9 @@ use crate::url::encoded;
 
 /// Most threads on the page.
 const MOST_SHOWN: usize = 500;
+
+/// Characters of why a thread is in its state.
+const WHY: usize = 400;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/machines", get(page))
@@ -33,7 +36,11 @@ struct Row {
     #[serde(default)]
     pausing: bool,
     workflow_name: Option<String>,
+    /// Role of its last step.
     role: Option<String>,
+    /// Role that is played, waited for or next.
+    at_role: Option<String>,
+    task: Option<String>,
     why: Option<String>,
     changed_at: Option<u64>,
 }
@@ -64,23 +71,25 @@ pub(crate) async fn section(app: &App) -> Result<Markup, Failure> {
 }
 
 fn list_of(machines: &[Seen]) -> Markup {
+    html! { ul.rows { @for machine in machines { (of_machine(machine)) } } }
+}
+
+fn of_machine(machine: &Seen) -> Markup {
+    let first_page = format!("{}/", machine.name.prefix());
     html! {
-        table {
-            thead { tr { th { "Machine" } th { "Connection" } th { "Threads" } th { "Version" } } }
-            tbody {
-                @for machine in machines {
-                    tr id={"machine-" (machine.name)} {
-                        td { a href={(machine.name.prefix()) "/"} { (machine.name) } }
-                        td { (connection(machine)) }
-                        td { (counts(machine)) }
-                        td.quiet {
-                            @if let Some(about) = &machine.about {
-                                (about.version) @if about.read_only { " " span.badge { "read-only" } }
-                            }
-                        }
+        li.row #{"machine-" (machine.name)} data-row=(machine.name) tabindex="-1" {
+            div.line {
+                @if machine.is_connected { span.state data-state="connected" { "connected" } } @else { span.state data-state="away" { "away" } }
+                a.task data-open href=(first_page) { (machine.name) }
+                span.facts {
+                    (connection(machine))
+                    @if let Some(about) = &machine.about {
+                        span { "uwf " (about.version) }
+                        @if about.read_only { span { "read-only" } }
                     }
                 }
             }
+            (counts(machine, &first_page))
         }
     }
 }
@@ -88,23 +97,34 @@ fn list_of(machines: &[Seen]) -> Markup {
 fn connection(machine: &Seen) -> Markup {
     html! {
         @match (machine.is_connected, machine.since) {
-            (true, Some(since)) => { "connected, since " (clock(since)) }
+            (true, Some(since)) => { span { "since " (clock(since)) } }
             (false, Some(since)) => { span.problem { "not connected since " (clock(since)) } }
-            (_, None) => { span.quiet { "has not connected since the gateway was started" } }
+            (_, None) => { span { "has not connected since the gateway was started" } }
         }
     }
 }
 
-/// A point of time as it is said: hours and minutes (UTC, until a script makes it local), and in full for whoever asks.
+/// A point of time in hours and minutes, and in full for whoever asks.
 fn clock(unix_ms: u64) -> Markup {
     let full = view::time(unix_ms);
     let short = full.get(..16).unwrap_or(&full);
     html! { time datetime=(full.replacen(' ', "T", 1) + "Z") title=(format!("{full} UTC")) { (short) " UTC" } }
 }
 
-fn counts(machine: &Seen) -> String {
-    let counts = machine.summary.counts.iter().map(|(state, count)| format!("{count} {state}"));
-    counts.collect::<Vec<_>>().join(", ")
+/// How many threads a machine has in each state, as links to them.
+fn counts(machine: &Seen, first_page: &str) -> Markup {
+    let count = |state: ThreadState| machine.summary.counts.get(state.name()).copied().filter(|count| *count > 0);
+    let counts: Vec<(ThreadState, u64)> =
+        ThreadState::ALL.into_iter().filter_map(|state| Some((state, count(state)?))).collect();
+    html! {
+        @if !counts.is_empty() {
+            nav.chips aria-label={"Threads of " (machine.name) " by state"} {
+                @for (state, count) in counts {
+                    a href={(first_page) "?state=" (state.name())} { (parts::state(state, false)) " " span.number { (count) } }
+                }
+            }
+        }
+    }
 }
 
 fn threads_of(machines: &[Seen]) -> Markup {
@@ -114,16 +134,13 @@ fn threads_of(machines: &[Seen]) -> Markup {
     }
     // Those that need somebody first, the newest first among them.
     rows.sort_by_key(|(_, row)| (urgency(row.state), std::cmp::Reverse(row.changed_at)));
-    let left_out = rows.len().saturating_sub(MOST_SHOWN);
+    let all = rows.len();
     rows.truncate(MOST_SHOWN);
     html! {
         section #machines-threads {
-            h2 { "On all machines" }
-            table {
-                thead { tr { th { "Machine" } th { "Thread" } th { "State" } th { "Workflow" } th { "Role" } th { "Changed" } } }
-                tbody { @for (machine, row) in &rows { (line(machine, row)) } }
-            }
-            @if left_out > 0 { p.quiet { (parts::many(left_out, "more thread")) } }
+            h2 { "On all machines " span.number { (all) } }
+            ul.rows { @for (machine, row) in &rows { (thread_row(machine, row)) } }
+            @if all > rows.len() { p.quiet { (parts::many(all - rows.len(), "more thread")) } }
         }
     }
 }
@@ -133,21 +150,23 @@ fn rows_of(machine: &Seen) -> Vec<(&Seen, Row)> {
     rows.map(|row| (machine, row)).collect()
 }
 
-fn line(machine: &Seen, row: &Row) -> Markup {
+fn thread_row(machine: &Seen, row: &Row) -> Markup {
+    let workflow = row.workflow_name.as_deref();
+    let task = row.task.as_deref().filter(|task| !task.is_empty());
     html! {
-        tr id={(machine.name) "-" (row.thread)} {
-            td {
-                (machine.name)
-                @if !machine.is_connected { span.quiet { " (not connected)" } }
-            }
-            td { a href={(machine.name.prefix()) "/threads/" (encoded(&row.thread))} { (parts::short_id(&row.thread)) } }
-            td {
+        li.row #{(machine.name) "-" (row.thread)} data-row=(row.thread) tabindex="-1" {
+            div.line {
                 (parts::state(row.state, row.pausing))
-                @if let Some(why) = &row.why { div.quiet.small { (why) } }
+                a.task data-open href={(machine.name.prefix()) "/threads/" (encoded(&row.thread))} { (task.or(workflow).unwrap_or(&row.thread)) }
+                span.facts {
+                    span.machine { (machine.name) @if !machine.is_connected { span.problem { " (not connected)" } } }
+                    @if let Some(workflow) = workflow { span.workflow { (workflow) } }
+                    @if let Some(role) = row.at_role.as_deref().or(row.role.as_deref()) { span.role { (role) } }
+                    @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
+                    (parts::short_id(&row.thread))
+                }
             }
-            td { (row.workflow_name.as_deref().unwrap_or("–")) }
-            td { (row.role.as_deref().unwrap_or("–")) }
-            td { @if let Some(changed) = row.changed_at { (parts::ago(changed)) } }
+            @if let Some(why) = &row.why { p.why { (parts::message(&text::ellipsize(&text::one_line(why), WHY))) } }
         }
     }
 }
