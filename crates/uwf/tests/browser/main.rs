@@ -5,6 +5,7 @@
 
 mod acting;
 mod following;
+mod gateways;
 mod hostile;
 mod keys;
 mod looks;

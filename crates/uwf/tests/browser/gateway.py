@@ -1,0 +1,109 @@
+"""Pages of a machine behind a gateway."""
+
+import os
+import signal
+
+from actions import becomes, lands_on_another, state
+from browser import until
+from live import is_live, says
+
+
+def works_below_a_prefix(browser):
+    """Links, styles, scripts, forms and keys of a machine's pages stay with the machine."""
+    told = browser.told
+    prefix = told["prefix"]
+    context = browser.context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    asked = []
+    context.on("request", lambda request: asked.append(request.url.removeprefix(browser.url)))
+    page = context.new_page()
+    page.goto(f"{prefix}/?all=1")
+    is_live(page)
+    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent')"), "no styles"
+    rows = page.locator("[data-row]").evaluate_all("(rows) => rows.map((row) => row.dataset.row)")
+    # Keys.
+    for key in ["j", "x", "j", "x", "d"]:
+        page.keyboard.press(key)
+    page.wait_for_url(f"**{prefix}/compare/{rows[0]}..{rows[1]}")
+    for key, path in {"t": "/", "w": "/workflows", "c": "/cost"}.items():
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_url(f"{browser.url}{prefix}{path}")
+    page.goto(f"{prefix}/cas/{told['node']}")
+    page.keyboard.press("y")
+    link = f"{browser.url}{prefix}/cas/{told['node']}"
+    until("the link is copied", lambda: page.inner_text("#message") == f"Copied {link}")
+    page.goto(link)
+    # Forms.
+    active = f"{prefix}/threads/{told['active']}"
+    page.goto(active)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    becomes(page, "light", "paused")
+    page.keyboard.press("p")
+    becomes(page, "light", "active")
+    assert page.url == f"{browser.url}{active}"
+    page.keyboard.press("Shift+F")
+    lands_on_another(page, told["active"])
+    assert f"{prefix}/threads/" in page.url
+    page.goto(f"{prefix}/")
+    row = page.locator(f"#t-{told['waiting']}")
+    row.locator("select").select_option("true")
+    row.locator("form[action$='/answer'] button").click()
+    until("it no longer waits", lambda: page.locator(f"#needs #t-{told['waiting']}").count() == 0)
+    assert page.url == f"{browser.url}{prefix}/"
+    page.goto(f"{prefix}/workflows/{told['workflow']}/start")
+    page.get_by_label("Task", exact=True).fill("Write of machines.")
+    page.get_by_role("button", name="Start and run").click()
+    page.wait_for_url(f"**{prefix}/threads/*")
+    becomes(page, "light", "waiting")
+    outside = [path for path in asked if not path.startswith(f"{prefix}/") and not path.startswith("/login")]
+    assert outside in ([], ["/"]), outside
+    # The machines are the gateway's.
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+    page.wait_for_url(f"{browser.url}/machines")
+    assert page.locator("h1").inner_text() == "Machines"
+
+
+def changes_machines(browser):
+    """The menu leads from machine to machine, and says which are away."""
+    page = browser.page("/m/laptop/workflows")
+    menu = page.locator("details.machines")
+    menu.locator("summary").click()
+    assert "desk" in menu.inner_text() and "not connected" not in menu.inner_text()
+    browser.check(page, "gateway-menu-light")
+    menu.get_by_role("link", name="desk").click()
+    page.wait_for_url(f"{browser.url}/m/desk/")
+    os.kill(browser.told["pid"], signal.SIGKILL)
+    gateway = browser.page("/", "dark")
+    menu = gateway.locator("details.machines")
+
+    def is_away():
+        gateway.reload()
+        return "desk not connected" in menu.locator("li", has_text="desk").text_content()
+
+    until("the menu says so", is_away)
+    menu.locator("summary").click()
+    browser.check(gateway, "gateway-menu-dark")
+    # The page of the machine noticed, too, and said so.
+    browser.problems = [it for it in browser.problems if "502" not in it and "ERR_" not in it]
+
+
+def follows(browser):
+    """A page of a machine shows a step by itself; it says so when the machine is frozen, and goes on once it is back."""
+    told = browser.told
+    page = browser.page(told["path"])
+    is_live(page)
+    steps = page.locator("[data-row]").count()
+    assert browser.uwf("thread", "answer", told["thread"], "--data", '{"out": false}') in (0, 10)
+    until("the step is shown", lambda: page.locator("[data-row]").count() == steps + 1)
+    os.kill(told["pid"], signal.SIGSTOP)
+    until("it says that it does not follow", lambda: says(page) == "reconnecting", 40)
+    os.kill(told["pid"], signal.SIGCONT)
+    before = state(page)
+    assert browser.uwf("thread", "pause", told["thread"]) == 0
+    until("it goes on", lambda: state(page) == "paused", 40)
+    until("it says so", lambda: says(page) == "live")
+    assert before == "active"
+    # A machine that is away answers 502, which a browser tells.
+    browser.problems = [it for it in browser.problems if "502" not in it and "ERR_" not in it]

@@ -1,0 +1,121 @@
+//! A gateway and the pages of its machines.
+
+use serde_json::json;
+use uwf_testing::TestHome;
+use uwf_testing::machine::Machine;
+use uwf_testing::processes::{signal, until};
+use uwf_testing::server::Server;
+use uwf_testing::text;
+
+use crate::showcase::{Showcase, staffed, waiting};
+use crate::{UWF, browse};
+
+/// A gateway with two machines: a laptop with threads in every state, and a desk with one that waits.
+struct Two {
+    // Fields are dropped in this order: machines before the gateway they would look for.
+    laptop: Machine,
+    desk: Machine,
+    server: Server,
+    showcase: Showcase,
+    office: TestHome,
+    /// The thread of the desk.
+    asked: String,
+    _gateway: TestHome,
+}
+
+impl Two {
+    fn new() -> Two {
+        let (gateway, showcase, office) = (TestHome::new(UWF), Showcase::new(), staffed());
+        let asked = waiting(&office, "Announce the office hours.");
+        let server = Server::start(&gateway, &["--gateway"]);
+        let laptop = connected(&gateway, &server, &showcase.home, "laptop");
+        let desk = connected(&gateway, &server, &office, "desk");
+        Two { laptop, desk, server, showcase, office, asked, _gateway: gateway }
+    }
+
+    /// Looks at a page in all modes.
+    fn look(&self, name: &str, path: &str, status: u16, says: &[&str]) {
+        let with = json!({ "name": name, "path": path, "says": says, "status": status, "logged_in": true });
+        browse(&self.showcase.home, &self.server, "pages.looks_right", with);
+    }
+
+    /// Waits until the gateway knows that a machine is away.
+    fn is_away(&self, name: &str) {
+        until(&format!("{name} is away"), || {
+            let all = self.server.get("/api/gateway/endpoints").json();
+            all.as_array().unwrap().iter().any(|machine| machine["name"] == name && machine["connected"] == false)
+        });
+    }
+}
+
+fn connected(gateway: &TestHome, server: &Server, home: &TestHome, name: &str) -> Machine {
+    let token = text(&gateway.json(&["gateway", "token", name]), "token");
+    let url = format!("http://{}", server.address);
+    let machine =
+        Machine::start(home, &["--name", name, "--gateway", &url], &[("WORKFLOW_GATEWAY_TOKEN", token.as_str())]);
+    machine.says("connected to ", 1);
+    machine
+}
+
+#[test]
+fn pages_of_a_gateway() {
+    let two = Two::new();
+    let threads = ["On all machines", "laptop", "desk", "Announce the next release", "Announce the office hours."];
+    two.look("machines", "/machines", 200, &threads);
+    two.look("gateway-inbox", "/", 200, &threads);
+    assert!(!two.server.page("/").body.contains("Nothing needs you"));
+}
+
+#[test]
+fn pages_of_a_machine() {
+    let two = Two::new();
+    two.look("gateway-machine", "/m/laptop/", 200, &["Announce the next release", "429 Too Many Requests", "Running"]);
+    let thread = format!("/m/laptop/threads/{}", two.showcase.done);
+    two.look("gateway-thread", &thread, 200, &["Pages that follow", "reviewer", "editor"]);
+}
+
+#[test]
+fn machines_that_are_away_are_shown_as_such() {
+    let mut two = Two::new();
+    // Their lists are known.
+    assert_eq!(two.server.page("/machines").status, 200);
+    two.laptop.kill();
+    signal(two.desk.pid(), "STOP");
+    two.is_away("laptop");
+    two.is_away("desk");
+    let says = ["laptop", "desk", "not connected since", "waiting"];
+    two.look("machines-away", "/machines", 200, &says);
+    two.look("gateway-inbox-away", "/", 200, &["laptop (not connected)", "desk (not connected)"]);
+    for (name, machine) in [("gateway-killed", "laptop"), ("gateway-frozen", "desk")] {
+        let says = format!("The machine {machine} has not been connected since");
+        two.look(name, &format!("/m/{machine}/"), 502, &[&says, "uwf connect"]);
+    }
+    signal(two.desk.pid(), "CONT");
+    two.desk.says("connected to ", 2);
+    two.look("gateway-thawed", "/m/desk/", 200, &["Announce the office hours."]);
+}
+
+#[test]
+fn everything_on_a_machine_works_below_its_name() {
+    let two = Two::new();
+    let it = &two.showcase;
+    let with = json!({
+        "prefix": "/m/laptop", "workflow": "publish-post", "done": it.done, "active": it.active, "waiting": it.waiting,
+        "node": it.step(1),
+    });
+    browse(&it.home, &two.server, "gateway.works_below_a_prefix", with);
+}
+
+#[test]
+fn a_page_of_a_machine_follows_its_steps() {
+    let two = Two::new();
+    let path = format!("/m/desk/threads/{}", two.asked);
+    let with = json!({ "thread": two.asked, "path": path, "pid": two.desk.pid() });
+    browse(&two.office, &two.server, "gateway.follows", with);
+}
+
+#[test]
+fn a_menu_leads_from_machine_to_machine() {
+    let two = Two::new();
+    browse(&two.office, &two.server, "gateway.changes_machines", json!({ "pid": two.desk.pid() }));
+}
