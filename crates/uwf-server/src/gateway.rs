@@ -3,6 +3,7 @@
 //! What it knows of them is in [`crate::machines`].
 
 mod accept;
+mod events;
 mod forward;
 pub(crate) mod lists;
 mod summary;
@@ -12,10 +13,11 @@ use axum::Router;
 use crate::app::App;
 
 pub(crate) use accept::{READ_ONLY_HEADER, VERSION_HEADER};
+pub(crate) use events::PATH as EVENTS;
 
 /// What people who have come in may use.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().merge(lists::routes()).merge(summary::routes())
+    Router::new().merge(lists::routes()).merge(events::routes()).merge(summary::routes())
 }
 
 /// Pages and API of the machines: answers that are the machine's, and stay as they are.

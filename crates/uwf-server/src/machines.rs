@@ -14,7 +14,7 @@ use axum::http::StatusCode;
 use hyper::client::conn::http2::SendRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use uwf_engine::root::ids;
 
 use self::name::MachineName;
@@ -34,6 +34,10 @@ pub(crate) struct Gateway {
     machines: Mutex<BTreeMap<MachineName, Machine>>,
     /// Number of connections so far, which tells them apart.
     dials: AtomicU64,
+    /// Number of changes so far of what machines say and of who is connected.
+    changes: watch::Sender<u64>,
+    /// Whether somebody asks the machines again and again for those who listen to the changes.
+    is_followed: Mutex<bool>,
 }
 
 /// A machine that is connected, or was since the gateway was started.
@@ -106,7 +110,27 @@ impl Seen {
 
 impl Gateway {
     pub(crate) fn new(tokens: MachineTokens) -> Gateway {
-        Gateway { tokens, machines: Mutex::default(), dials: AtomicU64::new(0) }
+        let (machines, dials, changes) = (Mutex::default(), AtomicU64::new(0), watch::Sender::default());
+        Gateway { tokens, machines, dials, changes, is_followed: Mutex::default() }
+    }
+
+    /// Listens to changes of what machines say and of who is connected. The second value is whether nobody follows the machines
+    /// yet, so that whoever asks has to.
+    pub(crate) fn listen(&self) -> (watch::Receiver<u64>, bool) {
+        let mut is_followed = self.is_followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = !std::mem::replace(&mut *is_followed, true);
+        (self.changes.subscribe(), is_first)
+    }
+
+    /// Whether somebody listens still; if not, whoever followed the machines is to stop.
+    pub(crate) fn is_listened(&self) -> bool {
+        let mut is_followed = self.is_followed.lock().unwrap_or_else(PoisonError::into_inner);
+        *is_followed = self.changes.receiver_count() > 0;
+        *is_followed
+    }
+
+    fn tell(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     fn machines(&self) -> MutexGuard<'_, BTreeMap<MachineName, Machine>> {
@@ -132,6 +156,7 @@ impl Gateway {
             // It may have ended in this moment.
             let _ = link.farewell.send(Farewell::Replaced);
         }
+        self.tell();
         dial
     }
 
@@ -140,6 +165,7 @@ impl Gateway {
         if let Some(machine) = self.machines().get_mut(name).filter(|machine| machine.dial == dial) {
             machine.link = None;
             machine.since = ids::now_ms();
+            self.tell();
         }
     }
 
@@ -150,8 +176,9 @@ impl Gateway {
 
     /// Keeps what a machine says of its threads, to be shown when it is away.
     pub(crate) fn keep(&self, name: &MachineName, summary: Summary) {
-        if let Some(machine) = self.machines().get_mut(name) {
+        if let Some(machine) = self.machines().get_mut(name).filter(|machine| *machine.summary != summary) {
             machine.summary = Arc::new(summary);
+            self.tell();
         }
     }
 
@@ -205,6 +232,7 @@ impl Gateway {
                 if let Some(link) = machine.link.take_if(|link| valid.get(name) != Some(&link.token)) {
                     machine.since = ids::now_ms();
                     let _ = link.farewell.send(Farewell::Revoked);
+                    self.tell();
                 }
             }
             machines.retain(|name, _| valid.contains_key(name));

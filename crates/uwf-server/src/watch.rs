@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
+use tokio::sync::watch as channel;
 use uwf_core::thread::ThreadId;
 
 use self::list::Lists;
@@ -49,6 +50,14 @@ impl Watch {
     /// A bug.
     pub(crate) async fn list(&self, seen: Option<&str>) -> Result<Response, Failure> {
         self.watched.list.listen(self, seen).await
+    }
+
+    /// Listens to the list of threads, and to other changes beside it.
+    ///
+    /// # Errors
+    /// A bug.
+    pub(crate) async fn list_and(&self, others: channel::Receiver<u64>) -> Result<Response, Failure> {
+        self.watched.list.listen_and(self, others).await
     }
 
     /// Listens to a thread.

@@ -20,10 +20,10 @@ use super::{machines, parts};
 use crate::api;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::filter;
 use crate::place::SEEN;
 use crate::respond::{cookie, wants_json};
 use crate::url::encoded;
+use crate::{filter, gateway};
 
 /// Characters of a task on its line.
 const TASK: usize = 160;
@@ -75,7 +75,8 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
         }
         (machines)
     };
-    Ok(Page::new("Threads", Section::Threads, body).live("/api/events").into_response(&app))
+    let events = if app.gateway().is_some() { gateway::EVENTS } else { "/api/events" };
+    Ok(Page::new("Threads", Section::Threads, body).live(events).into_response(&app))
 }
 
 /// How many threads there are in each state. Keys 1 to 9 press them in this order.

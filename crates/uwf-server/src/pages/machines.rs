@@ -13,7 +13,7 @@ use super::layout::{Page, Section};
 use super::parts;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::gateway::lists;
+use crate::gateway::{EVENTS, lists};
 use crate::machines::Seen;
 use crate::url::encoded;
 
@@ -56,7 +56,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
             (threads_of(&machines))
         }
     };
-    Ok(Page::new("Machines", Section::None, body).into_response(&app))
+    Ok(Page::new("Machines", Section::None, body).live(EVENTS).into_response(&app))
 }
 
 /// The threads of all machines as a section of a page; nothing at a server that is no gateway, or whose machines have none.

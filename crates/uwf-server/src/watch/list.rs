@@ -21,21 +21,33 @@ impl Lists {
     /// # Errors
     /// A bug.
     pub(crate) async fn listen(&self, watch: &Watch, seen: Option<&str>) -> Result<Response, Failure> {
-        let mut version = self.version.lock().await;
-        let mut listener = match &*version {
-            Some(sender) => sender.subscribe(),
-            None => {
-                let (signs, now) = look(watch, SignsOfList::default()).await?;
-                let (sender, listener) = channel::channel(now);
-                *version = Some(sender);
-                tokio::spawn(follow(watch.clone(), signs));
-                listener
-            }
-        };
+        let mut listener = self.subscribe(watch).await?;
         if seen != Some(listener.borrow().as_str()) {
             listener.mark_changed();
         }
         Ok(stream::answer(Listener(listener)))
+    }
+
+    /// A stream of its versions and of other changes.
+    ///
+    /// # Errors
+    /// A bug.
+    pub(crate) async fn listen_and(&self, watch: &Watch, others: channel::Receiver<u64>) -> Result<Response, Failure> {
+        let mut list = self.subscribe(watch).await?;
+        list.mark_changed();
+        Ok(stream::answer(Both { list, others }))
+    }
+
+    async fn subscribe(&self, watch: &Watch) -> Result<channel::Receiver<String>, Failure> {
+        let mut version = self.version.lock().await;
+        if let Some(sender) = &*version {
+            return Ok(sender.subscribe());
+        }
+        let (signs, now) = look(watch, SignsOfList::default()).await?;
+        let (sender, listener) = channel::channel(now);
+        *version = Some(sender);
+        tokio::spawn(follow(watch.clone(), signs));
+        Ok(listener)
     }
 }
 
@@ -46,6 +58,24 @@ impl stream::Source for Listener {
         self.0.changed().await.ok()?;
         let version = self.0.borrow_and_update();
         Some(stream::message("threads", Some(&version), &serde_json::json!({ "version": *version }).to_string()))
+    }
+}
+
+/// The list, and what else changes beside it.
+struct Both {
+    list: channel::Receiver<String>,
+    others: channel::Receiver<u64>,
+}
+
+impl stream::Source for Both {
+    async fn next(&mut self) -> Option<Bytes> {
+        tokio::select! {
+            changed = self.list.changed() => changed.ok()?,
+            changed = self.others.changed() => changed.ok()?,
+        }
+        let version = format!("{}-{}", *self.list.borrow(), *self.others.borrow());
+        // Without an id: whoever comes back is told at once, as the numbers of another gateway mean something else.
+        Some(stream::message("threads", None, &serde_json::json!({ "version": version }).to_string()))
     }
 }
 

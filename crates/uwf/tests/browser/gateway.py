@@ -89,6 +89,28 @@ def changes_machines(browser):
     browser.problems = [it for it in browser.problems if "502" not in it and "ERR_" not in it]
 
 
+def shows_machines_come_and_go(browser):
+    """The pages of the gateway itself show what changes on its machines, and which are away."""
+    told = browser.told
+    context = browser.context()
+    pages = [context.new_page() for _ in range(2)]
+    for page, path in zip(pages, ["/", "/machines"]):
+        page.goto(path)
+        is_live(page)
+    rows = [page.locator(f"li[data-row='{told['thread']}']") for page in pages]
+
+    def show(what, text):
+        for row in rows:
+            until(what, lambda row=row: text in row.inner_text())
+
+    show("it waits", "waiting")
+    assert browser.uwf("thread", "answer", told["thread"], "--data", '{"out": false}') in (0, 10)
+    show("it goes on", "active")
+    os.kill(told["pid"], signal.SIGKILL)
+    show("its machine is away", "not connected")
+    until("the list says so", lambda: pages[1].locator("#machine-desk .state").first.inner_text() == "away")
+
+
 def follows(browser):
     """A page of a machine shows a step by itself; it says so when the machine is frozen, and goes on once it is back."""
     told = browser.told

@@ -119,3 +119,10 @@ fn a_menu_leads_from_machine_to_machine() {
     let two = Two::new();
     browse(&two.office, &two.server, "gateway.changes_machines", json!({ "pid": two.desk.pid() }));
 }
+
+#[test]
+fn pages_of_a_gateway_follow_its_machines() {
+    let two = Two::new();
+    let with = json!({ "thread": two.asked, "pid": two.desk.pid() });
+    browse(&two.office, &two.server, "gateway.shows_machines_come_and_go", with);
+}
