@@ -81,6 +81,15 @@ fn a_quick_run_takes_every_figure() {
       thread show, 30 steps, a store of 300 nodes [ms ≤ 5]
       thread fork of a thread, 30 steps [ms ≤ 5]
       thread fork at a node, in the middle of 30 steps [ms ≤ 5]
+    Pages
+      the first page, 250 threads [ms ≤ 50]
+      all threads, 250 threads [ms ≤ 50]
+      a search for what no thread has, 250 threads [ms ≤ 50]
+      workflows, 250 threads [ms ≤ 50]
+      costs of a week, 250 threads [ms ≤ 50]
+      a thread of 30 steps [ms ≤ 50]
+      the first steps of a thread of 30 steps [ms ≤ 50]
+      a step in the middle of 30 steps [ms ≤ 50]
     A thread that has ended, in a pack over in files
       nodes of a step on the disk, in files [B]
       nodes of a step on the disk, in a pack [B ≤ 1661]
