@@ -104,6 +104,13 @@ const ENDPOINTS: &[Endpoint] = &[
         "The threads of all machines that have not ended, each with the name of its machine.",
         &[],
     ),
+    Endpoint {
+        path: "/gateway/events",
+        summary: "Says when the threads of a gateway or of its machines change, and who is connected.",
+        command: "",
+        query: &[],
+        media: EVENTS,
+    },
     report("/openapi.json", "", "This document.", &[]),
 ];
 
