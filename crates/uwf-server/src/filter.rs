@@ -16,7 +16,7 @@ use crate::url::encoded;
 pub(crate) const LIMIT: usize = 100;
 
 /// Most threads of one answer.
-const MOST: usize = 20_000;
+pub(crate) const MOST: usize = 20_000;
 
 /// The query.
 #[derive(Debug, Clone, Default, Deserialize)]

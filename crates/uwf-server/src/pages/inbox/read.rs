@@ -17,7 +17,7 @@ use uwf_engine::verbs::ps::{self, RunningStep};
 
 use crate::api::answer;
 use crate::failure::Failure;
-use crate::filter::Query;
+use crate::filter::{self, Query};
 
 /// Threads in a section of the first page.
 const SHOWN: usize = 25;
@@ -74,10 +74,6 @@ impl Inbox {
     pub(super) fn read(home: &Home, query: &Query, since: u64) -> Result<Inbox, Failure> {
         let config = home.config().unwrap_or_default();
         let is_filtered = query.is_filter();
-        let of = |states: &str, limit: usize| {
-            let query = Query { state: states.to_owned(), limit: limit.to_string(), ..Query::default() };
-            query.find(home)
-        };
         if is_filtered {
             let found = query.find(home)?;
             let counts = found.listing.counts;
@@ -94,19 +90,36 @@ impl Inbox {
                 done_count: 0,
             });
         }
-        let needs = of("waiting,stuck,limited,corrupt", SHOWN)?;
-        let done = ended_since(home, since)?;
+        // All threads at once: four lists would read index, history and marks four times. When a thread ended says nothing
+        // about when it began, so no list of the newest has all that ended lately.
+        let all = Query { limit: filter::MOST.to_string(), ..Query::default() }.find(home)?;
+        let counts = all.listing.counts;
+        let (mut needs, mut running, mut ready, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for named in all.rows {
+            match named.row.state {
+                State::Waiting | State::Stuck | State::Limited | State::Corrupt => needs.push(named),
+                State::Running => running.push(named),
+                State::Active => ready.push(named),
+                State::Completed | State::Killed if named.row.changed_at.is_some_and(|at| at >= since) => {
+                    done.push(named);
+                }
+                State::Completed | State::Killed | State::Paused => {}
+            }
+        }
+        done.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
         let done_count = done.len();
+        for (rows, most) in [(&mut needs, SHOWN), (&mut running, SHOWN), (&mut ready, SHOWN / 2), (&mut done, SHOWN)] {
+            rows.truncate(most);
+        }
         let mut steps: HashMap<ThreadId, RunningStep> =
             ps::ps(home)?.into_iter().map(|step| (step.thread.clone(), step)).collect();
-        let mut running = items(home, &config, of("running", SHOWN)?.rows);
+        let mut running = items(home, &config, running);
         running.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
-        let counts = needs.listing.counts;
-        let mut needs = items(home, &config, needs.rows);
+        let mut needs = items(home, &config, needs);
         needs.iter_mut().for_each(|item| item.need = need(home, &config, item));
-        let mut ready = items(home, &config, of("active", SHOWN / 2)?.rows);
+        let mut ready = items(home, &config, ready);
         needs.iter_mut().chain(&mut ready).for_each(|item| item.attempt = attempt(home, item));
-        let done = items(home, &config, done.into_iter().take(SHOWN).collect());
+        let done = items(home, &config, done);
         Ok(Inbox { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
     }
 
@@ -119,15 +132,6 @@ impl Inbox {
     pub(super) fn count_of(&self, states: &[State]) -> usize {
         states.iter().filter_map(|state| self.counts.get(state)).sum()
     }
-}
-
-/// Threads that have ended since, the last one first.
-fn ended_since(home: &Home, since: u64) -> Result<Vec<Named>, Failure> {
-    let query = Query { state: "completed,killed".to_owned(), limit: "1000".to_owned(), ..Query::default() };
-    let mut rows = query.find(home)?.rows;
-    rows.retain(|named| named.row.changed_at.is_some_and(|at| at >= since));
-    rows.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
-    Ok(rows)
 }
 
 /// Threads with what their nodes tell.
