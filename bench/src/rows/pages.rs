@@ -26,6 +26,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         ("the first page", "/"),
         ("all threads", "/?all=1"),
         ("a search for what no thread has", "/?q=nothing+has+this"),
+        ("the page of a search", "/search?q=nothing+has+this"),
         ("workflows", "/workflows"),
         ("costs of a week", "/cost"),
     ];
@@ -34,12 +35,15 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         let times = server.times(path, runs)?;
         rows.push(Row::millis(format!("{name}, {count} threads"), &times).at_most(PAGE_MS));
     }
+    let times = server.times("/doctor", runs)?;
+    rows.push(Row::millis(format!("the doctor, {count} threads"), &times).note("looks at every file"));
     let server = Served::start(place)?;
     let (thread, step) = (&long.shown, long.middle());
     let of_long = [
         ("a thread", format!("/threads/{thread}")),
         ("the first steps of a thread", format!("/threads/{thread}?from=1")),
         ("a step in the middle", format!("/threads/{thread}/steps/{step}")),
+        ("a comparison with its own middle", format!("/compare/{thread}..{step}")),
     ];
     for (name, path) in of_long {
         let times = server.times(&path, runs)?;

@@ -1,9 +1,11 @@
 //! What every request has at hand: where the storage root is, and how it is read.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, TryLockError};
 
 use uwf_engine::root::home::Home;
+use uwf_engine::verbs::cost::CostMemory;
+use uwf_engine::verbs::list::TaskMemory;
 
 use crate::failure::Failure;
 use crate::guard::Guard;
@@ -22,6 +24,34 @@ struct Inner {
     door: Door,
     gateway: Option<Arc<Gateway>>,
     watch: Watch,
+    memory: Arc<Memory>,
+}
+
+/// What was read the last times, by hash: it is right for ever, and a server that begins anew reads it again.
+#[derive(Default)]
+pub(crate) struct Memory {
+    costs: Mutex<CostMemory>,
+    tasks: Mutex<TaskMemory>,
+}
+
+impl Memory {
+    /// Adds up costs with it; without it while somebody else does, who may have much to read.
+    pub(crate) fn with_costs<T>(&self, work: impl FnOnce(&mut CostMemory) -> T) -> T {
+        with(&self.costs, work)
+    }
+
+    /// Searches with it, in the same way.
+    pub(crate) fn with_tasks<T>(&self, work: impl FnOnce(&mut TaskMemory) -> T) -> T {
+        with(&self.tasks, work)
+    }
+}
+
+fn with<M: Default, T>(memory: &Mutex<M>, work: impl FnOnce(&mut M) -> T) -> T {
+    match memory.try_lock() {
+        Ok(mut memory) => work(&mut memory),
+        Err(TryLockError::Poisoned(poisoned)) => work(&mut poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => work(&mut M::default()),
+    }
 }
 
 /// Where requests come in.
@@ -37,7 +67,7 @@ impl App {
     pub(crate) fn new(home: &Home, cwd: &Path, read_only: bool, door: Door, gateway: Option<Arc<Gateway>>) -> App {
         let (cwd, reader) = (cwd.to_owned(), Reader::of(home));
         let watch = Watch::of(reader.clone());
-        App(Arc::new(Inner { reader, cwd, read_only, door, gateway, watch }))
+        App(Arc::new(Inner { reader, cwd, read_only, door, gateway, watch, memory: Arc::default() }))
     }
 
     /// The storage root.
@@ -76,6 +106,11 @@ impl App {
     /// What somebody listens to.
     pub(crate) fn watch(&self) -> &Watch {
         &self.0.watch
+    }
+
+    /// What was read the last times.
+    pub(crate) fn memory(&self) -> Arc<Memory> {
+        Arc::clone(&self.0.memory)
     }
 
     /// Reads the storage root on a thread that may wait for files.

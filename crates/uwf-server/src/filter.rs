@@ -9,6 +9,7 @@ use uwf_engine::thread::state::State;
 use uwf_engine::verbs::list::{self, Filter, Listing, Named};
 use uwf_engine::verbs::workflow_names::Names;
 
+use crate::app::Memory;
 use crate::failure::Failure;
 use crate::url::encoded;
 
@@ -72,7 +73,7 @@ impl Query {
     ///
     /// # Errors
     /// 400 for what is no state or number, 404 for an unknown workflow or thread; those of the list.
-    pub(crate) fn find(&self, home: &Home) -> Result<Found, Failure> {
+    pub(crate) fn find(&self, home: &Home, memory: &Memory) -> Result<Found, Failure> {
         let registry = registry::read(home)?;
         let limit = match self.limit.as_str() {
             "" => LIMIT,
@@ -93,7 +94,7 @@ impl Query {
             limit: Some(limit),
             offset: 0,
         };
-        let listing = list::list(home, &filter)?;
+        let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;
         let mut names = Names::of(&registry);
         let rows: Vec<Named> = listing.rows.iter().map(|row| Named::of(row.clone(), &mut names, home)).collect();
         let has_more = listing.matching > rows.len();

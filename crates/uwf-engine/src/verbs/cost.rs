@@ -4,9 +4,10 @@
 //! have tokens. A step that several threads share is read once, and counts once in the total.
 
 mod csv;
+mod memory;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,8 @@ use uwf_core::spending::{self, Spent};
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
-use crate::attempt::recorded;
+pub use self::memory::CostMemory;
+use self::memory::{Line, RecordSign};
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -118,13 +120,26 @@ pub struct UnreadableThread {
 /// `NotFound` for a thread that was named and does not exist, those of its nodes; those of index and history as a whole. Of
 /// threads that were not named, what is not readable is part of the report.
 pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs> {
-    let mut ledger = Ledger::new(home, config, request);
+    cost_again(home, config, request, &mut CostMemory::default())
+}
+
+/// The same for whoever adds up again and again, and keeps what was read.
+///
+/// # Errors
+/// Those of [`cost`].
+pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &mut CostMemory) -> Result<Costs> {
+    memory.begin(config);
+    let mut ledger = Ledger::new(home, config, request, memory);
     let mut threads = 0;
     if request.threads.is_empty() {
         for (id, standing) in all(home, request.since)? {
             threads += 1;
+            if let Some(line) = ledger.reader.memory.line(standing.head) {
+                ledger.line(&id, &standing, &line);
+                continue;
+            }
             match Thread::at(home, id.clone(), standing.head) {
-                Ok(thread) => ledger.thread(&thread, standing.may_have_failed),
+                Ok(thread) => ledger.thread(&thread, &standing),
                 Err(error) => ledger.lacks(&(Some(id.to_string()), None), id, error.to_string()),
             }
         }
@@ -132,7 +147,9 @@ pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs
         let mut named = HashSet::new();
         for id in request.threads.iter().filter(|id| named.insert((*id).clone())) {
             threads += 1;
-            ledger.thread(&Thread::any(home, id)?, true);
+            let thread = Thread::any(home, id)?;
+            let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(id)) };
+            ledger.thread(&thread, &standing);
         }
     }
     Ok(ledger.costs(threads))
@@ -141,7 +158,8 @@ pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs
 /// What a step took, with the tries before it that failed and, where a child thread played it, all steps of that. What is not
 /// readable is a run of which nothing is known.
 pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
-    let mut ledger = Ledger::new(home, config, &CostRequest::default());
+    let mut memory = CostMemory::default();
+    let mut ledger = Ledger::new(home, config, &CostRequest::default(), &mut memory);
     let mut account = Account { row: (None, None), workflow: None, why: None };
     ledger.step(&mut account, step, 0);
     if account.why.is_some() {
@@ -153,42 +171,39 @@ pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
 /// Where a thread stands, as far as index and history say.
 struct Standing {
     head: Hash,
-    /// Whether tries may have failed since its newest step.
-    may_have_failed: bool,
+    /// Its record, where tries may have failed since its newest step.
+    record: Option<RecordSign>,
 }
 
 /// All threads that may have spent something since, newest first. An active one has not if its record has not changed since:
 /// each attempt begins and ends with a line in it, after the nodes that say what it took.
 fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
-    let active = home.heads().list()?.into_iter();
-    let active = active.filter_map(|(id, head)| Some((id.parse().ok()?, Standing { head, may_have_failed: true })));
-    let mut threads: BTreeMap<ThreadId, Standing> = active.collect();
-    if let Some(since) = since {
-        threads.retain(|id, _| record_changed_at(home, id).is_none_or(|changed| changed >= since));
+    let mut threads = BTreeMap::new();
+    for (name, head) in home.heads().list()? {
+        let Ok(id) = name.parse::<ThreadId>() else { continue };
+        let record = RecordSign::of(&home.record_file(&id));
+        let changed = record.and_then(|record| record.changed_ms());
+        if since.is_none_or(|since| changed.is_none_or(|changed| changed >= since)) {
+            threads.insert(id, Standing { head, record });
+        }
     }
     for line in history::all(home)? {
         // Whoever ended since the index was read is in both.
         threads.remove(&line.thread);
         if since.is_none_or(|since| line.completed_at >= since) {
-            let may_have_failed = line.status == EndStatus::Killed;
-            threads.insert(line.thread, Standing { head: line.head, may_have_failed });
+            let is_killed = line.status == EndStatus::Killed;
+            let record = is_killed.then(|| RecordSign::of(&home.record_file(&line.thread))).flatten();
+            threads.insert(line.thread, Standing { head: line.head, record });
         }
     }
     Ok(threads.into_iter().rev().collect())
-}
-
-/// When the record of a thread changed, Unix milliseconds; `None` when that is not known, as of a thread without a record.
-fn record_changed_at(home: &Home, thread: &ThreadId) -> Option<u64> {
-    let changed = std::fs::metadata(home.record_file(thread)).and_then(|record| record.modified()).ok()?;
-    u64::try_from(changed.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
 /// Reads steps, each once.
 struct CostReader<'h> {
     home: &'h Home,
     runs: RunReader<'h>,
-    /// By the hash of the StepNode.
-    steps: HashMap<Hash, Rc<StepRuns>>,
+    memory: &'h mut CostMemory,
     workflows: HashMap<Hash, Option<String>>,
 }
 
@@ -198,14 +213,23 @@ impl CostReader<'_> {
         self.workflows.entry(hash).or_insert_with(|| workflow_names::own_name(home, hash)).clone()
     }
 
-    fn step(&mut self, step: Hash) -> Rc<StepRuns> {
-        if let Some(known) = self.steps.get(&step) {
-            return Rc::clone(known);
+    /// What leads to the head of a thread.
+    fn line(&mut self, thread: &Thread<'_>) -> crate::thread::error::Result<Arc<Line>> {
+        if let Some(known) = self.memory.line(thread.head) {
+            return Ok(known);
+        }
+        let steps = thread.chain()?.records().iter().map(|record| record.step).collect();
+        let workflow = self.workflow(thread.start.workflow);
+        Ok(self.memory.keep_line(thread.head, Line { workflow, steps }))
+    }
+
+    fn step(&mut self, step: Hash) -> Arc<StepRuns> {
+        if let Some(known) = self.memory.step(step) {
+            return known;
         }
         let runs = self.runs.of_step(step);
-        let runs = Rc::new(runs.unwrap_or_else(|error| StepRuns { unreadable: Some(error), ..StepRuns::default() }));
-        self.steps.insert(step, Rc::clone(&runs));
-        runs
+        let runs = runs.unwrap_or_else(|error| StepRuns { unreadable: Some(error), ..StepRuns::default() });
+        self.memory.keep_step(step, runs)
     }
 }
 
@@ -239,13 +263,13 @@ struct Account {
 }
 
 impl<'h> Ledger<'h> {
-    fn new(home: &'h Home, config: &'h Config, request: &CostRequest) -> Ledger<'h> {
+    fn new(home: &'h Home, config: &'h Config, request: &CostRequest, memory: &'h mut CostMemory) -> Ledger<'h> {
         let runs = RunReader::new(home.store(), config);
         Ledger {
             config,
             by: request.by,
             since: request.since.unwrap_or(0),
-            reader: CostReader { home, runs, steps: HashMap::new(), workflows: HashMap::new() },
+            reader: CostReader { home, runs, memory, workflows: HashMap::new() },
             rows: BTreeMap::new(),
             total: Spent::default(),
             counted: HashSet::new(),
@@ -255,28 +279,33 @@ impl<'h> Ledger<'h> {
         }
     }
 
-    /// Adds a thread. One that has come to the end of its graph has no tries that led to no step.
-    fn thread(&mut self, thread: &Thread<'_>, may_have_failed: bool) {
-        let workflow = self.reader.workflow(thread.start.workflow);
-        let row = (Some(thread.id.to_string()), workflow.clone());
-        let mut account = Account { row, workflow, why: None };
-        match thread.chain() {
-            Ok(chain) => {
-                for record in chain.records() {
-                    self.step(&mut account, record.step, 0);
-                }
-                if may_have_failed {
-                    self.failures(&mut account, thread);
-                }
+    /// Adds a thread.
+    fn thread(&mut self, thread: &Thread<'_>, standing: &Standing) {
+        match self.reader.line(thread) {
+            Ok(line) => self.line(&thread.id, standing, &line),
+            Err(error) => {
+                let row = (Some(thread.id.to_string()), self.reader.workflow(thread.start.workflow));
+                self.lacks(&row, thread.id.clone(), error.to_string());
             }
-            Err(error) => account.why = Some(error.to_string()),
+        }
+    }
+
+    /// Adds a thread that has taken these steps. One that has come to the end of its graph has no tries that led to no step.
+    fn line(&mut self, thread: &ThreadId, standing: &Standing, line: &Line) {
+        let row = (Some(thread.to_string()), line.workflow.clone());
+        let mut account = Account { row, workflow: line.workflow.clone(), why: None };
+        for step in &line.steps {
+            self.step(&mut account, *step, 0);
+        }
+        if let Some(record) = standing.record {
+            self.failures(&mut account, thread, standing.head, record);
         }
         if self.by == CostBy::Thread && self.since == 0 {
             // One that has spent nothing yet has a row as well.
             self.rows.entry(account.row.clone()).or_default();
         }
         if let Some(why) = account.why {
-            self.lacks(&account.row, thread.id.clone(), why);
+            self.lacks(&account.row, thread.clone(), why);
         }
     }
 
@@ -329,9 +358,8 @@ impl<'h> Ledger<'h> {
     }
 
     /// The tries since the newest step, which no step has yet.
-    fn failures(&mut self, account: &mut Account, thread: &Thread<'_>) {
-        let Ok(Some(attempt)) = recorded::read(self.reader.home, &thread.id) else { return };
-        for hash in attempt.earlier_at(thread.head) {
+    fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, record: RecordSign) {
+        for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
             match self.reader.runs.failed(hash) {
                 Ok(failed) => failed.iter().for_each(|run| self.run(account, run, true)),
                 Err(error) => account.why = Some(error.to_string()),

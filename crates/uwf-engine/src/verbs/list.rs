@@ -13,6 +13,7 @@ use uwf_core::thread::ThreadId;
 pub use self::filter::Filter;
 use self::memory::Memories;
 use self::search::Search;
+pub use self::search::TaskMemory;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -98,6 +99,14 @@ pub struct Listing {
 /// # Errors
 /// Those of index, history and marks as a whole; a single thread that is not readable is a row that says so.
 pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
+    list_again(home, filter, &mut TaskMemory::default())
+}
+
+/// The same for whoever searches again and again, and keeps the tasks that were read.
+///
+/// # Errors
+/// Those of [`list`].
+pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Result<Listing> {
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
     let paused_below = child_threads::paused_below(home, &marks)?;
@@ -117,7 +126,7 @@ pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
     rows.sort_by(|a, b| b.thread.cmp(&a.thread));
     let mut memories = Memories::load(home, filter, &rows);
     if filter.asks_nodes() {
-        let mut search = filter.search.as_deref().map(|text| Search::of(home, text));
+        let mut search = filter.search.as_deref().map(|text| Search::of(home, text, tasks));
         rows.retain_mut(|row| {
             known.read_for(filter, row, &mut memories);
             filter.shows(row) && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))

@@ -66,11 +66,12 @@ async fn table(State(app): State<App>, asked: Result<Query<Asked>, QueryRejectio
 /// Adds up what all threads spent, or one.
 pub(crate) async fn costs(app: &App, thread: Option<String>, asked: Asked) -> Result<Costs, Failure> {
     let since = asked.since.as_deref().filter(|typed| !typed.is_empty()).map(since).transpose()?;
-    let cwd = app.cwd().to_owned();
+    let (cwd, memory) = (app.cwd().to_owned(), app.memory());
     app.read(move |home| {
         let threads = thread.iter().map(|typed| named::thread(home, typed)).collect::<Result<_, _>>()?;
         let request = CostRequest { threads, since, by: asked.by.unwrap_or_default() };
-        Ok(cost::cost(home, &project::config(home, &cwd)?, &request)?)
+        let config = project::config(home, &cwd)?;
+        Ok(memory.with_costs(|memory| cost::cost_again(home, &config, &request, memory))?)
     })
     .await
 }

@@ -19,8 +19,8 @@ pub(super) fn routes() -> Router<App> {
 
 /// `GET /api/threads`: the report of `uwf thread list --all`. If there are more, the header `Link` has the next page.
 pub(crate) async fn listed(State(app): State<App>, Query(query): Query<filter::Query>) -> Result<Response, Failure> {
-    let asked = query.clone();
-    let found = app.read(move |home| asked.find(home)).await?;
+    let (asked, memory) = (query.clone(), app.memory());
+    let found = app.read(move |home| asked.find(home, &memory)).await?;
     let mut answer = Json(json!(found.rows)).into_response();
     let last = found.rows.last().filter(|_| found.has_more);
     if let Some(last) = last {

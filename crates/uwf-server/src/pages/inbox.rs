@@ -57,8 +57,8 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
     let (State(app), Query(query)) = (app, query);
     let seen = cookie(&headers, SEEN).and_then(|value| value.parse().ok());
     let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
-    let asked = query.clone();
-    let inbox = app.read(move |home| Inbox::read(home, &asked, since)).await?;
+    let (asked, memory) = (query.clone(), app.memory());
+    let inbox = app.read(move |home| Inbox::read(home, &memory, &asked, since)).await?;
     let machines = if inbox.is_filtered {
         html! {}
     } else {

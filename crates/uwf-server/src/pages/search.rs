@@ -21,22 +21,22 @@ use uwf_engine::verbs::workflow_names::Names;
 use super::layout::{Page, Section};
 use super::parts;
 use super::texts::first_line;
-use crate::app::App;
+use crate::app::{App, Memory};
 use crate::failure::Failure;
 use crate::named::{self, Named};
 use crate::url::encoded;
 
-/// How long texts are looked through.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long texts are looked through, so that the page is there at once.
+const PATIENCE: Duration = Duration::from_millis(15);
+
+/// How long for whoever asks to look further.
+const MORE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Symbols from which on what could be a hash is taken for one; a shorter word is more often a word.
 const HASH_LIKE: usize = 6;
 
 /// Threads that are listed.
 const LISTED: usize = 50;
-
-/// Threads whose newest outputs are looked at, if there is time.
-const OUTPUTS: usize = 2000;
 
 /// Symbols of an output around what was found.
 const AROUND: usize = 70;
@@ -46,23 +46,29 @@ pub(super) fn routes() -> Router<App> {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Asked {
-    #[serde(default)]
     q: String,
+    /// Anything: look further.
+    more: String,
 }
 
-async fn search(State(app): State<App>, Query(Asked { q }): Query<Asked>) -> Result<Response, Failure> {
+async fn search(State(app): State<App>, Query(Asked { q, more }): Query<Asked>) -> Result<Response, Failure> {
+    let patience = if more.is_empty() { PATIENCE } else { MORE_PATIENCE };
     let text = q.trim().to_owned();
     let (asked, is_empty) = (text.clone(), text.is_empty());
     let found = match is_empty {
         true => Found::default(),
-        false => app.read(move |home| Found::of(home, &asked)).await?,
+        false => {
+            let memory = app.memory();
+            app.read(move |home| Found::of(home, &memory, &asked, patience)).await?
+        }
     };
     if let Some(path) = &found.straight_to {
         return Ok(Redirect::to(path).into_response());
     }
     let title = if is_empty { "Search".to_owned() } else { format!("Search: {text}") };
-    Ok(Page::new(title, Section::None, body(&text, &found)).into_response(&app))
+    Ok(Page::new(title, Section::None, body(&text, &found, more.is_empty())).into_response(&app))
 }
 
 /// What was found.
@@ -103,8 +109,7 @@ struct Output {
 }
 
 impl Found {
-    fn of(home: &Home, text: &str) -> Result<Found, Failure> {
-        let deadline = Instant::now() + PATIENCE;
+    fn of(home: &Home, memory: &Memory, text: &str, patience: Duration) -> Result<Found, Failure> {
         let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
         let is_hash_like = text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
         if let Some(named) = named.as_ref().filter(|_| is_hash_like) {
@@ -114,16 +119,16 @@ impl Found {
         let wanted = text.to_lowercase();
         let is_in = |text: &str| text.to_lowercase().contains(&wanted);
         let workflows = registry.keys().filter(|name| is_in(name)).cloned().collect();
-        let mut found = Found { named, workflows, roles: roles(home, &registry, is_in, deadline), ..Found::default() };
-        found.add_threads(home, &registry, text)?;
-        found.add_outputs(home, &wanted, deadline)?;
+        let mut found = Found { named, workflows, roles: roles(home, &registry, is_in, patience), ..Found::default() };
+        found.add_threads(home, memory, &registry, text)?;
+        found.add_outputs(home, &wanted, patience)?;
         Ok(found)
     }
 
     /// Adds threads with the text in their id, the name of their workflow or their task.
-    fn add_threads(&mut self, home: &Home, registry: &Registry, text: &str) -> Result<(), Failure> {
+    fn add_threads(&mut self, home: &Home, memory: &Memory, registry: &Registry, text: &str) -> Result<(), Failure> {
         let filter = Filter { all: true, search: Some(text.to_owned()), limit: Some(LISTED), ..Filter::default() };
-        let listing = list::list(home, &filter)?;
+        let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;
         let mut names = Names::of(registry);
         self.more_threads = listing.matching.saturating_sub(listing.rows.len());
         let threads = listing.rows.into_iter().map(|row| {
@@ -135,8 +140,9 @@ impl Found {
     }
 
     /// Adds newest outputs with the text, of the newest threads first, as long as there is time.
-    fn add_outputs(&mut self, home: &Home, wanted: &str, deadline: Instant) -> Result<(), Failure> {
-        let rows = list::list(home, &Filter { all: true, limit: Some(OUTPUTS), ..Filter::default() })?.rows;
+    fn add_outputs(&mut self, home: &Home, wanted: &str, patience: Duration) -> Result<(), Failure> {
+        let deadline = Instant::now() + patience;
+        let rows = list::list(home, &Filter { all: true, ..Filter::default() })?.rows;
         for row in rows {
             if Instant::now() >= deadline || self.outputs.len() == LISTED {
                 self.is_cut_short = true;
@@ -169,7 +175,8 @@ fn path(named: &Named) -> String {
 }
 
 /// Roles of the workflows that have names, as long as there is time.
-fn roles(home: &Home, registry: &Registry, is_in: impl Fn(&str) -> bool, deadline: Instant) -> Vec<(String, String)> {
+fn roles(home: &Home, registry: &Registry, is_in: impl Fn(&str) -> bool, patience: Duration) -> Vec<(String, String)> {
+    let deadline = Instant::now() + patience;
     let mut found = Vec::new();
     for (name, entry) in registry {
         if Instant::now() >= deadline {
@@ -211,7 +218,7 @@ fn spaced(text: &str) -> String {
     text.replace(char::is_whitespace, " ")
 }
 
-fn body(text: &str, found: &Found) -> Markup {
+fn body(text: &str, found: &Found, can_look_further: bool) -> Markup {
     html! {
         h1 { @if text.is_empty() { "Search" } @else { "Search: " (text) } }
         form.pick action="/search" {
@@ -223,6 +230,9 @@ fn body(text: &str, found: &Found) -> Markup {
             p.quiet { "Looks through ids, tasks, workflows and roles of threads, and their newest outputs. A hash or an id leads straight there." }
         } @else {
             (results(found))
+            @if found.is_cut_short && can_look_further && found.outputs.len() < LISTED {
+                p { a.button href={ "/search?q=" (encoded(text)) "&more=1" } { "Look further" } }
+            }
         }
     }
 }

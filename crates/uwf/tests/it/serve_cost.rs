@@ -51,6 +51,33 @@ fn costs_are_those_of_the_command() {
 }
 
 #[test]
+fn costs_that_were_added_up_before_follow_what_happens() {
+    let (home, threads) = spending_home();
+    let server = Server::start(&home, &[]);
+    let compare = |what: &str| {
+        for by in ["thread", "agent"] {
+            let command = home.json(&["thread", "cost", "--by", by]);
+            assert_eq!(server.get(&format!("/api/cost?by={by}")).json(), command, "{what}");
+        }
+    };
+    compare("at first");
+    step(&home, &threads[0], 1);
+    compare("after a step");
+    home.script("paid", &PAID.replace("cat > /dev/null", "cat > /dev/null; trap 'exit 3' EXIT"));
+    assert_eq!(home.uwf(&["thread", "step", &threads[0]]).code, Some(40));
+    compare("after a try that failed");
+    assert_eq!(home.uwf(&["thread", "step", &threads[0]]).code, Some(40));
+    compare("after another one at the same step");
+    home.json(&["thread", "fork", &threads[0]]);
+    compare("after a fork");
+    home.json(&["thread", "kill", &threads[0]]);
+    compare("after its end");
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("model: big", "model: large"));
+    compare("with another configuration");
+}
+
+#[test]
 fn the_page_says_what_is_known_and_what_is_not() {
     let (home, threads) = spending_home();
     let server = Server::start(&home, &[]);

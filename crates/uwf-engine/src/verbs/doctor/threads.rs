@@ -7,7 +7,7 @@ use super::files::LEFTOVER_AGE;
 use super::{Finding, Remedy, counted};
 use crate::attempt::recorded as records;
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{history, lock};
@@ -52,10 +52,10 @@ pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
 /// Whether a step of a thread is missing from the store, or can't be read, so that the thread cannot go on.
 fn has_a_hole(home: &Home, row: &Row) -> bool {
     let is_there = |step: Hash| home.store().objects().contains(step).unwrap_or(false);
-    match Thread::any(home, &row.thread) {
+    match Thread::at(home, row.thread.clone(), row.head) {
         Ok(thread) => thread.chain().map_or(true, |chain| !chain.records().iter().all(|record| is_there(record.step))),
-        // It may have been removed meanwhile; whatever else is wrong is.
-        Err(error) => Error::from(error).kind != ErrorKind::NotFound,
+        // It may have been removed meanwhile.
+        Err(_) => home.heads().read(row.thread.as_str()).ok().flatten().is_some_and(|head| head.hash == row.head),
     }
 }
 

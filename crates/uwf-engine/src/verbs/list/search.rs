@@ -11,29 +11,55 @@ use crate::root::registry;
 use crate::thread::nodes;
 use crate::verbs::workflow_names::Names;
 
+/// Bytes of tasks that are kept. Beyond, all are forgotten.
+const MOST_BYTES: usize = 32 << 20;
+
+/// Tasks in lower case, by StartNode. Whoever searches again and again keeps them; a new one has none.
+#[derive(Default)]
+pub struct TaskMemory {
+    tasks: HashMap<Hash, String>,
+    bytes: usize,
+}
+
+impl TaskMemory {
+    /// The task of a thread that began with this node; `None` when that is not readable.
+    fn of(&mut self, home: &Home, start: Hash) -> Option<&str> {
+        if !self.tasks.contains_key(&start) {
+            let task = nodes::typed::<StartNode>(home.store(), start).ok()?.prompt.to_lowercase();
+            if self.bytes + task.len() > MOST_BYTES {
+                *self = TaskMemory::default();
+            }
+            self.bytes += task.len();
+            self.tasks.insert(start, task);
+        }
+        self.tasks.get(&start).map(String::as_str)
+    }
+}
+
 /// A text that is looked for. Of a thread that has it neither in its id nor in the name of its workflow, the StartNode is
 /// read; one that several threads share is read once.
 pub(super) struct Search<'h> {
     home: &'h Home,
+    tasks: &'h mut TaskMemory,
     /// In lower case.
     text: String,
     names: Names,
-    /// Workflow or StartNode → whether the text is in its name, or its task.
+    /// Workflow → whether the text is in its name.
     known: HashMap<Hash, bool>,
 }
 
 impl<'h> Search<'h> {
-    pub(super) fn of(home: &'h Home, text: &str) -> Search<'h> {
+    pub(super) fn of(home: &'h Home, text: &str, tasks: &'h mut TaskMemory) -> Search<'h> {
         // Names that cannot be read are those that workflows give themselves.
         let names = Names::of(&registry::read(home).unwrap_or_default());
-        Search { home, text: text.to_lowercase(), names, known: HashMap::new() }
+        Search { home, tasks, text: text.to_lowercase(), names, known: HashMap::new() }
     }
 
     /// Whether a thread has the text; `start` is its StartNode, where that is known.
     pub(super) fn finds(&mut self, row: &Row, start: Option<Hash>) -> bool {
         self.is_in(row.thread.as_str())
             || row.workflow.is_some_and(|workflow| self.is_in_name(workflow))
-            || start.is_some_and(|start| self.is_in_task(start))
+            || start.is_some_and(|start| self.tasks.of(self.home, start).is_some_and(|task| task.contains(&self.text)))
     }
 
     fn is_in(&self, text: &str) -> bool {
@@ -47,16 +73,6 @@ impl<'h> Search<'h> {
         let name = self.names.name(self.home, workflow);
         let is_in = name.is_some_and(|name| self.is_in(&name));
         self.known.insert(workflow, is_in);
-        is_in
-    }
-
-    fn is_in_task(&mut self, start: Hash) -> bool {
-        if let Some(known) = self.known.get(&start) {
-            return *known;
-        }
-        let node = nodes::typed::<StartNode>(self.home.store(), start);
-        let is_in = node.is_ok_and(|node| self.is_in(&node.prompt));
-        self.known.insert(start, is_in);
         is_in
     }
 }

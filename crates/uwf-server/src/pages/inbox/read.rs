@@ -16,6 +16,7 @@ use uwf_engine::verbs::overview::{Overview, Overviews};
 use uwf_engine::verbs::ps::{self, RunningStep};
 
 use crate::api::answer;
+use crate::app::Memory;
 use crate::failure::Failure;
 use crate::filter::{self, Query};
 
@@ -71,13 +72,13 @@ pub(super) enum Need {
 
 impl Inbox {
     /// Reads it; `since` (Unix milliseconds) is when somebody looked last.
-    pub(super) fn read(home: &Home, query: &Query, since: u64) -> Result<Inbox, Failure> {
+    pub(super) fn read(home: &Home, memory: &Memory, query: &Query, since: u64) -> Result<Inbox, Failure> {
         let config = home.config().unwrap_or_default();
         let is_filtered = query.is_filter();
         if is_filtered {
-            let found = query.find(home)?;
+            let found = query.find(home, memory)?;
             let counts = found.listing.counts;
-            let needs = items(home, &config, found.rows);
+            let needs = items(home, &config, memory, found.rows);
             let (running, ready, done) = (Vec::new(), Vec::new(), Vec::new());
             return Ok(Inbox {
                 counts,
@@ -92,7 +93,7 @@ impl Inbox {
         }
         // All threads at once: four lists would read index, history and marks four times. When a thread ended says nothing
         // about when it began, so no list of the newest has all that ended lately.
-        let all = Query { limit: filter::MOST.to_string(), ..Query::default() }.find(home)?;
+        let all = Query { limit: filter::MOST.to_string(), ..Query::default() }.find(home, memory)?;
         let counts = all.listing.counts;
         let (mut needs, mut running, mut ready, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for named in all.rows {
@@ -113,13 +114,13 @@ impl Inbox {
         }
         let mut steps: HashMap<ThreadId, RunningStep> =
             ps::ps(home)?.into_iter().map(|step| (step.thread.clone(), step)).collect();
-        let mut running = items(home, &config, running);
+        let mut running = items(home, &config, memory, running);
         running.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
-        let mut needs = items(home, &config, needs);
+        let mut needs = items(home, &config, memory, needs);
         needs.iter_mut().for_each(|item| item.need = need(home, &config, item));
-        let mut ready = items(home, &config, ready);
+        let mut ready = items(home, &config, memory, ready);
         needs.iter_mut().chain(&mut ready).for_each(|item| item.attempt = attempt(home, item));
-        let done = items(home, &config, done);
+        let done = items(home, &config, memory, done);
         Ok(Inbox { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
     }
 
@@ -135,7 +136,7 @@ impl Inbox {
 }
 
 /// Threads with what their nodes tell.
-fn items(home: &Home, config: &Config, rows: Vec<Named>) -> Vec<Item> {
+fn items(home: &Home, config: &Config, memory: &Memory, rows: Vec<Named>) -> Vec<Item> {
     let mut overviews = Overviews::new(home);
     let seen: Vec<Option<Overview>> = rows.iter().map(|named| overviews.of(&named.row)).collect();
     let counted = |overview: &Option<Overview>| {
@@ -148,7 +149,7 @@ fn items(home: &Home, config: &Config, rows: Vec<Named>) -> Vec<Item> {
         .map(|(named, _)| named.row.thread.clone())
         .take(COSTED)
         .collect();
-    let mut spent = if threads.is_empty() { HashMap::new() } else { costs(home, config, threads) };
+    let mut spent = if threads.is_empty() { HashMap::new() } else { costs(home, config, memory, threads) };
     rows.into_iter()
         .zip(seen)
         .map(|(named, overview)| {
@@ -159,9 +160,10 @@ fn items(home: &Home, config: &Config, rows: Vec<Named>) -> Vec<Item> {
 }
 
 /// What threads spent; nothing of those that are not readable.
-fn costs(home: &Home, config: &Config, threads: Vec<ThreadId>) -> HashMap<String, Spent> {
+fn costs(home: &Home, config: &Config, memory: &Memory, threads: Vec<ThreadId>) -> HashMap<String, Spent> {
     let request = CostRequest { threads, since: None, by: CostBy::Thread };
-    let costs = cost::cost(home, config, &request).map(|costs| costs.rows).unwrap_or_default();
+    let costs = memory.with_costs(|memory| cost::cost_again(home, config, &request, memory));
+    let costs = costs.map(|costs| costs.rows).unwrap_or_default();
     costs.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
 }
 
