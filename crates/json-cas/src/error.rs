@@ -7,6 +7,7 @@ use durable_files::FileError;
 
 use crate::cbor::CborError;
 use crate::hash::{Hash, HashError};
+use crate::remote::RemoteError;
 use crate::schema::{SchemaError, SchemaProblem, Violation};
 
 /// Why a node could not be read, written or found.
@@ -117,6 +118,9 @@ pub enum StoreError {
         /// Why it failed.
         source: io::Error,
     },
+    /// A backend on another machine cannot be used.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
 }
 
 impl StoreError {

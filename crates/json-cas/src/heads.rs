@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::hash::Hash;
+use crate::remote::RemoteError;
 
 /// Longest name, in bytes.
 pub const MAX_NAME_LEN: usize = 128;
@@ -153,6 +154,9 @@ pub enum HeadsError {
         /// Why it failed.
         source: io::Error,
     },
+    /// A backend on another machine cannot be used. What was to be changed may have changed, or not: read it.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
 }
 
 impl HeadsError {

@@ -9,6 +9,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod bootstrap;
+mod cached;
 pub mod cbor;
 pub mod conformance;
 mod error;
@@ -23,10 +24,12 @@ mod node;
 mod objects;
 mod pack;
 pub mod pointer;
+mod remote;
 pub mod schema;
 mod store;
 pub mod text;
 
+pub use cached::CachedObjects;
 pub use error::StoreError;
 pub use fs::{ForgottenPack, FsHeads, FsObjects, HeadsFiles, Held, PackRequest, Packed, Salvaged, Unpacked};
 pub use hash::{Hash, HashError, HashPrefix, hash_bytes, xxh64};
@@ -36,5 +39,6 @@ pub use memory::{MemoryHeads, MemoryObjects};
 pub use node::{Draft, Node};
 pub use objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
 pub use pack::DamagedPack;
+pub use remote::{RemoteError, RemoteFault};
 pub use schema::{Schema, Violation};
 pub use store::{Missing, Problem, ProblemKind, Reached, Store, VerifyReport, Walk, WalkOptions};

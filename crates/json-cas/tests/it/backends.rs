@@ -1,8 +1,10 @@
 //! Both backends against the suites that every backend must pass.
 
 use json_cas::conformance::{heads_suite, objects_suite};
-use json_cas::{FsHeads, FsObjects, HeadsFiles, MemoryHeads, MemoryObjects, Objects};
+use json_cas::{CachedObjects, FsHeads, FsObjects, HeadsFiles, MemoryHeads, MemoryObjects, Objects};
 use std::cell::Cell;
+use std::fs;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 #[test]
@@ -24,6 +26,60 @@ fn objects_in_files_pass_the_conformance_suite() {
         // Two levels that do not exist: the first put makes them.
         Box::new(FsObjects::new(root.path().join(made.get().to_string()).join("cas"))) as Box<dyn Objects>
     });
+}
+
+#[test]
+fn objects_with_a_cache_in_front_pass_the_conformance_suite() {
+    let root = TempDir::new().unwrap();
+    let made = Cell::new(0);
+    objects_suite(&|| {
+        made.set(made.get() + 1);
+        let dir = root.path().join(made.get().to_string());
+        Box::new(CachedObjects::new(Arc::new(MemoryObjects::new()), dir)) as Box<dyn Objects>
+    });
+}
+
+#[test]
+fn what_was_read_once_is_read_from_the_cache_unless_it_is_damaged() {
+    let root = TempDir::new().unwrap();
+    let hash = json_cas::Hash::from_u64(1);
+    let behind = Arc::new(MemoryObjects::new());
+    behind.put_all(&[(hash, b"one".to_vec())]).unwrap();
+    let cached = CachedObjects::new(behind.clone(), root.path());
+    assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()));
+    behind.remove_all(&behind.sweep().unwrap(), &[hash]).unwrap();
+    assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()), "an object does not change");
+    assert!(!cached.contains(hash).unwrap(), "but it may be gone");
+
+    let name = hash.to_string();
+    let file = root.path().join(&name[..2]).join(&name);
+    for damage in [&b"onetwo"[..], b"", b"one\0\0\0\0\0\0\0\0"] {
+        fs::write(&file, damage).unwrap();
+        assert_eq!(cached.get(hash).unwrap(), None, "what is damaged is read behind");
+    }
+    behind.put_all(&[(hash, b"one".to_vec())]).unwrap();
+    assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()));
+    fs::remove_dir_all(root.path()).unwrap();
+    fs::write(root.path(), "no directory").unwrap();
+    assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()), "a cache that cannot be written costs nothing else");
+    fs::remove_file(root.path()).unwrap();
+    fs::create_dir(root.path()).unwrap();
+}
+
+#[test]
+fn whoever_holds_is_not_asked_twice_whether_something_is_there() {
+    let root = TempDir::new().unwrap();
+    let hash = json_cas::Hash::from_u64(1);
+    let behind = Arc::new(MemoryObjects::new());
+    let cached = CachedObjects::new(behind.clone(), root.path());
+    let hold = cached.hold().unwrap();
+    cached.put_all(&[(hash, b"one".to_vec())]).unwrap();
+    assert!(cached.contains(hash).unwrap());
+    drop(hold);
+    behind.remove_all(&behind.sweep().unwrap(), &[hash]).unwrap();
+    let hold = cached.hold().unwrap();
+    assert!(!cached.contains(hash).unwrap(), "what was known before may have been removed between two holds");
+    drop(hold);
 }
 
 #[test]

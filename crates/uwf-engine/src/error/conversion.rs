@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use json_cas::{HeadsError, StoreError, nearest};
+use json_cas::{HeadsError, RemoteError, RemoteFault, StoreError, nearest};
 use rustix::io::Errno;
 use uwf_core::config::edit::EditError;
 use uwf_core::document::Problem;
@@ -523,6 +523,7 @@ fn store_kind(source: &StoreError) -> ErrorKind {
         StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
         StoreError::Io { .. } => ErrorKind::Io,
         StoreError::Busy { .. } => ErrorKind::Busy,
+        StoreError::Remote(remote) => remote_kind(remote.fault),
         _ => ErrorKind::Data,
     }
 }
@@ -542,6 +543,9 @@ fn of_store(mut error: Error, source: &StoreError) -> Error {
     if let StoreError::Collision { hash } = source {
         error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));
     }
+    if let StoreError::Remote(remote) = source {
+        error = error.hint(about_remote(remote));
+    }
     when_full(error, source.is_disk_full())
 }
 
@@ -550,6 +554,7 @@ fn heads_kind(source: &HeadsError) -> ErrorKind {
         HeadsError::Busy { .. } => ErrorKind::Busy,
         HeadsError::Unreadable { .. } => ErrorKind::Data,
         HeadsError::Io { .. } => ErrorKind::Io,
+        HeadsError::Remote(remote) => remote_kind(remote.fault),
         HeadsError::BadName { .. } | HeadsError::Removed { .. } | HeadsError::BadRecord { .. } => ErrorKind::Internal,
     }
 }
@@ -560,7 +565,39 @@ fn of_heads(mut error: Error, source: &HeadsError) -> Error {
             .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
             .hint("`uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how");
     }
+    if let HeadsError::Remote(remote) = source {
+        error = error.hint(about_remote(remote));
+    }
     when_full(error, source.is_disk_full())
+}
+
+fn remote_kind(fault: RemoteFault) -> ErrorKind {
+    match fault {
+        RemoteFault::Unreachable => ErrorKind::Busy,
+        RemoteFault::Failed => ErrorKind::Io,
+        RemoteFault::Missing => ErrorKind::NotFound,
+        RemoteFault::Denied | RemoteFault::NotReady | RemoteFault::Foreign | RemoteFault::Unfit => ErrorKind::Config,
+    }
+}
+
+/// What to do about a store elsewhere that cannot be used.
+fn about_remote(remote: &RemoteError) -> String {
+    let is_postgres = remote.store.starts_with("postgres");
+    match remote.fault {
+        RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
+        RemoteFault::Failed => "nothing is lost: try again; the log of the store may say more".into(),
+        RemoteFault::Denied if is_postgres => {
+            "a password comes from PGPASSWORD or PGPASSFILE; the user must be allowed to read and write the tables".into()
+        }
+        RemoteFault::Denied => {
+            "keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (AWS_PROFILE); they must allow get, put, list and delete".into()
+        }
+        RemoteFault::Missing if is_postgres => "create the database: `createdb NAME`, then `uwf store init`".into(),
+        RemoteFault::Missing => "create the bucket first; uwf does not".into(),
+        RemoteFault::NotReady => "`uwf store init` makes it ready".into(),
+        RemoteFault::Foreign => "name another prefix or database, or install the uwf that made it".into(),
+        RemoteFault::Unfit => "several machines would overwrite each other there: use a server that has conditional writes".into(),
+    }
 }
 
 fn when_full(error: Error, is_full: bool) -> Error {

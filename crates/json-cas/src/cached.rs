@@ -1,0 +1,191 @@
+//! Objects that are kept far away, with a directory of this machine in front.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use durable_files::regular;
+
+use crate::error::StoreError;
+use crate::hash::{Hash, HashPrefix, xxh64};
+use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
+
+/// Bytes of the sum that each file ends with.
+const SUM: usize = 8;
+
+/// Objects of another backend, each read from there once.
+///
+/// An object never changes, so what was read stays right. Whether it is still there does not: objects are removed. So only
+/// [`Objects::get`] is answered from the directory. A file that is damaged, cannot be written or is gone costs a read of the
+/// backend and nothing else.
+pub struct CachedObjects {
+    behind: Arc<dyn Objects>,
+    dir: PathBuf,
+    sure: Arc<Sure>,
+}
+
+/// What is known to be behind, by whoever holds: nothing of it can be removed meanwhile.
+#[derive(Default)]
+struct Sure {
+    holders: AtomicUsize,
+    there: Mutex<HashSet<Hash>>,
+}
+
+impl Sure {
+    fn there(&self) -> MutexGuard<'_, HashSet<Hash>> {
+        // Entries are inserted whole.
+        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn learn(&self, hashes: impl IntoIterator<Item = Hash>) {
+        if self.holders.load(Ordering::SeqCst) > 0 {
+            self.there().extend(hashes);
+        }
+    }
+
+    fn knows(&self, hash: Hash) -> bool {
+        self.holders.load(Ordering::SeqCst) > 0 && self.there().contains(&hash)
+    }
+}
+
+/// One hold: the last one that ends forgets what was known.
+struct Holding {
+    sure: Arc<Sure>,
+    _behind: Hold,
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        let mut there = self.sure.there();
+        if self.sure.holders.fetch_sub(1, Ordering::SeqCst) == 1 {
+            there.clear();
+        }
+    }
+}
+
+impl CachedObjects {
+    /// The objects `behind`, with what was read of them in the files of a directory, which need not exist yet.
+    pub fn new(behind: Arc<dyn Objects>, dir: impl Into<PathBuf>) -> CachedObjects {
+        CachedObjects { behind, dir: dir.into(), sure: Arc::default() }
+    }
+
+    /// Directories of some 1/1024 of the objects each.
+    fn path(&self, hash: Hash) -> PathBuf {
+        let name = hash.to_string();
+        self.dir.join(&name[..2]).join(name)
+    }
+
+    fn cached(&self, hash: Hash) -> Option<Vec<u8>> {
+        let mut bytes = regular::read(&self.path(hash), regular::MAX_LIST).ok()?;
+        let sum: [u8; SUM] = bytes.split_off(bytes.len().checked_sub(SUM)?).try_into().ok()?;
+        (xxh64(&bytes).as_u64() == u64::from_le_bytes(sum)).then_some(bytes)
+    }
+
+    /// Keeps bytes for the next time, if that is possible.
+    fn keep(&self, hash: Hash, bytes: &[u8]) {
+        let path = self.path(hash);
+        let _ = path.parent().map_or(Ok(()), |dir| written(dir, &path, bytes));
+    }
+
+    fn drop_cached(&self, hash: Hash) {
+        let _ = fs::remove_file(self.path(hash));
+    }
+}
+
+/// Neither whole at once nor durable: the sum tells whether it is all there.
+fn written(dir: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let mut file = bytes.to_vec();
+    file.extend(xxh64(bytes).as_u64().to_le_bytes());
+    regular::write(path, &file)
+}
+
+impl Objects for CachedObjects {
+    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        if let Some(bytes) = self.cached(hash) {
+            return Ok(Some(bytes));
+        }
+        let bytes = self.behind.get(hash)?;
+        if let Some(bytes) = &bytes {
+            self.keep(hash, bytes);
+            self.sure.learn([hash]);
+        }
+        Ok(bytes)
+    }
+
+    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+        if self.sure.knows(hash) {
+            return Ok(true);
+        }
+        let is_there = self.behind.contains(hash)?;
+        self.sure.learn(is_there.then_some(hash));
+        Ok(is_there)
+    }
+
+    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+        let puts = self.behind.put_all(objects)?;
+        for ((hash, bytes), put) in objects.iter().zip(&puts) {
+            match put {
+                Put::Published => self.keep(*hash, bytes),
+                // It may be something else, and the caller is about to look.
+                Put::Present => self.drop_cached(*hash),
+            }
+        }
+        self.sure.learn(objects.iter().map(|(hash, _)| *hash));
+        Ok(puts)
+    }
+
+    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+        self.drop_cached(hash);
+        self.behind.replace(hash, bytes)
+    }
+
+    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+        let unsure: Vec<Hash> = hashes.iter().copied().filter(|hash| !self.sure.knows(*hash)).collect();
+        self.behind.sync(&unsure)?;
+        self.sure.learn(unsure);
+        Ok(())
+    }
+
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+        self.behind.list(prefix)
+    }
+
+    fn list_readable(&self) -> Result<Vec<Hash>, StoreError> {
+        self.behind.list_readable()
+    }
+
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        self.behind.stored(hash)
+    }
+
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        self.behind.refresh(hash)
+    }
+
+    fn hold(&self) -> Result<Hold, StoreError> {
+        let behind = self.behind.hold()?;
+        self.sure.holders.fetch_add(1, Ordering::SeqCst);
+        Ok(Hold::new(Holding { sure: Arc::clone(&self.sure), _behind: behind }))
+    }
+
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        self.behind.sweep()
+    }
+
+    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+        let removed = self.behind.remove_all(sweep, hashes)?;
+        hashes.iter().for_each(|hash| self.drop_cached(*hash));
+        Ok(removed)
+    }
+
+    fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
+        self.behind.reclaim(extent)
+    }
+
+    fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+        self.behind.strays()
+    }
+}
