@@ -43,7 +43,9 @@ pub enum Status {
 /// Whether to repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// Only look.
+    /// Only read: a server that is asked for a page writes nothing. Whether files can be written is told by their permissions.
+    Read,
+    /// Repair nothing, and try whether files can be written.
     Tell,
     /// Repair what is safe to repair.
     Apply,

@@ -1,4 +1,4 @@
-//! `/api/doctor`: what is wrong with the storage root. Nothing is repaired, no program started and no provider asked.
+//! `/api/doctor`: what is wrong with the storage root. Nothing is written or repaired, no program started and no provider asked.
 
 use axum::extract::State;
 use axum::routing::get;
@@ -24,7 +24,7 @@ pub(crate) async fn report(State(app): State<App>) -> Result<Json<Value>, Failur
 /// What was found.
 pub(crate) async fn findings(app: &App) -> Result<Vec<Finding>, Failure> {
     let found = app.read(|home| {
-        let mut findings = doctor::examine(home, Remedy::Tell);
+        let mut findings = doctor::examine(home, Remedy::Read);
         findings.push(config(home));
         Ok(findings)
     });

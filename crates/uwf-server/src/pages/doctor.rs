@@ -39,7 +39,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
         }
         section aria-labelledby="fine" { h2 #fine { "What is well" } (list(&fine)) }
         p.quiet {
-            "This page only looks. " code { "uwf doctor" } " also tries the programs of agents and asks providers; "
+            "This page only reads. " code { "uwf doctor" } " also tries whether files can be written, tries the programs of agents and asks providers; "
             code { "uwf doctor --fix" } " puts right what can be put right safely."
         }
     };

@@ -1,6 +1,8 @@
 //! `uwf serve`: what threads cost, and what is wrong with the storage root.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use uwf_testing::server::Server;
@@ -150,4 +152,29 @@ fn doctor_finds_what_the_command_finds_and_repairs_nothing() {
     assert!(page[fails..warns].contains("lost"), "{page}");
     assert!(page[warns..fine].contains("is open to others") && page[warns..fine].contains("What to do: "), "{page}");
     assert!(!page.contains("0123456789"));
+}
+
+/// When each directory below this one, itself included, has last got or lost a file.
+fn changed(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let inside = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let mut all: Vec<_> = inside.flat_map(|path| changed(&path)).collect();
+    all.push((dir.to_owned(), fs::metadata(dir).unwrap().modified().unwrap()));
+    all.sort();
+    all
+}
+
+#[test]
+fn doctor_on_a_page_writes_nothing_not_even_for_a_moment() {
+    let (home, _) = spending_home();
+    let server = Server::start(&home, &["--read-only"]);
+    let before = changed(&home.root());
+    for path in ["/api/doctor", "/doctor"] {
+        let report = server.get(path).json();
+        let storage = report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "storage").unwrap();
+        assert!(storage["message"].as_str().unwrap().contains("(not tried)"), "{storage}");
+    }
+    assert_eq!(changed(&home.root()), before);
+    // The command tries it.
+    home.uwf(&["doctor", "--offline"]);
+    assert_ne!(changed(&home.root()), before);
 }

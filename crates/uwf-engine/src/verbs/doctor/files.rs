@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use durable_files::FileLock;
 use json_cas::DamagedPack;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use uwf_core::thread::ThreadId;
 
 use super::{Finding, Remedy, counted};
@@ -37,21 +38,20 @@ const NETWORK_FILE_SYSTEMS: [(u64, &str); 9] = [
 ];
 
 /// Whether the root is there, can be written, and is on a disk of this machine.
-pub(super) fn root(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn root(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let root = home.root();
     if !home.exists()? {
         let message =
             format!("{} does not exist yet; the first command that stores something makes it", root.display());
         return Ok(vec![Finding::ok("storage", message)]);
     }
-    if let Err(error) = tempfile::Builder::new().prefix(durable_files::TEMP_PREFIX).tempfile_in(root) {
-        // The error names the path itself.
-        let error = Error::io("write to", root, error.kind().into());
-        return Ok(vec![Finding::of_error("storage", &error)]);
-    }
+    let how = match writable(root, remedy) {
+        Ok(how) => how,
+        Err(error) => return Ok(vec![Finding::of_error("storage", &Error::io("write to", root, error))]),
+    };
     let space = rustix::fs::statvfs(root).map_err(std::io::Error::from).at("look at", root)?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
-    let message = format!("{} can be written, {} free", root.display(), bytes(free));
+    let message = format!("{} {how}, {} free", root.display(), bytes(free));
     let place = match (network(root)?, free < LITTLE_SPACE) {
         (Some(name), _) => Finding::warn("storage", format!("{} is on a network file system ({name})", root.display()))
             .hint("locks and syncs may not hold there; a local disk is safer"),
@@ -65,6 +65,22 @@ pub(super) fn root(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     )
     .hint(format!("`find {} -type d -exec chmod g+ws {{}} +`, and `umask 002` for each person", root.display()));
     Ok([place].into_iter().chain(half.then_some(shared)).collect())
+}
+
+/// That files can be made in the root, and how that is known. A full disk, for one, shows only to who tries.
+fn writable(root: &Path, remedy: Remedy) -> std::io::Result<&'static str> {
+    match remedy {
+        Remedy::Read => {
+            accessat(CWD, root, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
+            Ok("has permissions to be written (not tried)")
+        }
+        Remedy::Tell | Remedy::Apply => {
+            let made = tempfile::Builder::new().prefix(durable_files::TEMP_PREFIX).tempfile_in(root);
+            // The error of tempfile names its path itself.
+            made.map_err(|error| std::io::Error::from(error.kind()))?;
+            Ok("can be written")
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -99,7 +115,7 @@ pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
                 format!("{told}; it was open to others, now it is readable by its owner only"),
             )])
         }
-        Remedy::Tell => Ok(vec![
+        Remedy::Read | Remedy::Tell => Ok(vec![
             Finding::warn("env-file", format!("{told} and is open to others"))
                 .hint("`uwf doctor --fix` restricts it to its owner (0600); the next step does too"),
         ]),

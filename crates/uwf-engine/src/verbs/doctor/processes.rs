@@ -34,7 +34,7 @@ pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let Some(first) = found.first() else {
         return Ok(vec![Finding::ok("orphans", "no agent outlived its keeper")]);
     };
-    if remedy == Remedy::Tell {
+    if remedy != Remedy::Apply {
         let named = first.processes.iter().take(NAMED).map(u32::to_string).collect::<Vec<_>>().join(", ");
         let message = format!(
             "{} of {} outlived their keeper (thread {}: {named})",
