@@ -14,6 +14,7 @@ use uwf_engine::root::home::ROOT_VARIABLES;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::open_files;
 
 /// Most bytes of a report that are read.
 const MAX_REPORT: u64 = 8 << 20;
@@ -74,7 +75,7 @@ pub(crate) async fn run(app: &App, change: Change) -> Result<Done, Failure> {
     };
     let (input, stdout, stderr) = files().map_err(failed)?;
     let mut command = tokio::process::Command::new(app.bin());
-    command.args(["--format", "json"]).args(&change.line);
+    command.args(open_files::arguments()).args(["--format", "json"]).args(&change.line);
     command.env(ROOT_VARIABLES[0], app.root()).env_remove(crate::guard::token::SECRET_VARIABLE);
     command.env_remove(crate::machines::tokens::MACHINE_TOKEN_VARIABLE);
     command.current_dir(change.cwd.as_deref().unwrap_or(app.cwd())).process_group(0);

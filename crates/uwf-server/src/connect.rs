@@ -26,9 +26,9 @@ use crate::app::{App, Door};
 use crate::gateway::{READ_ONLY_HEADER, VERSION_HEADER};
 use crate::machines::name::MachineName;
 use crate::place::{USER_HEADER, below_prefix};
-use crate::serve;
 use crate::tls::{self, TlsError};
 use crate::tunnel::{self, Connection, Ended, Farewell};
+use crate::{open_files, serve};
 pub use url::{GatewayUrl, NotAUrl};
 
 mod url;
@@ -124,6 +124,7 @@ type Teller = Arc<dyn Fn(&Event) + Send + Sync>;
 /// # Errors
 /// [`ConnectError`] when waiting would not help.
 pub fn connect(settings: Connect<'_>, tell: impl Fn(&Event) + Send + Sync + 'static) -> Result<(), ConnectError> {
+    open_files::raise();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let connected = runtime.block_on(async {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);

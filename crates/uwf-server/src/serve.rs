@@ -18,7 +18,7 @@ use crate::listener::{Peer, Socket};
 use crate::machines::Gateway;
 use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, Certificate, TlsError};
-use crate::{api, assets, pages, respond};
+use crate::{api, assets, open_files, pages, respond};
 
 /// How long requests that are open may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -108,6 +108,8 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let service = router(app).into_make_service_with_connect_info::<Peer>();
     ready(&Served { address, url });
+    // After that: a browser that is opened there gets the usual limit.
+    open_files::raise();
     let serving = axum::serve(Socket::new(listener, tls), service);
     tokio::select! {
         served = std::future::IntoFuture::into_future(serving) => served?,

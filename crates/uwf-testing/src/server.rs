@@ -75,6 +75,15 @@ impl Server {
         Server::of(command, args)
     }
 
+    /// The same with limits that `ulimit` sets first: `-Sn 64` is 64 open files.
+    ///
+    /// # Panics
+    /// As [`Server::start`].
+    pub fn start_limited(home: &TestHome, args: &[&str], limits: &str) -> Server {
+        let server = home.command(&["serve", "--address", "127.0.0.1:0"]);
+        Server::of(limited(home, &server, limits), args)
+    }
+
     fn of(mut command: Command, args: &[&str]) -> Server {
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("uwf serve starts");
@@ -183,6 +192,15 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A command as a shell starts it that has set limits.
+fn limited(home: &TestHome, command: &Command, limits: &str) -> Command {
+    let mut shell = Command::new("sh");
+    home.prepare(&mut shell);
+    shell.args(["-c", &format!("ulimit {limits} && exec \"$@\""), "sh"]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
 }
 
 fn parsed(bytes: &[u8]) -> Answer {

@@ -85,6 +85,7 @@ mod serve_compare;
 mod serve_cost;
 mod serve_live;
 mod serve_node;
+mod serve_open_files;
 mod serve_search;
 mod serve_security;
 mod serve_start;
