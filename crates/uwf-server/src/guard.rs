@@ -5,7 +5,6 @@ pub(crate) mod token;
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 
 use self::attempts::Attempts;
@@ -48,7 +47,7 @@ impl Guard {
 
 /// Where a request comes from; attempts are counted by it.
 pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
-    extensions.get::<ConnectInfo<Peer>>().map(|ConnectInfo(Peer(address))| address.ip())
+    extensions.get::<Peer>().map(|Peer(address)| address.ip())
 }
 
 #[cfg(test)]

@@ -1,14 +1,22 @@
-//! Connections as they come in, with TLS where the server has a certificate.
+//! Connections as they come in, with TLS where the server has a certificate, and what is answered on each.
 
-use std::io;
+use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::http::Request;
+use futures_util::{StreamExt, stream};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
 
 use crate::tunnel::Connection;
 
@@ -31,6 +39,20 @@ pub(crate) struct Socket {
     handshakes: JoinSet<Option<Accepted>>,
 }
 
+/// How long a client may take to send a request. An answer may go on for ever, as events do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// For its head; between two requests, too, so that a connection that nobody uses ends.
+    pub(crate) head: Duration,
+    /// For its body.
+    pub(crate) body: Duration,
+}
+
+impl Patience {
+    /// Enough for the largest body on the slowest line: 2 MiB in a minute are 280 kbit/s.
+    pub(crate) const USUAL: Patience = Patience { head: Duration::from_secs(30), body: Duration::from_mins(1) };
+}
+
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
@@ -38,6 +60,14 @@ pub(crate) struct Peer(pub(crate) SocketAddr);
 impl Socket {
     pub(crate) fn new(listener: TcpListener, tls: Option<TlsAcceptor>) -> Socket {
         Socket { listener, tls, handshakes: JoinSet::new() }
+    }
+
+    /// Answers whoever connects, for ever. Requests carry their [`Peer`].
+    pub(crate) async fn serve(mut self, router: Router, patience: Patience) {
+        loop {
+            let (stream, from) = self.accept().await;
+            tokio::spawn(answer(stream, from, router.clone(), patience));
+        }
     }
 
     /// Begins TLS beside everything else: who is slow holds up nobody.
@@ -48,11 +78,6 @@ impl Socket {
             Some((Box::new(stream) as Box<dyn Connection>, from))
         });
     }
-}
-
-impl Listener for Socket {
-    type Io = Box<dyn Connection>;
-    type Addr = SocketAddr;
 
     async fn accept(&mut self) -> Accepted {
         loop {
@@ -75,14 +100,87 @@ impl Listener for Socket {
             }
         }
     }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
 }
 
-impl Connected<IncomingStream<'_, Socket>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Socket>) -> Peer {
-        Peer(*stream.remote_addr())
+/// Answers the requests of one connection.
+async fn answer(stream: Box<dyn Connection>, from: SocketAddr, router: Router, patience: Patience) {
+    let service = router.map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Peer(from));
+        request.map(|body| within(body, patience.body))
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(patience.head);
+    let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    // What ends a connection is the client's business: it goes away, is too slow, or does not speak HTTP.
+    let _ = connection.with_upgrades().await;
+}
+
+/// A body that fails unless all of it comes in time.
+fn within(body: Incoming, patience: Duration) -> Body {
+    if body.is_end_stream() {
+        return Body::empty();
+    }
+    let deadline = Instant::now() + patience;
+    Body::from_stream(stream::unfold(Body::new(body).into_data_stream(), move |mut chunks| async move {
+        let next = timeout_at(deadline, chunks.next()).await;
+        let next = next.unwrap_or_else(|_| Some(Err(axum::Error::new(Error::from(ErrorKind::TimedOut)))));
+        Some((next?, chunks))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Bytes;
+    use axum::routing::{get, post};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(200);
+
+    /// What a client gets that sends this and then waits, until the connection ends.
+    async fn answered(sent: &str) -> String {
+        let router = Router::new()
+            .route(
+                "/",
+                post(|body: Result<Bytes, axum::extract::rejection::BytesRejection>| async move {
+                    format!("whole: {}", body.is_ok())
+                }),
+            )
+            .route(
+                "/events",
+                get(|| async {
+                    Body::from_stream(stream::unfold(0, |beat| async move {
+                        tokio::time::sleep(SHORT).await;
+                        (beat < 5).then(|| (Ok::<_, Error>(format!("beat {beat}")), beat + 1))
+                    }))
+                }),
+            );
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(Socket::new(listener, None).serve(router, Patience { head: SHORT, body: 2 * SHORT }));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut got = Vec::new();
+        let read = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut got));
+        read.await.expect("the connection ends").unwrap();
+        String::from_utf8(got).unwrap()
+    }
+
+    #[tokio::test]
+    async fn who_does_not_finish_a_request_is_sent_away() {
+        // Nothing, a part of a head, and nothing after a request that was answered.
+        assert_eq!(answered("").await, "");
+        assert!(!answered("POST / HTTP/1.1\r\nhost: a\r\n").await.contains("whole"));
+        let idle = answered("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nab").await;
+        assert!(idle.starts_with("HTTP/1.1 200") && idle.ends_with("whole: true"), "{idle}");
+        let half = answered("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\na").await;
+        assert!(half.ends_with("whole: false"), "{half}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_may_take_longer_than_a_request() {
+        let events = answered("GET /events HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert!(events.contains("beat 0") && events.contains("beat 4"), "{events}");
     }
 }

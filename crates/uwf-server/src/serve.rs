@@ -14,7 +14,7 @@ use crate::app::{App, Door};
 use crate::entry;
 use crate::gateway;
 use crate::guard::{Guard, token::Secret};
-use crate::listener::{Peer, Socket};
+use crate::listener::{Patience, Socket};
 use crate::machines::Gateway;
 use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, Certificate, TlsError};
@@ -106,13 +106,11 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     gateway.iter().for_each(|gateway| drop(tokio::spawn(gateway.clone().watch_tokens())));
     let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Guarded(guard), gateway);
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let service = router(app).into_make_service_with_connect_info::<Peer>();
     ready(&Served { address, url });
     // After that: a browser that is opened there gets the usual limit.
     open_files::raise();
-    let serving = axum::serve(Socket::new(listener, tls), service);
     tokio::select! {
-        served = std::future::IntoFuture::into_future(serving) => served?,
+        () = Socket::new(listener, tls).serve(router(app), Patience::USUAL) => {}
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
