@@ -13,7 +13,7 @@ const KEYS = [
   ['g t', 'threads', () => go('/')],
   ['g w', 'workflows', () => go('/workflows')],
   ['g c', 'cost', () => go('/cost')],
-  ['g m', 'machines', () => location.assign('/machines')],
+  ['g m', 'machines', () => go('/machines', '')],
   ['1–9', 'by state'],
   ['[', 'step before', () => move(-1)],
   [']', 'next step', () => move(1)],
@@ -36,28 +36,24 @@ let first = '';
 
 /** @param {string} selector @param {ParentNode} [inside] @returns {HTMLElement | null} */
 const find = (selector, inside = document) => inside.querySelector(selector);
-/** @param {string} selector @returns {NodeListOf<HTMLElement>} */
-const every = (selector) => document.querySelectorAll(selector);
+/** @param {string} selector @returns {HTMLElement[]} */
+const every = (selector) => Array.from(document.querySelectorAll(selector));
 /** @returns {HTMLElement | null | undefined} */
 const current = () => document.activeElement?.closest('[data-row]');
-const selected = () => [...every('[data-selected]')];
+const selected = () => every('[data-selected]');
 const isOff = () => localStorage.keys === 'off';
 /** What paths begin with behind a gateway. */
 const prefix = document.documentElement.dataset.prefix ?? '';
-/** @param {string} path */
-const go = (path) => location.assign(prefix + path);
+/** @param {string} path @param {string} [at] */
+const go = (path, at = prefix) => location.assign(at + path);
 /** @param {string} text */
 const say = (text) => find('#message')?.replaceChildren(text);
 
 export function keys() {
   document.addEventListener('keydown', pressed);
-  const button = find('#keys-button');
-  if (!button) return;
-  button.hidden = false;
-  button.onclick = help;
-  for (const it of every('button[data-copy]')) {
+  for (const it of every('#keys-button,button[data-copy]')) {
     it.hidden = false;
-    it.onclick = () => copy(it);
+    it.onclick = () => (it.dataset.copy ? copy(it) : help());
   }
 }
 
@@ -88,8 +84,8 @@ function press(it) {
 
 /** @param {number} by */
 function move(by) {
-  const [all, row] = [[...every('[data-row]')], current()];
-  const next = row ? all[all.indexOf(row) + by] : all[0];
+  const [all, row] = [every('[data-row]'), current()];
+  const next = all[row ? all.indexOf(row) + by : 0];
   if (!next) return;
   next.tabIndex = -1;
   next.focus();
@@ -105,9 +101,11 @@ function select() {
 }
 
 function compare() {
-  const [a, b, c] = selected().map((row) => row.dataset.row);
-  if (b && !c) go(`/compare/${a}..${b}`);
-  else say('Select two rows');
+  const [a, b, c] = selected().map((row) => row.dataset);
+  if (!a?.row || !b?.row || c) say('Select two rows');
+  // A gateway has rows of several machines, each with the prefix of its pages.
+  else if (a.prefix !== b.prefix) say("Two machines' threads cannot be compared here");
+  else go(`/compare/${a.row}..${b.row}`, a.prefix);
 }
 
 function unfold() {
@@ -130,7 +128,7 @@ function back() {
   if (!all.length && location.pathname !== '/') history.length > 1 ? history.back() : go('/');
 }
 
-/** @param {string} name @param {(Node | string)[]} inside */
+/** @template {keyof HTMLElementTagNameMap} Name @param {Name} name @param {(Node | string)[]} inside */
 function make(name, ...inside) {
   const it = document.createElement(name);
   it.append(...inside);
@@ -139,18 +137,17 @@ function make(name, ...inside) {
 
 function help() {
   find('#keys')?.remove();
-  const dialog = document.createElement('dialog');
-  const on = document.createElement('input');
+  const on = make('input');
   on.type = 'checkbox';
   on.checked = !isOff();
   on.onchange = () => (localStorage.keys = on.checked ? 'on' : 'off');
+  const list = make('dl', ...KEYS.flatMap(([keys, what]) => [make('dt', make('kbd', keys)), make('dd', what)]));
+  list.className = 'facts';
   const close = make('button', 'Close');
+  const dialog = make('dialog', make('h2', 'Keys'), list, make('label', on, ' Keys are on'), close);
   close.onclick = () => dialog.close();
   dialog.id = 'keys';
   dialog.ariaLabel = 'Keys';
-  const list = make('dl', ...KEYS.flatMap(([keys, what]) => [make('dt', make('kbd', keys)), make('dd', what)]));
-  list.className = 'facts';
-  dialog.append(make('h2', 'Keys'), list, make('label', on, ' Keys are on'), close);
   document.body.append(dialog);
   dialog.showModal();
 }

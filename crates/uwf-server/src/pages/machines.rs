@@ -77,7 +77,7 @@ fn list_of(machines: &[Seen]) -> Markup {
 fn of_machine(machine: &Seen) -> Markup {
     let first_page = format!("{}/", machine.name.prefix());
     html! {
-        li.row #{"machine-" (machine.name)} data-row=(machine.name) tabindex="-1" {
+        li.row #{"machine-" (machine.name)} data-row tabindex="-1" {
             div.line {
                 @if machine.is_connected { span.state data-state="connected" { "connected" } } @else { span.state data-state="away" { "away" } }
                 a.task data-open href=(first_page) { (machine.name) }
@@ -154,7 +154,7 @@ fn thread_row(machine: &Seen, row: &Row) -> Markup {
     let workflow = row.workflow_name.as_deref();
     let task = row.task.as_deref().filter(|task| !task.is_empty());
     html! {
-        li.row #{(machine.name) "-" (row.thread)} data-row=(row.thread) tabindex="-1" {
+        li.row #{(machine.name) "-" (row.thread)} data-row=(row.thread) data-prefix=(machine.name.prefix()) tabindex="-1" {
             div.line {
                 (parts::state(row.state, row.pausing))
                 a.task data-open href={(machine.name.prefix()) "/threads/" (encoded(&row.thread))} { (task.or(workflow).unwrap_or(&row.thread)) }

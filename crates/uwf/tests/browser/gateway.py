@@ -89,6 +89,36 @@ def changes_machines(browser):
     browser.problems = [it for it in browser.problems if "502" not in it and "ERR_" not in it]
 
 
+def compares_rows(browser):
+    """On the gateway's own pages two threads of a machine are compared there, and those of two machines are not."""
+    for path in ["/", "/machines"]:
+        page = browser.page(path)
+        rows = {machine: page.locator(f"li[data-prefix='/m/{machine}']") for machine in ["laptop", "desk"]}
+
+        def select(machine, at, rows=rows, page=page):
+            row = rows[machine].nth(at)
+            row.evaluate("(row) => row.focus()")
+            page.keyboard.press("x")
+            return row.get_attribute("data-row")
+
+        select("laptop", 0)
+        select("desk", 0)
+        page.keyboard.press("d")
+        assert page.inner_text("#message") == "Two machines' threads cannot be compared here"
+        page.keyboard.press("Escape")
+        chosen = [select("laptop", at) for at in range(2)]
+        page.keyboard.press("d")
+        page.wait_for_url(f"{browser.url}/m/laptop/compare/{chosen[0]}..{chosen[1]}")
+        assert page.locator("h1").inner_text().startswith("Compare"), page.locator("h1").inner_text()
+    # A machine is no thread.
+    page = browser.page("/machines")
+    for machine in ["laptop", "desk"]:
+        page.locator(f"#machine-{machine}").evaluate("(row) => row.focus()")
+        page.keyboard.press("x")
+    page.keyboard.press("d")
+    assert page.inner_text("#message") == "Select two rows"
+
+
 def shows_machines_come_and_go(browser):
     """The pages of the gateway itself show what changes on its machines, and which are away."""
     told = browser.told

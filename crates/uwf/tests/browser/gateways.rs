@@ -121,6 +121,12 @@ fn a_menu_leads_from_machine_to_machine() {
 }
 
 #[test]
+fn two_rows_of_a_gateway_are_compared_on_their_machine() {
+    let two = Two::new();
+    browse(&two.office, &two.server, "gateway.compares_rows", json!({}));
+}
+
+#[test]
 fn pages_of_a_gateway_follow_its_machines() {
     let two = Two::new();
     let with = json!({ "thread": two.asked, "pid": two.desk.pid() });
