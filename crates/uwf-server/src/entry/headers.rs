@@ -1,6 +1,6 @@
 //! What a browser is told about every answer: run and load nothing but our own, tell no other server where it came from.
 
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
 /// Scripts and styles only from files of this server, none in a page; pictures also as data; no frames.
@@ -9,21 +9,37 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// Adds the headers.
 pub(crate) async fn protect(mut response: Response) -> Response {
+    let referrer = referrer_policy(&response);
     let headers = response.headers_mut();
-    let fixed: [(HeaderName, &str); 5] = [
+    headers.remove(header::REFERRER_POLICY);
+    headers.extend(referrer.map(|policy| (header::REFERRER_POLICY, HeaderValue::from_static(policy))));
+    let fixed: [(HeaderName, &str); 4] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // Not `no-referrer`, with which browsers hide from us, too, that a form is one of ours: they send `Origin: null`.
-        (header::REFERRER_POLICY, "same-origin"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+    if is_of_kind(headers, "text/event-stream") {
         // nginx would keep events until it has a buffer full of them.
         headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     }
     response
+}
+
+/// Whom a browser tells that it comes from here. From a page only this server: with `no-referrer` it would hide from us, too, that
+/// a form is one of ours, and send `Origin: null`. Nobody has to be told by anything else: links with the secret among it, data.
+fn referrer_policy(response: &Response) -> Option<&'static str> {
+    match response.status() {
+        // The page that the browser has keeps its own.
+        StatusCode::NOT_MODIFIED => None,
+        _ if is_of_kind(response.headers(), "text/html") => Some("same-origin"),
+        _ => Some("no-referrer"),
+    }
+}
+
+fn is_of_kind(headers: &HeaderMap, kind: &str) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(kind.as_bytes()))
 }
