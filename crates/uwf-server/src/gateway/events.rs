@@ -21,7 +21,7 @@ pub(crate) const PATH: &str = "/api/gateway/events";
 const PACE: Duration = Duration::from_secs(1);
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/api/gateway/events", get(events))
+    Router::new().route(PATH, get(events))
 }
 
 async fn events(State(app): State<App>) -> Result<Response, Failure> {

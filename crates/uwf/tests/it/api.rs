@@ -49,8 +49,16 @@ fn the_description_has_every_path_and_no_other() {
         std::fs::read_dir(sources.join("api")).expect("the API has files").map(|entry| entry.expect("an entry").path());
     for file in files.chain(["gateway/lists.rs", "gateway/events.rs"].map(|file| sources.join(file))) {
         let source = std::fs::read_to_string(file).unwrap_or_default();
-        let paths = source.split(".route(").skip(1).filter_map(|rest| rest.split('"').nth(1));
-        routes.extend(paths.map(|path| path.strip_prefix("/api").unwrap_or(path).to_owned()));
+        let path = |rest: &str| {
+            let named = rest.split(',').next()?.trim();
+            let literal = match named.strip_prefix('"') {
+                Some(literal) => literal,
+                // A constant of that file.
+                None => source.split_once(&format!("const {named}: &str = \""))?.1,
+            };
+            literal.split('"').next().map(|path| path.strip_prefix("/api").unwrap_or(path).to_owned())
+        };
+        routes.extend(source.split(".route(").skip(1).filter_map(path));
     }
     // The actions are one route, and each is described.
     assert!(routes.remove("/threads/{thread}/{action}"), "{routes:?}");
