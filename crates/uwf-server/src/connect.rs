@@ -29,8 +29,10 @@ use crate::place::{USER_HEADER, below_prefix};
 use crate::tls::{self, TlsError};
 use crate::tunnel::{self, Connection, Ended, Farewell};
 use crate::{open_files, serve};
+use proxy::{NoWay, Proxy};
 pub use url::{GatewayUrl, NotAUrl};
 
+mod proxy;
 mod url;
 
 /// How long a dial may take.
@@ -101,6 +103,9 @@ pub enum ConnectError {
     /// Another one took its place.
     #[error("another `uwf connect` has connected as {0}")]
     Replaced(MachineName),
+    /// The proxy on the way does not let it through.
+    #[error("{0}")]
+    Proxy(String),
     /// No TLS can be spoken.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -113,8 +118,19 @@ pub enum ConnectError {
 enum Failed {
     /// For now.
     Lost(String),
-    /// For good.
+    /// For good, by the gateway.
     Refused(String),
+    /// For good, by a proxy on the way.
+    NoWay(String),
+}
+
+impl From<NoWay> for Failed {
+    fn from(no_way: NoWay) -> Failed {
+        match no_way {
+            NoWay::Now(why) => Failed::Lost(why),
+            NoWay::Refused(why) => Failed::NoWay(why),
+        }
+    }
 }
 
 type Teller = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -158,6 +174,7 @@ async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), Con
             }
             Err(Failed::Lost(why)) => Ended::Broken(why),
             Err(Failed::Refused(why)) => return Err(ConnectError::Refused { name: settings.name.clone(), why }),
+            Err(Failed::NoWay(why)) => return Err(ConnectError::Proxy(why)),
         };
         let why = match ended {
             Ended::Told(Farewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
@@ -217,10 +234,16 @@ async fn connection(
     tls: Option<&tokio_rustls::TlsConnector>,
 ) -> Result<Box<dyn Connection>, Failed> {
     let failed = |error: std::io::Error| Failed::Lost(format!("cannot reach {gateway}: {error}"));
-    let stream = TcpStream::connect((gateway.host(), gateway.port())).await.map_err(failed)?;
-    // Answers are small and must not wait for more.
-    let _ = stream.set_nodelay(true);
-    let Some(tls) = tls else { return Ok(Box::new(stream)) };
+    let stream: Box<dyn Connection> = match Proxy::of_environment(gateway) {
+        Some(proxy) => Box::new(proxy.connect(gateway).await?),
+        None => {
+            let stream = TcpStream::connect((gateway.host(), gateway.port())).await.map_err(failed)?;
+            // Answers are small and must not wait for more.
+            let _ = stream.set_nodelay(true);
+            Box::new(stream)
+        }
+    };
+    let Some(tls) = tls else { return Ok(stream) };
     let name = ServerName::try_from(gateway.host().to_owned())
         .map_err(|_| Failed::Refused(format!("{} is no name that a certificate can have", gateway.host())))?;
     Ok(Box::new(tls.connect(name, stream).await.map_err(failed)?))

@@ -8,6 +8,7 @@ pub mod llm_server;
 pub mod machine;
 mod numbered;
 pub mod processes;
+pub mod proxy;
 pub mod server;
 mod steady;
 

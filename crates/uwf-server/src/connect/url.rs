@@ -43,6 +43,11 @@ impl GatewayUrl {
         self.port.unwrap_or(if self.is_tls { 443 } else { 80 })
     }
 
+    /// Host and port, as a proxy is told where to connect to.
+    pub(crate) fn target(&self) -> String {
+        format!("{}:{}", self.host, self.port())
+    }
+
     /// The address of a WebSocket there.
     pub(crate) fn socket(&self, path: &str) -> String {
         let scheme = if self.is_tls { "wss" } else { "ws" };

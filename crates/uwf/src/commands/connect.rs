@@ -31,7 +31,9 @@ Examples:
 
 `uwf gateway token NAME` on the gateway's machine makes the token. It is never an argument, because all users of a machine can
 see those. This machine dials and opens no port; when the connection ends, it dials again. Whoever has logged in at the gateway
-can do here what `uwf serve` lets people do: start threads, and with them commands, unless --read-only is set.")]
+can do here what `uwf serve` lets people do: start threads, and with them commands, unless --read-only is set.
+
+It goes through the proxy that HTTPS_PROXY (for http:// HTTP_PROXY) or ALL_PROXY names, except to hosts in NO_PROXY.")]
 pub(crate) struct Args {
     /// What the gateway calls this machine. Default: its host name.
     #[arg(long, value_name = "NAME", value_parser = name)]
@@ -122,6 +124,8 @@ fn failure(error: &ConnectError) -> CommandError {
     match error {
         ConnectError::Refused { .. } => CommandError::new(ErrorKind::Config, error.to_string())
             .hint("`uwf gateway list` on the gateway's machine shows which machines may connect, `uwf gateway token NAME` lets one"),
+        ConnectError::Proxy(_) => CommandError::new(ErrorKind::Config, error.to_string())
+            .hint("HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT has name and password in it; NO_PROXY names hosts that need no proxy"),
         ConnectError::Replaced(_) => CommandError::new(ErrorKind::Busy, error.to_string())
             .hint("each machine needs a name and a token of its own: --name NAME"),
         ConnectError::Tls(_) => CommandError::new(ErrorKind::Config, error.to_string()),

@@ -3,6 +3,7 @@
 mod encrypted;
 mod ending;
 mod load;
+mod proxied;
 
 use serde_json::{Value, json};
 use uwf_testing::machine::Machine;

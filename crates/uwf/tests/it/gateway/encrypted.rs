@@ -13,9 +13,10 @@ use uwf_testing::{TestHome, text};
 use super::{Gateway, with_thread};
 use crate::home;
 
-/// A certificate for `localhost`: `cert.pem` and `key.pem` in the working directory of a home.
-fn certified(home: &TestHome) -> (String, String) {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+/// A certificate for `localhost` and `gateway.test`: `cert.pem` and `key.pem` in the working directory of a home.
+pub(super) fn certified(home: &TestHome) -> (String, String) {
+    let made =
+        rcgen::generate_simple_self_signed(["localhost", "127.0.0.1", "gateway.test"].map(str::to_owned)).unwrap();
     let (cert, key) =
         (home.file("cert.pem", &made.cert.pem()), home.file("key.pem", &made.signing_key.serialize_pem()));
     (cert.to_string_lossy().into_owned(), key.to_string_lossy().into_owned())

@@ -1,0 +1,67 @@
+//! A real proxy that connects to other servers (`CONNECT`), as networks have it that let nobody out directly.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// A running proxy. Every name leads to this machine for it: its clients need not, and cannot, look names up.
+pub struct Proxy {
+    /// `127.0.0.1:PORT`.
+    pub address: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    /// Starts a proxy. `answer` gives the status for the head of a request; with 200 it connects.
+    ///
+    /// # Panics
+    /// When it cannot listen.
+    pub fn start(answer: impl Fn(&str) -> u16 + Send + Sync + 'static) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it has an address").to_string();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let (heads, answer) = (asked.clone(), Arc::new(answer));
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (heads, answer) = (heads.clone(), answer.clone());
+                // Whose connection breaks asks again.
+                thread::spawn(move || drop(serve(client, &heads, &*answer)));
+            }
+        });
+        Proxy { address, asked }
+    }
+
+    /// Heads of the requests so far.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn serve(mut client: TcpStream, heads: &Mutex<Vec<String>>, answer: &dyn Fn(&str) -> u16) -> io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        client.read_exact(&mut byte)?;
+        head.extend(byte);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    heads.lock().unwrap_or_else(PoisonError::into_inner).push(head.clone());
+    let status = answer(&head);
+    if status != 200 {
+        return write!(client, "HTTP/1.1 {status} No\r\ncontent-length: 0\r\n\r\n");
+    }
+    let target = head.strip_prefix("CONNECT ").and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    let port = target.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or(0);
+    let server = TcpStream::connect(("127.0.0.1", port))?;
+    client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+    let (from, to) = (client.try_clone()?, server.try_clone()?);
+    thread::spawn(move || pass(from, to));
+    pass(server, client)
+}
+
+/// Passes on what one side says, until it ends.
+fn pass(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
+    io::copy(&mut from, &mut to)?;
+    to.shutdown(Shutdown::Write)
+}
