@@ -16,6 +16,7 @@ use tokio::sync::watch as channel;
 use uwf_core::thread::ThreadId;
 
 use self::list::Lists;
+pub(crate) use self::stream::BEAT;
 use self::thread::Threads;
 pub(crate) use self::thread::{END, Wish};
 use crate::failure::Failure;

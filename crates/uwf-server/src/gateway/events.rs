@@ -1,23 +1,30 @@
 //! `GET /api/gateway/events`: that the list of threads changed, the gateway's own or that of a machine, or who is connected.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
+use futures_util::FutureExt;
+use http_body_util::BodyExt;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::lists;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::machines::Gateway;
+use crate::machines::name::MachineName;
+use crate::watch::BEAT;
 
 /// Where it is.
 pub(crate) const PATH: &str = "/api/gateway/events";
 
-/// Time between two questions to the machines. Each lists its threads for that, so it is longer than between two looks at the
-/// gateway's own list.
+/// Time between two questions to a machine. It lists its threads for that, so it is longer than between two looks at the gateway's own
+/// list.
 const PACE: Duration = Duration::from_secs(1);
 
 pub(super) fn routes() -> Router<App> {
@@ -33,11 +40,126 @@ async fn events(State(app): State<App>) -> Result<Response, Failure> {
     app.watch().list_and(changes).await
 }
 
-/// Asks the machines what their threads do until nobody listens. What differs is announced where it is kept.
+/// Follows the machines until nobody listens. What differs is announced where it is kept.
 async fn follow(gateway: Arc<Gateway>) {
+    let mut followed: BTreeMap<MachineName, AbortHandle> = BTreeMap::new();
+    // They end with it.
+    let mut tasks = JoinSet::new();
     while gateway.is_listened() {
-        // A frozen machine does not hold up the others. If the tokens cannot be read, the pages say so.
-        let _ = lists::glanced(&gateway).await;
+        for (name, _) in gateway.names().into_iter().filter(|(_, is_connected)| *is_connected) {
+            if followed.get(&name).is_none_or(AbortHandle::is_finished) {
+                let task = tasks.spawn(follow_machine(gateway.clone(), name.clone()));
+                followed.insert(name, task);
+            }
+        }
         tokio::time::sleep(PACE).await;
+        while tasks.try_join_next().is_some() {}
+    }
+}
+
+/// Asks a machine for its list whenever it says that it is another one, until it says no more. It is said once at the beginning.
+async fn follow_machine(gateway: Arc<Gateway>, name: MachineName) {
+    let Some(mut said) = lists::events(&gateway, &name).await else { return };
+    while has_news(&mut said).await {
+        lists::refreshed(gateway.clone(), name.clone()).await;
+        tokio::time::sleep(PACE).await;
+    }
+}
+
+/// Waits for an event. What has been said meanwhile is the same news, so it is passed over.
+async fn has_news(said: &mut Body) -> bool {
+    loop {
+        match said.frame().await {
+            // A sign of life.
+            Some(Ok(frame)) if frame.data_ref() == Some(&BEAT) => {}
+            Some(Ok(_)) => break,
+            Some(Err(_)) | None => return false,
+        }
+    }
+    while let Some(Some(Ok(_))) = said.frame().now_or_never() {}
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::Json;
+    use axum::body::Bytes;
+    use futures_util::{StreamExt, stream};
+    use hyper_util::rt::TokioIo;
+    use hyper_util::service::TowerToHyperService;
+    use tokio::sync::{oneshot, watch};
+    use uwf_engine::root::home::Home;
+
+    use super::*;
+    use crate::machines::tokens::MachineTokens;
+    use crate::machines::{About, Summary};
+    use crate::tunnel;
+
+    /// A stream that has said this, and says no more.
+    fn said(messages: &'static [&'static str]) -> Body {
+        let messages = messages.iter().map(|text| Ok::<_, Infallible>(Bytes::from_static(text.as_bytes())));
+        Body::from_stream(stream::iter(messages).chain(stream::pending()))
+    }
+
+    #[tokio::test]
+    async fn many_events_are_one_piece_of_news_and_a_sign_of_life_is_none() {
+        let mut body = said(&[":\n\n", "event: threads\n\n", "event: threads\n\n", ":\n\n"]);
+        assert!(has_news(&mut body).await);
+        assert_eq!(has_news(&mut body).now_or_never(), None, "nothing more has been said");
+        assert_eq!(has_news(&mut said(&[":\n\n"])).now_or_never(), None);
+        assert!(!has_news(&mut Body::empty()).await, "a stream that ended has no news");
+    }
+    /// A machine that announces what `changes` says and counts in `asked` how often it is asked for its list.
+    async fn connected(gateway: &Gateway, name: &MachineName, changes: watch::Receiver<()>, asked: Arc<AtomicUsize>) {
+        let say = || async move {
+            Body::from_stream(stream::unfold(changes, |mut changes| async move {
+                changes.changed().await.ok()?;
+                Some((Ok::<_, Infallible>("event: threads\n\n"), changes))
+            }))
+        };
+        let list = || async move {
+            asked.fetch_add(1, Ordering::Relaxed);
+            Json(Summary::default())
+        };
+        let machine = Router::new().route("/api/events", get(say)).route("/api/gateway/summary", get(list));
+        let (near, far) = tokio::io::duplex(1 << 16);
+        tokio::spawn(tunnel::server().serve_connection(TokioIo::new(far), TowerToHyperService::new(machine)));
+        let (requests, answers) = tunnel::client().handshake(TokioIo::new(near)).await.unwrap();
+        tokio::spawn(answers);
+        let about = About { version: String::new(), read_only: false };
+        gateway.connected(name, about, String::new(), requests, oneshot::channel().0);
+    }
+
+    #[tokio::test]
+    async fn a_machine_is_asked_only_when_it_says_that_something_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let gateway = Arc::new(Gateway::new(MachineTokens::of(&Home::open(dir.path(), "uwf"))));
+        let name: MachineName = "laptop".parse().unwrap();
+        let (change, changes) = watch::channel(());
+        let asked = Arc::new(AtomicUsize::new(0));
+        connected(&gateway, &name, changes, asked.clone()).await;
+        let (listener, is_first) = gateway.listen();
+        assert!(is_first);
+        let following = tokio::spawn(follow(gateway.clone()));
+        let mut counts = Vec::new();
+        for changes in [0, 1, 3] {
+            (0..changes).for_each(|_| change.send_replace(()));
+            tokio::time::sleep(PACE * 5 / 2).await;
+            counts.push(asked.load(Ordering::Relaxed));
+        }
+        assert_eq!(counts, [0, 1, 2]);
+        // When nobody listens any more, the machine is not listened to either: it keeps the receiver that it hands out copies of.
+        assert_eq!(change.receiver_count(), 2);
+        drop(listener);
+        following.await.unwrap();
+        let ended = async {
+            while change.receiver_count() > 1 {
+                tokio::time::sleep(PACE / 100).await;
+            }
+        };
+        tokio::time::timeout(PACE, ended).await.expect("the machine's stream ends");
     }
 }

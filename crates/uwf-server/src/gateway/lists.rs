@@ -107,14 +107,20 @@ pub(super) async fn refreshed(gateway: Arc<Gateway>, name: MachineName) {
 }
 
 async fn asked(gateway: &Gateway, name: &MachineName) -> Option<Summary> {
+    let answer = answered(gateway, name, summary::PATH, "application/json").await?;
+    serde_json::from_slice(&to_bytes(answer, MAX_SUMMARY).await.ok()?).ok()
+}
+
+/// What a machine says of its list of threads: an event whenever it is another one.
+pub(super) async fn events(gateway: &Gateway, name: &MachineName) -> Option<Body> {
+    answered(gateway, name, "/api/events", "text/event-stream").await
+}
+
+async fn answered(gateway: &Gateway, name: &MachineName, path: &str, kind: &str) -> Option<Body> {
     let mut requests = gateway.requests(name)?;
-    let request = Request::get(format!("http://{name}{}", summary::PATH)).header(header::ACCEPT, "application/json");
+    let request = Request::get(format!("http://{name}{path}")).header(header::ACCEPT, kind);
     let request = request.body(Body::empty()).ok()?;
     requests.ready().await.ok()?;
     let response = requests.send_request(request).await.ok()?;
-    if response.status() != StatusCode::OK {
-        return None;
-    }
-    let bytes = to_bytes(Body::new(response.into_body()), MAX_SUMMARY).await.ok()?;
-    serde_json::from_slice(&bytes).ok()
+    (response.status() == StatusCode::OK).then(|| Body::new(response.into_body()))
 }

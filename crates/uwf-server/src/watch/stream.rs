@@ -12,7 +12,7 @@ use futures_util::stream;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// A comment, which every reader passes over.
-const BEAT: Bytes = Bytes::from_static(b":\n\n");
+pub(crate) const BEAT: Bytes = Bytes::from_static(b":\n\n");
 
 /// A message as it is sent: the same bytes for everybody.
 pub(super) fn message(event: &str, id: Option<&str>, data: &str) -> Bytes {
