@@ -1,12 +1,13 @@
 //! A real `uwf connect` process.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::TestHome;
 use crate::processes::until;
+use crate::server::limited;
 
 /// A machine that connects to a gateway, and is ended when the value is dropped.
 pub struct Machine {
@@ -21,7 +22,18 @@ impl Machine {
     /// # Panics
     /// When it cannot be started.
     pub fn start(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Machine {
-        let mut command = home.command(&["connect"]);
+        Machine::of(home.command(&["connect"]), args, environment)
+    }
+
+    /// The same with limits that `ulimit` sets first.
+    ///
+    /// # Panics
+    /// As [`Machine::start`].
+    pub fn start_limited(home: &TestHome, args: &[&str], environment: &[(&str, &str)], limits: &str) -> Machine {
+        Machine::of(limited(home, &home.command(&["connect"]), limits), args, environment)
+    }
+
+    fn of(mut command: Command, args: &[&str], environment: &[(&str, &str)]) -> Machine {
         command.args(args).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let process = command.spawn().expect("uwf connect starts");
         let mut machine = Machine { process, said: Arc::default(), reader: None };

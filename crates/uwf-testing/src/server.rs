@@ -195,7 +195,7 @@ impl Drop for Server {
 }
 
 /// A command as a shell starts it that has set limits.
-fn limited(home: &TestHome, command: &Command, limits: &str) -> Command {
+pub(crate) fn limited(home: &TestHome, command: &Command, limits: &str) -> Command {
     let mut shell = Command::new("sh");
     home.prepare(&mut shell);
     shell.args(["-c", &format!("ulimit {limits} && exec \"$@\""), "sh"]);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_testing::TestHome;
+use uwf_testing::machine::Machine;
 use uwf_testing::processes::until;
 use uwf_testing::server::Server;
 
@@ -44,6 +45,17 @@ fn a_server_raises_its_limit_and_what_it_starts_has_the_former_one() {
     let stepped = server.post(&format!("/api/threads/{thread}/step"), &body);
     assert_eq!(stepped.status, 200, "{}", stepped.body);
     assert_eq!(fs::read_to_string(home.work().join("limit")).unwrap().trim(), "64");
+}
+
+#[test]
+fn a_machine_that_connects_raises_its_limit_too() {
+    let home = home();
+    let args = ["--name", "laptop", "--gateway", "http://127.0.0.1:1"];
+    let machine = Machine::start_limited(&home, &args, &[("WORKFLOW_GATEWAY_TOKEN", "x")], SOFT);
+    machine.says("not connected: ", 1);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", machine.pid())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(files.split_whitespace().nth(3), Some("1000"), "{limits}");
 }
 
 #[test]
