@@ -17,6 +17,7 @@ pub mod expected_head;
 pub mod figures;
 pub mod find_workflow;
 pub mod fork;
+pub mod forks;
 pub mod gc;
 pub mod kill;
 pub mod limit;

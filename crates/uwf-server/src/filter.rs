@@ -92,7 +92,7 @@ impl Query {
             search: given(&self.q),
             after: given(&self.after).map(|typed| thread_ids::resolve(home, &typed)).transpose()?,
             limit: Some(limit),
-            offset: 0,
+            ..Filter::default()
         };
         let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;
         let mut names = Names::of(&registry);

@@ -129,7 +129,10 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
         let mut search = filter.search.as_deref().map(|text| Search::of(home, text, tasks));
         rows.retain_mut(|row| {
             known.read_for(filter, row, &mut memories);
-            filter.shows(row) && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))
+            let begins = filter.start.is_none_or(|start| memories.start_of(row) == Some(start));
+            begins
+                && filter.shows(row)
+                && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))
         });
     }
     let mut matching = rows.len();

@@ -1,5 +1,6 @@
 //! `/threads/ID`: a thread. Its graph and its steps, what runs now, why it stands where it stands, and what can be done.
 
+mod forks;
 mod now;
 mod read;
 mod steps;
@@ -62,6 +63,7 @@ async fn page(
         (head(&shown, &title))
         (actions(&app, about, &shown))
         (needs(&app, about, &shown))
+        (forks::forks(&shown))
         @if let Some(now) = &shown.now { (now::now(now, status)) }
         div.split {
             (graph(&shown))

@@ -13,6 +13,8 @@ pub struct Filter {
     pub all: bool,
     /// Only threads of these workflows.
     pub workflows: Option<Vec<Hash>>,
+    /// Only threads that begin at this StartNode.
+    pub start: Option<Hash>,
     /// Only threads in one of these states; in any when there is none. Finished threads are listed if one of these is theirs.
     pub states: Vec<State>,
     /// Only threads whose last step is of this role.
@@ -65,7 +67,7 @@ impl Filter {
 
     /// Whether it takes those of finished threads, too.
     pub(super) fn asks_last_steps(&self) -> bool {
-        self.role.is_some() || self.search.is_some()
+        self.role.is_some() || self.search.is_some() || self.start.is_some()
     }
 
     /// How many heads have to be read for a listing of these threads, of which so many may be shown.

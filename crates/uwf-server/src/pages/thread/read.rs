@@ -18,6 +18,7 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
 use uwf_engine::verbs::course::{self, ThreadCourse};
+use uwf_engine::verbs::forks::{self, Forks};
 use uwf_engine::verbs::limit::{self, Limits};
 use uwf_engine::verbs::live::{From, Live};
 use uwf_engine::verbs::pages;
@@ -56,6 +57,10 @@ pub(super) struct Shown {
     /// Names of agents that could play.
     pub(super) agents: Vec<String>,
     pub(super) graph: Option<Markup>,
+    /// The threads that it shares steps with, and itself.
+    pub(super) forks: Forks,
+    /// What each of them spent, as far as that was added up.
+    pub(super) spent_by_thread: BTreeMap<String, Spent>,
 }
 
 /// What a thread that does not go on waits for.
@@ -83,6 +88,7 @@ impl Shown {
         let range = start.min(status.steps)..(start + SHOWN).min(status.steps);
         let roles = (status.steps <= COUNTED).then(|| by_role(home, &config, &id));
         let steps = timeline::timeline(&thread, &config, range.clone())?;
+        let forks = forks::of(&thread)?;
         let now = match status.state {
             State::Running => Some(running(home, &id, status.head)?),
             _ => None,
@@ -94,6 +100,8 @@ impl Shown {
             waits: waits(home, &id, status.state),
             agents: config.agents.keys().cloned().collect(),
             graph: graph(home, &thread, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
+            spent_by_thread: by_thread(home, &config, &forks),
+            forks,
             steps,
             spent: roles.map(|(_, total)| total),
             workflow_name,
@@ -110,6 +118,18 @@ fn by_role(home: &Home, config: &Config, id: &ThreadId) -> (BTreeMap<String, Spe
     let Ok(costs) = cost::cost(home, config, &request) else { return (BTreeMap::new(), Spent::default()) };
     let rows = costs.rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect();
     (rows, costs.total)
+}
+
+/// What each of some forks spent, if they are not too long to add it up.
+fn by_thread(home: &Home, config: &Config, forks: &Forks) -> BTreeMap<String, Spent> {
+    let steps: usize = forks.threads.iter().map(|related| related.steps).sum();
+    if forks.threads.len() < 2 || steps > COUNTED {
+        return BTreeMap::new();
+    }
+    let threads = forks.threads.iter().map(|related| related.row.thread.clone()).collect();
+    let costs = cost::cost(home, config, &CostRequest { threads, since: None, by: CostBy::Thread });
+    let rows = costs.map(|costs| costs.rows).unwrap_or_default();
+    rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
 }
 
 /// What the running attempt has done so far.

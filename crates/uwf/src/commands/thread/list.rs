@@ -230,6 +230,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         after,
         limit,
         offset: args.offset,
+        ..Filter::default()
     };
     let Listing { rows, matching, .. } = list::list(&context.home, &filter)?;
     let mut names = Names::of(&registry);

@@ -1,0 +1,60 @@
+//! Which thread this one was forked from, and which ones were forked from it, as a tree.
+
+use maud::{Markup, html};
+use uwf_core::thread::ThreadId;
+use uwf_engine::verbs::forks::{MOST_THREADS, Related};
+
+use super::super::parts;
+use super::read::Shown;
+
+/// Threads up to which the tree is open.
+const OPEN: usize = 8;
+
+/// The tree; nothing where no thread shares a step with this one.
+pub(super) fn forks(shown: &Shown) -> Markup {
+    let threads = &shown.forks.threads;
+    if threads.len() < 2 {
+        return html! {};
+    }
+    html! {
+        details #forks open[threads.len() <= OPEN] {
+            summary { "Forks: " (parts::many(threads.len(), "thread")) " that share steps" }
+            (branch(shown, None))
+            @if shown.forks.are_more {
+                p.quiet.small { "Among the newest " (MOST_THREADS) " threads of this task." }
+            }
+        }
+    }
+}
+
+/// The forks of a thread with their own, oldest first; of nothing, the thread that all come from.
+fn branch(shown: &Shown, of: Option<&ThreadId>) -> Markup {
+    let is_of = |related: &&Related| related.from.as_ref().map(|from| &from.thread) == of;
+    let mut forks = shown.forks.threads.iter().filter(is_of).peekable();
+    if forks.peek().is_none() {
+        return html! {};
+    }
+    html! {
+        ul {
+            @for related in forks {
+                li #{"fork-" (related.row.thread)} { (line(shown, related)) (branch(shown, Some(&related.row.thread))) }
+            }
+        }
+    }
+}
+
+fn line(shown: &Shown, related: &Related) -> Markup {
+    let (row, own) = (&related.row, &shown.status.thread);
+    let money = shown.spent_by_thread.get(row.thread.as_str()).and_then(parts::money);
+    html! {
+        span.facts {
+            @if row.thread == *own { b aria-current="page" { (parts::short_id(own.as_str())) " this thread" } }
+            @else { a href={"/threads/" (row.thread)} { (parts::short_id(row.thread.as_str())) } }
+            (parts::state(row.state, row.pausing))
+            span { (parts::many(related.steps, "step")) }
+            @if let Some(money) = money { span { (money) } }
+            @if let Some(from) = &related.from { span { "parts after step " (from.shared) } }
+            @if row.thread != *own { a.small href={"/compare/" (own) ".." (row.thread)} { "Compare" } }
+        }
+    }
+}
