@@ -10,6 +10,7 @@ pub(crate) mod chosen_id;
 pub mod cost;
 pub mod course;
 pub(crate) mod decide_workflows;
+pub mod decisions;
 pub mod diff;
 pub mod doctor;
 pub mod end;

@@ -100,20 +100,24 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
     }
 }
 
-/// The next role of a thread, or its end, where that costs little: no condition is evaluated in a process of its own, and few
-/// steps are read.
+/// The next role of a thread, or its end, where that costs little.
 pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
-    let moderator = match Moderator::at(workflow, thread.position()) {
-        Ok(moderator) => moderator,
-        Err(ModeratorError::NoPosition { .. }) => return Some(Next::End(EndReason::NoMatch)),
-        Err(_) => return None,
-    };
+    if let Err(ModeratorError::NoPosition { .. }) = Moderator::at(workflow, thread.position()) {
+        return Some(Next::End(EndReason::NoMatch));
+    }
+    glance_at_decision(thread, workflow).map(|decision| decision.next)
+}
+
+/// The decision at the head of a thread, where that costs little: no condition is evaluated in a process of its own, and few
+/// steps are read. There is none where no transition begins.
+pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Option<Decision> {
+    let moderator = Moderator::at(workflow, thread.position()).ok()?;
     let reads = moderator.reads();
     if reads.usage || reads.positions(thread.chain().ok()?.len()).len() > GLANCED {
         return None;
     }
     match moderator.decide(&history(thread, &reads).ok()?).ok()? {
-        Progress::Decided(decision) => Some(decision.next),
+        Progress::Decided(decision) => Some(decision),
         Progress::Evaluate { .. } => None,
     }
 }

@@ -84,6 +84,7 @@ mod serve_actions;
 mod serve_compare;
 mod serve_cost;
 mod serve_forks;
+mod serve_graph;
 mod serve_live;
 mod serve_node;
 mod serve_open_files;

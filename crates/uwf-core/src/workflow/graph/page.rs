@@ -85,6 +85,8 @@ pub struct GraphOnPage<'p> {
     pub node_href: &'p dyn Fn(&str) -> Option<String>,
     /// Where the arrow from one of them to another leads.
     pub edge_href: &'p dyn Fn(&str, &str) -> Option<String>,
+    /// What else there is to say of the arrow from one of them to another: it ends the tooltip, and the name that is read out.
+    pub edge_note: &'p dyn Fn(&str, &str) -> Option<String>,
     /// Figures beside the roles.
     pub ledger: Option<&'p Ledger>,
 }

@@ -226,10 +226,15 @@ impl Picture<'_> {
         if let Some(title) = &self.labels[index].title {
             let _ = write!(said, ": {title}");
         }
+        let note = self.page.and_then(|page| (page.edge_note)(&from.name, &to.name));
+        if let Some(note) = &note {
+            let _ = write!(said, "; {}", one_line(note));
+        }
         let href = self.page.and_then(|page| (page.edge_href)(&from.name, &to.name));
         let close = self.open(class, &format!("edge-{index}"), href.as_deref(), &said);
-        if let Some(tooltip) = edge.tooltip() {
-            self.line(&format!("  <title>{}</title>", escape(&tooltip)));
+        let tooltip: Vec<String> = edge.tooltip().into_iter().chain(note).collect();
+        if !tooltip.is_empty() {
+            self.line(&format!("  <title>{}</title>", escape(&tooltip.join("\n\n"))));
         }
         let arrow = self.layout.arrows[index].clone();
         let way = way(&arrow.points);

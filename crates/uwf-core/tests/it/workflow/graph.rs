@@ -59,7 +59,13 @@ fn ledger() -> Ledger {
 fn on_page(drawing: &Drawing, ledger: Option<&Ledger>) -> String {
     let node_href = |name: &str| (!name.starts_with('$')).then(|| format!("/roles?a=b&name={name}\"><script>"));
     let edge_href = |from: &str, to: &str| Some(format!("#{from}-{to}"));
-    drawing.svg_for_page(&GraphOnPage { ids: "g1", node_href: &node_href, edge_href: &edge_href, ledger })
+    drawing.svg_for_page(&GraphOnPage {
+        ids: "g1",
+        node_href: &node_href,
+        edge_href: &edge_href,
+        edge_note: &|_, _| None,
+        ledger,
+    })
 }
 
 /// The tags of a picture, each with what is inside of it up to `>`. Fails if one is not closed where it has to be.

@@ -7,6 +7,7 @@ use maud::{Markup, PreEscaped};
 use serde_json::Value;
 use uwf_core::config::Config;
 use uwf_core::event::Event;
+use uwf_core::moderator::{Considered, Note};
 use uwf_core::spending::Spent;
 use uwf_core::thread::ThreadId;
 use uwf_core::view::Failure as FailedAttempt;
@@ -18,6 +19,7 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
 use uwf_engine::verbs::course::{self, ThreadCourse};
+use uwf_engine::verbs::decisions::{self, LastDecision};
 use uwf_engine::verbs::forks::{self, Forks};
 use uwf_engine::verbs::limit::{self, Limits};
 use uwf_engine::verbs::live::{From, Live};
@@ -27,7 +29,7 @@ use uwf_engine::verbs::timeline::{self, TimedStep};
 use uwf_engine::verbs::why::{self, Ahead};
 use uwf_engine::verbs::workflow_names::Names;
 
-use super::super::parts;
+use super::super::{parts, values};
 use crate::api::answer;
 use crate::failure::Failure;
 
@@ -166,8 +168,32 @@ fn graph(
     let last = |role: &str| steps.iter().rev().find(|timed| timed.step.role == role);
     let node_href = |role: &str| Some(format!("#s-{}", last(role)?.step.hash));
     let edge_href = |_: &str, _: &str| Some(format!("/workflows/{hash}#conditions"));
-    let page = GraphOnPage { ids: "graph", node_href: &node_href, edge_href: &edge_href, ledger: ledger.as_ref() };
+    let decisions = decisions::last(thread, &workflow);
+    let edge_note = |from: &str, to: &str| note(decisions.get(from)?, to);
+    let (ids, ledger) = ("graph", ledger.as_ref());
+    let page = GraphOnPage { ids, node_href: &node_href, edge_href: &edge_href, edge_note: &edge_note, ledger };
     Some(PreEscaped(Drawing::of(&workflow, Some(&course)).svg_for_page(&page)))
+}
+
+/// What the conditions of an arrow gave the last time that they were tried.
+fn note(last: &LastDecision, to: &str) -> Option<String> {
+    let when = match last.after {
+        0 => "At the start".to_owned(),
+        after => format!("After step {after}"),
+    };
+    let tried = last.tried.iter().filter(|tried| tried.role == to);
+    let gave: Vec<String> = tried.filter_map(|tried| Some(format!("{when} {}", gave(tried)?))).collect();
+    (!gave.is_empty()).then(|| gave.join("\n"))
+}
+
+/// What a condition gave; nothing of a transition without one.
+fn gave(tried: &Considered) -> Option<String> {
+    let name = tried.condition.as_deref()?;
+    let value = tried.value.as_ref().map_or_else(|| "nothing".to_owned(), values::short);
+    Some(match tried.note {
+        Note::Counted => format!("{name} gave {value}, which counts as {}", tried.matched),
+        Note::Unconditional | Note::Boolean | Note::Missing => format!("{name} gave {value}"),
+    })
 }
 
 /// Visits, time, tokens and money of each role. A column that would be empty is not there.

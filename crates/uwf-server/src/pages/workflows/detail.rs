@@ -196,7 +196,13 @@ fn picture(workflow: &Workflow) -> Markup {
         let mut transitions = workflow.graph.get(from)?.iter().filter(|transition| transition.role == to);
         transitions.find_map(|transition| transition.condition.as_ref()).map(|name| format!("#condition-{name}"))
     };
-    let page = GraphOnPage { ids: "graph", node_href: &node_href, edge_href: &edge_href, ledger: None };
+    let page = GraphOnPage {
+        ids: "graph",
+        node_href: &node_href,
+        edge_href: &edge_href,
+        edge_note: &|_, _| None,
+        ledger: None,
+    };
     PreEscaped(Drawing::of(workflow, None).svg_for_page(&page))
 }
 

@@ -1,0 +1,38 @@
+//! What the conditions of a workflow gave in a thread the last time that each role was left.
+
+use std::collections::BTreeMap;
+
+use uwf_core::moderator::Considered;
+use uwf_core::workflow::{START, Workflow};
+
+use crate::thread::chain::role_key;
+use crate::thread::load::Thread;
+use crate::thread::moderate;
+
+/// Decisions that are made again at most: a page waits for them.
+const MOST: usize = 24;
+
+/// The last decision behind a role, or at the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastDecision {
+    /// The step after which it was made, from 1; 0 at the start.
+    pub after: usize,
+    /// The transitions that were tried.
+    pub tried: Vec<Considered>,
+}
+
+/// The last decision behind each role that was played, and at the start. Those that take reading many steps, or evaluating in a
+/// process of its own, are left out: `thread why` has them.
+pub fn last(thread: &Thread<'_>, workflow: &Workflow) -> BTreeMap<String, LastDecision> {
+    let Ok(chain) = thread.chain() else { return BTreeMap::new() };
+    let mut places: Vec<(usize, &str)> = vec![(0, START)];
+    for role in workflow.roles.keys() {
+        places.extend(chain.records().iter().rposition(|step| step.role == role_key(role)).map(|at| (at + 1, &**role)));
+    }
+    places.sort_unstable_by_key(|(after, _)| std::cmp::Reverse(*after));
+    let decided = places.into_iter().take(MOST).filter_map(|(after, role)| {
+        let decision = moderate::glance_at_decision(&thread.as_of(after).ok()?, workflow)?;
+        Some((role.to_owned(), LastDecision { after, tried: decision.trace }))
+    });
+    decided.collect()
+}
