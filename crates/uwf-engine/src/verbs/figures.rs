@@ -30,6 +30,10 @@ pub struct Figures {
     pub threads: usize,
     /// Threads there are.
     pub of: usize,
+    /// Steps that were looked at, in them and in their child threads.
+    pub steps: usize,
+    /// Whether steps of these threads were left out, as there are too many.
+    pub is_cut: bool,
     /// Steps and threads that are not readable.
     pub unreadable: usize,
 }
@@ -62,6 +66,7 @@ pub fn of_roles(home: &Home, config: &Config, workflows: Vec<Hash>, most: usize)
         roles: BTreeMap::new(),
         counted: HashSet::new(),
         unreadable: 0,
+        is_cut: false,
     };
     let mut threads = 0;
     for row in rows {
@@ -74,8 +79,8 @@ pub fn of_roles(home: &Home, config: &Config, workflows: Vec<Hash>, most: usize)
             tally.unreadable += 1;
         }
     }
-    let unreadable = tally.unreadable;
-    Ok(Figures { roles: tally.figures(), threads, of: matching, unreadable })
+    let (steps, is_cut, unreadable) = (tally.counted.len(), tally.is_cut, tally.unreadable);
+    Ok(Figures { roles: tally.figures(), threads, of: matching, steps, is_cut, unreadable })
 }
 
 struct Tally<'h> {
@@ -86,6 +91,7 @@ struct Tally<'h> {
     /// Steps that were looked at: what forks share counts once.
     counted: HashSet<Hash>,
     unreadable: usize,
+    is_cut: bool,
 }
 
 impl Tally<'_> {
@@ -93,6 +99,7 @@ impl Tally<'_> {
     fn thread(&mut self, thread: &Thread<'_>) -> crate::thread::error::Result<()> {
         for record in thread.chain()?.records().iter().rev() {
             if self.counted.len() >= MOST_STEPS {
+                self.is_cut = true;
                 return Ok(());
             }
             if self.counted.insert(record.step) && self.step(record.step).is_err() {

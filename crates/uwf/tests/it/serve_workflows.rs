@@ -123,10 +123,17 @@ fn a_workflow_is_shown_with_its_roles_versions_and_figures() {
     let figures = |page: &str| words(between(page, "<tr id=\"figures-worker\"", "</tr>"));
     assert!(figures(&page).starts_with("worker 3 1 (25 %) 0."), "{}", figures(&page));
     assert!(figures(&page).ends_with(" s unknown unknown"), "{}", figures(&page));
-    assert!(words(&page).contains("Over 2 threads."));
+    assert!(words(&page).contains("From 3 steps of 2 threads."));
+    // The same stands beside the role in the graph.
+    let graph = between(&page, "<svg", "</svg>");
+    assert!(
+        words(between(graph, "<g class=\"ledger\"", "</g>")).starts_with("steps failed median 3 25 % 0."),
+        "{graph}"
+    );
+    assert!(graph.contains("aria-label=\"worker, steps 3, failed 25 %, median 0."), "{graph}");
     let this = server.page("/workflows/count-rounds?figures=this").body;
     assert!(figures(&this).starts_with("worker 1 1 (50 %) "), "{}", figures(&this));
-    assert!(words(&this).contains("Over 1 thread."));
+    assert!(words(&this).contains("From 1 step of 1 thread."));
     assert_eq!(
         words(between(&page, "<section class=\"role\" id=\"role-worker\"", "<details")),
         "worker counts Goal Count. Output Keys of the output of worker Key Type Required Meaning n integer yes"

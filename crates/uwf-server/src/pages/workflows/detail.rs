@@ -100,7 +100,8 @@ async fn page(
         div.beside {
             section #graph aria-labelledby="graph-title" {
                 h2 #graph-title { "Graph" }
-                (picture(workflow))
+                (picture(workflow, &known.figures))
+                @if known.figures.of > 0 { p.quiet.small { (super::figures::scope(&known.figures)) } }
                 details #transitions {
                     summary { "The graph as a table" }
                     (roles::transitions(workflow))
@@ -189,19 +190,20 @@ fn limits(known: &Known) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The graph. A role leads to what is said of it below, an arrow to the first condition it has.
-fn picture(workflow: &Workflow) -> Markup {
+/// The graph, with how each role fared. A role leads to what is said of it below, an arrow to the first condition it has.
+fn picture(workflow: &Workflow, figures: &Figures) -> Markup {
     let node_href = |role: &str| workflow.roles.contains_key(role).then(|| format!("#{}", roles::anchor(role)));
     let edge_href = |from: &str, to: &str| {
         let mut transitions = workflow.graph.get(from)?.iter().filter(|transition| transition.role == to);
         transitions.find_map(|transition| transition.condition.as_ref()).map(|name| format!("#condition-{name}"))
     };
+    let ledger = super::figures::ledger(workflow, figures);
     let page = GraphOnPage {
         ids: "graph",
         node_href: &node_href,
         edge_href: &edge_href,
         edge_note: &|_, _| None,
-        ledger: None,
+        ledger: ledger.as_ref(),
     };
     PreEscaped(Drawing::of(workflow, None).svg_for_page(&page))
 }

@@ -1,7 +1,7 @@
 //! How the roles of a workflow fared, as a table.
 
 use maud::{Markup, html};
-use uwf_core::workflow::{Workflow, role_order};
+use uwf_core::workflow::{Ledger, Workflow, role_order};
 use uwf_engine::verbs::figures::{Figures, RoleFigures};
 
 use super::roles::anchor;
@@ -33,8 +33,35 @@ pub(super) fn table(workflow: &Workflow, figures: &Figures) -> Markup {
                 }
             }
         }
-        p.quiet.small { (scope(figures)) }
+        p.quiet.small { (scope(figures)) " " (counted(figures)) }
     }
+}
+
+/// The same beside the roles of the graph, as far as there is room; nothing before the first step. A column that would be empty
+/// is not there.
+pub(super) fn ledger(workflow: &Workflow, figures: &Figures) -> Option<Ledger> {
+    let own = || figures.roles.iter().filter(|(role, _)| workflow.roles.contains_key(*role));
+    own().next()?;
+    let has_failed = own().any(|(_, figures)| figures.spent.failed_attempts > 0);
+    let has_money = own().any(|(_, figures)| parts::money(&figures.spent).is_some());
+    let dash = || "–".to_owned();
+    let row = |figures: &RoleFigures| {
+        let mut row = vec![figures.spent.steps.to_string()];
+        row.extend(has_failed.then(|| failed_share(figures).map_or_else(dash, |share| format!("{share} %"))));
+        row.push(figures.median_ms.map_or_else(dash, parts::duration));
+        row.extend(has_money.then(|| parts::money(&figures.spent).unwrap_or_else(dash)));
+        row
+    };
+    let rows = own().map(|(role, figures)| (role.clone(), row(figures))).collect();
+    let headings = [("steps", true), ("failed", has_failed), ("median", true), ("cost", has_money)];
+    let headings = headings.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned());
+    Some(Ledger { headings: headings.collect(), rows })
+}
+
+/// Failed attempts among all, in percent; nothing for a role that none failed of.
+fn failed_share(figures: &RoleFigures) -> Option<usize> {
+    let (steps, failed) = (figures.spent.steps, figures.spent.failed_attempts);
+    (failed > 0).then(|| failed * 100 / (steps + failed))
 }
 
 fn cells(role: &str, is_here: bool, figures: Option<&RoleFigures>) -> Markup {
@@ -58,27 +85,47 @@ fn cells(role: &str, is_here: bool, figures: Option<&RoleFigures>) -> Markup {
 
 /// Failed attempts, and what part of all attempts that is.
 fn failed(figures: &RoleFigures) -> Markup {
-    let (steps, failed) = (figures.spent.steps, figures.spent.failed_attempts);
     html! {
-        @if failed == 0 {
-            "0"
-        } @else {
-            (failed) span.quiet { " (" (failed * 100 / (steps + failed)) " %)" }
-        }
+        (figures.spent.failed_attempts)
+        @if let Some(share) = failed_share(figures) { span.quiet { " (" (share) " %)" } }
     }
 }
 
 /// What the figures are of.
-fn scope(figures: &Figures) -> String {
-    let mut text = match (figures.threads, figures.of) {
-        (threads, of) if threads == of => format!("Over {}.", parts::many(of, "thread")),
-        (threads, of) => format!("Over the newest {threads} of {}.", parts::many(of, "thread")),
-    };
-    text.push_str(
-        " A step that forks share counts once; a role that a child thread plays has all that the child took.",
-    );
+pub(super) fn scope(figures: &Figures) -> String {
+    let (steps, threads) = (parts::many(figures.steps, "step"), parts::many(figures.of, "thread"));
+    match figures {
+        Figures { of: 0, .. } => "No thread yet.".to_owned(),
+        Figures { threads: read, of, .. } if read < of => {
+            format!("From {steps} of the newest {} of {threads}.", parts::grouped(*read))
+        }
+        Figures { is_cut: true, .. } => format!("From the newest {steps} of {threads}."),
+        Figures { .. } => format!("From {steps} of {threads}."),
+    }
+}
+
+/// How they were counted.
+fn counted(figures: &Figures) -> String {
+    let mut text =
+        "A step that forks share counts once; a role that a child thread plays has all that the child took.".to_owned();
     if figures.unreadable > 0 {
         text.push_str(&format!(" {} not readable and in no figure.", parts::many(figures.unreadable, "step")));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_looked_at_is_said() {
+        let scope_of = |threads, of, steps, is_cut| {
+            scope(&Figures { roles: Default::default(), threads, of, steps, is_cut, unreadable: 0 })
+        };
+        assert_eq!(scope_of(0, 0, 0, false), "No thread yet.");
+        assert_eq!(scope_of(2, 2, 7, false), "From 7 steps of 2 threads.");
+        assert_eq!(scope_of(57, 57, 400, true), "From the newest 400 steps of 57 threads.");
+        assert_eq!(scope_of(200, 950, 390, false), "From 390 steps of the newest 200 of 950 threads.");
+    }
 }
