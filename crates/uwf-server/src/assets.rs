@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::Path;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use uwf_core::workflow::GRAPH_CSS;
@@ -28,6 +28,24 @@ impl Asset {
     }
 }
 
+/// What browsers get of a file.
+struct Sent {
+    plain: String,
+    /// The same by zstd; nothing where that fails.
+    compressed: Option<Vec<u8>>,
+}
+
+impl Sent {
+    fn of(asset: &Asset) -> Sent {
+        let plain = asset.sent();
+        let compressed = zstd::bulk::compress(plain.as_bytes(), LEVEL).ok();
+        Sent { plain, compressed }
+    }
+}
+
+/// How well files are compressed, of 1 to 22: it is done once.
+const LEVEL: i32 = 19;
+
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -42,6 +60,9 @@ const ASSETS: &[Asset] = &[
     Asset { name: "patch.js", kind: JAVASCRIPT, content: include_str!("../assets/patch.js") },
     Asset { name: "icon.svg", kind: "image/svg+xml", content: include_str!("../assets/icon.svg") },
 ];
+
+/// The files as they are sent, in the order of [`ASSETS`].
+static SENT: LazyLock<Vec<Sent>> = LazyLock::new(|| ASSETS.iter().map(Sent::of).collect());
 
 /// Sum of all files: scripts import each other by name, so they change their names together.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -62,27 +83,45 @@ pub(crate) fn path(name: &str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
 
-async fn asset(Path((version, name)): Path<(String, String)>) -> Response {
-    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
+async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    let Some((asset, sent)) = ASSETS.iter().zip(SENT.iter()).find(|(asset, _)| asset.name == name) else {
         return Failure::not_found(format!("there is no file {name}")).into_response();
     };
     // Another version of the server may ask for its own; what it gets then must not be kept under that name.
     let kept = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-store" };
-    ([(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept)], asset.sent()).into_response()
+    let described =
+        [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept), (header::VARY, "accept-encoding")];
+    match sent.compressed.as_deref().filter(|_| accepts_zstd(&headers)) {
+        Some(bytes) => (described, [(header::CONTENT_ENCODING, "zstd")], bytes).into_response(),
+        None => (described, sent.plain.as_str()).into_response(),
+    }
+}
+
+/// Whether a browser reads zstd. One that refuses it says so with a weight of 0.
+fn accepts_zstd(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut encodings = values.flat_map(|value| value.split(',')).map(|one| one.split(';').map(str::trim));
+    encodings.any(|mut parts| {
+        let is_zstd = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("zstd"));
+        let weight = parts.find_map(|part| part.strip_prefix("q=")).map(str::parse::<f32>);
+        is_zstd && !matches!(weight, Some(Ok(0.0)))
+    })
 }
 
 /// What pages of a machine ask for. It is the gateway's own: a script of a machine would run with the login of whoever looks, and
 /// reach every other machine.
-async fn of_machine(Path((_, version, name)): Path<(String, String, String)>) -> Response {
-    asset(Path((version, name))).await
+async fn of_machine(Path((_, version, name)): Path<(String, String, String)>, headers: HeaderMap) -> Response {
+    asset(Path((version, name)), headers).await
 }
 
-async fn icon() -> Response {
-    asset(Path((VERSION.clone(), "icon.svg".to_owned()))).await
+async fn icon(headers: HeaderMap) -> Response {
+    asset(Path((VERSION.clone(), "icon.svg".to_owned())), headers).await
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     /// Bytes of all scripts together.
@@ -93,6 +132,35 @@ mod tests {
         let scripts = ASSETS.iter().filter(|asset| asset.kind == JAVASCRIPT);
         let bytes: usize = scripts.map(|asset| asset.sent().len()).sum();
         assert!(bytes <= MAX_SCRIPTS, "{bytes} bytes");
+    }
+
+    /// Bytes of all style sheets together as a browser gets them, and before they are compressed.
+    const MAX_STYLES: (usize, usize) = (8 << 10, 28 << 10);
+
+    #[test]
+    fn styles_stay_small() {
+        let styles = ASSETS.iter().filter(|asset| asset.kind == CSS).map(Sent::of);
+        let sizes = styles.map(|sent| (sent.compressed.expect("it compresses").len(), sent.plain.len()));
+        let (compressed, plain) = sizes.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1)).expect("there are some");
+        assert!(compressed <= MAX_STYLES.0 && plain <= MAX_STYLES.1, "{compressed} bytes, {plain} before");
+    }
+
+    #[test]
+    fn what_is_compressed_is_the_same() {
+        for (asset, sent) in ASSETS.iter().zip(SENT.iter()) {
+            let compressed = sent.compressed.as_ref().expect("it compresses");
+            assert_eq!(zstd::bulk::decompress(compressed, 1 << 20).unwrap(), asset.sent().as_bytes(), "{}", asset.name);
+        }
+    }
+
+    #[test]
+    fn only_who_reads_zstd_gets_it() {
+        let accepts = |value: &'static str| {
+            accepts_zstd(&HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(value))]))
+        };
+        assert!(accepts("gzip, deflate, br, zstd") && accepts("ZSTD;q=0.5") && accepts("zstd"));
+        assert!(!accepts("gzip, br") && !accepts("zstd;q=0") && !accepts("zstd; q=0.0, gzip") && !accepts("x-zstd"));
+        assert!(!accepts_zstd(&HeaderMap::new()));
     }
 
     #[test]

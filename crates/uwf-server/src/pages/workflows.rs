@@ -113,7 +113,7 @@ fn table(app: &App, rows: &[Row]) -> Markup {
                     th.number scope="col" { "Versions" }
                     th scope="col" { "Threads" }
                     th scope="col" { "Last used" }
-                    @if !app.is_read_only() { th scope="col" { span.unseen { "Start" } } }
+                    @if !app.is_read_only() { th scope="col" { span.hidden { "Start" } } }
                 }
             }
             tbody { @for row in rows { (line(app, row)) } }

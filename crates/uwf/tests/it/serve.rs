@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use uwf_testing::TestHome;
-use uwf_testing::server::Server;
+use uwf_testing::server::{Answer, Server};
 
 #[test]
 fn the_printed_link_logs_a_browser_in_once_and_for_all() {
@@ -58,4 +58,21 @@ fn another_address_than_loopback_needs_a_secret_that_somebody_chose() {
     let ran = home.uwf(&["serve", "--address", "0.0.0.0:0"]);
     assert_eq!(ran.code, Some(64));
     assert!(ran.stderr.contains("WORKFLOW_DASHBOARD_SECRET"), "{}", ran.stderr);
+}
+
+#[test]
+fn styles_are_compressed_for_whoever_reads_that() {
+    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let server = Server::start(&home, &[]);
+    let page = server.page("/").body;
+    let (_, rest) = page.split_once("href=\"/assets/").expect("it has styles");
+    let style = format!("/assets/{}", rest.split('"').next().unwrap());
+    let plain = server.send("GET", &style, &[("accept-encoding", "gzip, br")], "");
+    let small = server.send("GET", &style, &[("accept-encoding", "gzip, br, zstd")], "");
+    let described = |answer: &Answer| ["content-encoding", "vary"].map(|name| answer.header(name).map(str::to_owned));
+    assert_eq!(described(&plain), [None, Some("accept-encoding".to_owned())]);
+    assert_eq!(described(&small), [Some("zstd".to_owned()), Some("accept-encoding".to_owned())]);
+    assert_ne!(plain.header("etag"), small.header("etag"));
+    let length = |answer: &Answer| answer.header("content-length").and_then(|bytes| bytes.parse::<usize>().ok());
+    assert!(length(&small) < length(&plain), "{small:?}");
 }

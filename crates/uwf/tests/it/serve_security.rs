@@ -33,6 +33,7 @@ fn every_kind_of_answer(server: &Server, thread: &str, node: &str) -> Vec<(&'sta
         ("a node's content", 200, server.page(&format!("/cas/{node}/raw"))),
         ("the login page", 200, server.send("GET", "/login", &[], "")),
         ("a style sheet", 200, server.send("GET", style, &[], "")),
+        ("a compressed style sheet", 200, server.send("GET", style, &[("accept-encoding", "gzip, zstd")], "")),
         ("the icon", 200, server.send("GET", "/favicon.ico", &[], "")),
         ("headers alone", 200, server.send("HEAD", "/", &browser, "")),
         ("events", 200, server.page(&format!("/api/threads/{thread}/events"))),

@@ -31,7 +31,7 @@ pub(super) fn table(role: &str, schema: Option<&Value>) -> Markup {
             p.quiet { "The schema asks for no keys of an object: " (kind(schema)) "." }
         } @else {
             table.keys {
-                caption.unseen { "Keys of the output of " (role) }
+                caption.hidden { "Keys of the output of " (role) }
                 thead { tr { th scope="col" { "Key" } th scope="col" { "Type" } th scope="col" { "Required" } th scope="col" { "Meaning" } } }
                 tbody {
                     @for key in &keys {
