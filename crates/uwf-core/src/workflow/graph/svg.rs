@@ -281,7 +281,8 @@ impl Picture<'_> {
                 END => "cell total",
                 _ => "cell",
             };
-            if let Some(end) = columns.last().filter(|_| node.name != START) {
+            let has_row = node.name != START && (node.name != END || ledger.rows.contains_key(END));
+            if let Some(end) = columns.last().filter(|_| has_row) {
                 let [x, y, width, height] =
                     [rect.middle().0, rect.y, end + ROW_END - rect.middle().0, rect.size.height].map(number);
                 self.line(&format!(
