@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use uwf_testing::server::Server;
+use uwf_testing::text;
 
 use crate::browse;
 use crate::showcase::Showcase;
@@ -33,6 +34,20 @@ fn a_list_by_filter() {
 fn a_thread_that_is_done() {
     let says = ["Pages that follow", "reviewer", "editor"];
     looks_right("thread-done", |it| format!("/threads/{}", it.done), &says);
+}
+
+#[test]
+fn a_thread_with_forks() {
+    let forked = |it: &Showcase| {
+        let fork = |at: &str| text(&it.home.json(&["thread", "fork", at]), "thread");
+        let first = fork(&it.step(3));
+        assert_eq!(it.home.uwf(&["run", &first]).code, Some(20));
+        it.home.json(&["thread", "answer", &first, "--data", r#"{"out": false, "why": "It is too long."}"#]);
+        fork(&first);
+        it.home.json(&["thread", "kill", &fork(&it.step(1))]);
+        format!("/threads/{first}")
+    };
+    looks_right("thread-forks", forked, &["4 threads that share steps", "parts after step 5", "this thread"]);
 }
 
 #[test]

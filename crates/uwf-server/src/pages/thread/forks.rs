@@ -48,9 +48,11 @@ fn line(shown: &Shown, related: &Related) -> Markup {
     let money = shown.spent_by_thread.get(row.thread.as_str()).and_then(parts::money);
     html! {
         span.facts {
-            @if row.thread == *own { b aria-current="page" { (parts::short_id(own.as_str())) " this thread" } }
-            @else { a href={"/threads/" (row.thread)} { (parts::short_id(row.thread.as_str())) } }
-            (parts::state(row.state, row.pausing))
+            span {
+                @if row.thread == *own { b aria-current="page" { (parts::short_id(own.as_str())) " this thread" } }
+                @else { a href={"/threads/" (row.thread)} { (parts::short_id(row.thread.as_str())) } }
+                " " (parts::state(row.state, row.pausing))
+            }
             span { (parts::many(related.steps, "step")) }
             @if let Some(money) = money { span { (money) } }
             @if let Some(from) = &related.from { span { "parts after step " (from.shared) } }
