@@ -5,6 +5,20 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::thread::state::State;
+
+use crate::api::fields::Fields;
+
+/// The form that failed, for the page that says so.
+#[derive(Debug, Clone)]
+pub(crate) struct SentForm {
+    /// Where it was sent to.
+    pub(crate) action: String,
+    /// The page it was on.
+    pub(crate) page: String,
+    /// What was in it.
+    pub(crate) fields: Fields,
+}
 
 /// A failed request. API answers are JSON; what shows pages makes one of it (see [`crate::pages::shown_as_page`]).
 #[derive(Debug, Clone)]
@@ -17,6 +31,8 @@ pub(crate) struct Failure {
     pub(crate) hints: Vec<String>,
     /// The whole report; boxed, so that a result is not large for what it seldom holds.
     report: Box<Value>,
+    /// The form that it is the answer to.
+    pub(crate) form: Option<Box<SentForm>>,
 }
 
 /// The HTTP status of a command that ended with this exit code. The reference of the API has the table.
@@ -37,7 +53,7 @@ impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Failure {
         let message = message.into();
         let report = json!({ "error": { "message": message, "hints": [] } });
-        Failure { status, message, hints: Vec::new(), report: Box::new(report) }
+        Failure { status, message, hints: Vec::new(), report: Box::new(report), form: None }
     }
 
     /// Something that was asked for and does not exist.
@@ -63,12 +79,29 @@ impl Failure {
         self
     }
 
+    /// Whether the thread waits for a person still, so that what was answered was not taken.
+    pub(crate) fn still_waits(&self) -> bool {
+        self.report["state"] == State::Waiting.name()
+    }
+
+    /// Adds the form that failed, so that nobody has to type it once more.
+    #[must_use]
+    pub(crate) fn of_form(self, form: SentForm) -> Failure {
+        Failure { form: Some(Box::new(form)), ..self }
+    }
+
     /// The report of a command that failed, as it printed it.
     pub(crate) fn reported(exit_code: u8, report: Map<String, Value>) -> Failure {
         let error = report.get("error").cloned().unwrap_or_default();
         let message = error["message"].as_str().unwrap_or("the command failed").to_owned();
         let hints = error["hints"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        Failure { status: status(exit_code), message, hints: hints.collect(), report: Box::new(Value::Object(report)) }
+        Failure {
+            status: status(exit_code),
+            message,
+            hints: hints.collect(),
+            report: Box::new(Value::Object(report)),
+            form: None,
+        }
     }
 }
 
@@ -82,7 +115,7 @@ impl<E: Into<Error>> From<E> for Failure {
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             _ => status(exit_code),
         };
-        Failure { status, message, hints, report: Box::new(json!({ "error": error })) }
+        Failure { status, message, hints, report: Box::new(json!({ "error": error })), form: None }
     }
 }
 

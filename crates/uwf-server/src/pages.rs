@@ -1,5 +1,6 @@
 //! The pages. Each is a URL, works without JavaScript, and is drawn from what the engine reads.
 
+mod again;
 mod compare;
 mod cost;
 mod doctor;
@@ -65,7 +66,10 @@ pub(crate) async fn shown_as_page(State(app): State<App>, request: Request, next
             @if !failure.hints.is_empty() {
                 ul { @for hint in &failure.hints { li { (parts::message(hint)) } } }
             }
-            p { a href="/" { "Back to the threads" } }
+            @match &failure.form {
+                Some(form) => (again::again(form, failure.status)),
+                None => p { a href="/" { "Back to the threads" } },
+            }
         }
     };
     let page = Page::new("Failed", Section::None, body).into_response(&app);

@@ -17,7 +17,7 @@ use super::answer;
 use super::fields::Fields;
 use crate::app::App;
 use crate::changes::{self, Change, Done};
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, SentForm};
 use crate::respond::wants_json;
 use crate::url::is_own_path;
 
@@ -184,14 +184,13 @@ async fn act(
         Failure::not_found(format!("nothing is called {name}; a thread has {}", names.join(", ")))
     })?;
     let thread = app.read(move |home| Ok(thread_ids::resolve(home, &typed)?)).await?;
-    let change = change(&app, action, &thread, &fields).await?;
-    let is_form = fields.is_form && !wants_json(&headers);
-    let wait = if is_form { FORM_WAIT } else { Duration::from_secs(wait(&fields)?) };
-    let done = changes::run(&app, if action.is_long { change.waits(wait) } else { change }).await;
-    if is_form {
-        return in_browser(&thread, &fields, done);
+    if fields.is_form && !wants_json(&headers) {
+        let done = by_form(&app, action, &thread, &fields).await;
+        return done.map_err(|failure| failure.of_form(sent(action, &thread, fields)));
     }
-    match done? {
+    let change = change(&app, action, &thread, &fields).await?;
+    let wait = Duration::from_secs(wait(&fields)?);
+    match changes::run(&app, if action.is_long { change.waits(wait) } else { change }).await? {
         Done::Reported(code, report) => Ok((failure::status(code), Json(report)).into_response()),
         Done::GoesOn => {
             let status = status(&app, thread).await?;
@@ -200,13 +199,25 @@ async fn act(
     }
 }
 
+async fn by_form(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) -> Result<Response, Failure> {
+    let change = change(app, action, thread, fields).await?;
+    let done = changes::run(app, if action.is_long { change.waits(FORM_WAIT) } else { change }).await;
+    in_browser(thread, fields, done)
+}
+
+fn sent(action: &Action, thread: &ThreadId, fields: Fields) -> SentForm {
+    let page = fields.text("back").filter(|path| is_own_path(path)).map(str::to_owned);
+    let page = page.unwrap_or_else(|| format!("/threads/{thread}"));
+    SentForm { action: format!("/api/threads/{thread}/{}", action.name), page, fields }
+}
+
 /// Where a browser goes after a form. A failed attempt is news about the thread, whose page shows it; what could not be done
 /// at all is a failure of the request.
 fn in_browser(thread: &ThreadId, fields: &Fields, done: Result<Done, Failure>) -> Result<Response, Failure> {
     let report = match done {
         Ok(Done::Reported(_, report)) => Some(report),
         Ok(Done::GoesOn) => None,
-        Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY => None,
+        Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY && !failure.still_waits() => None,
         Err(failure) => return Err(failure),
     };
     // A fork is a thread of its own, to which whoever made it wants to go.

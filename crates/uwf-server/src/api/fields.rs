@@ -26,6 +26,11 @@ impl Fields {
         self.texts.iter().map(|(name, _)| name.as_str())
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Members of a JSON object; values are kept as JSON, texts as they are.
     fn of_json(object: Map<String, Value>) -> Fields {
         let text = |value| match value {

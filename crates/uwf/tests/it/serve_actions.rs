@@ -245,3 +245,37 @@ fn a_reply_that_is_sent_twice_answers_one_question() {
     let of_now = drawn(&server, &thread, "answer", "text=no");
     assert_eq!((form(&server, &path, &of_now).status, lines(&home, "runs")), (303, 2));
 }
+
+#[test]
+fn a_form_that_fails_comes_back_with_what_was_typed() {
+    let home = home();
+    home.config("agents:\n  person: { command: uwf-human }\ndefaultAgent: person\n");
+    home.put("ask-person", HUMAN);
+    let thread = home.start("ask-person", "Is it good?");
+    home.uwf(&["thread", "step", &thread]);
+    let server = Server::start(&home, &[]);
+    let head = head(&server, &thread);
+    let path = format!("/api/threads/{thread}/answer");
+    let typed = |approved: &str| {
+        let note = "%3Cb%3Etwo%0D%0Alines";
+        format!("expectedHead={head}&back=%2F%3Fall%3D1&output.approved={approved}&output.note={note}")
+    };
+    let failed = form(&server, &path, &typed("maybe"));
+    assert_eq!(failed.status, 422, "{failed:?}");
+    let has = |text: &str| assert!(failed.body.contains(text), "no {text} in {}", failed.body);
+    has("expected a boolean, found the string &quot;maybe&quot;");
+    has(&format!("<form method=\"post\" action=\"{path}\">"));
+    has(&format!("<input type=\"hidden\" name=\"expectedHead\" value=\"{head}\">"));
+    has("name=\"output.approved\" rows=\"1\">\nmaybe</textarea>");
+    has("name=\"output.note\" rows=\"2\">\n&lt;b&gt;two\r\nlines</textarea>");
+    has("<a class=\"button\" href=\"/?all=1\">Back</a>");
+    assert_eq!(form(&server, &path, &typed("true")).status, 303, "the same once more, put right");
+    let late = form(&server, &path, &typed("true"));
+    assert_eq!(late.status, 404, "it has ended: {late:?}");
+    assert!(late.body.contains("lines</textarea>") && !late.body.contains("Send again"), "{}", late.body);
+    let nothing_typed = form(&server, &format!("/api/threads/{thread}/pause"), &format!("expectedHead={head}"));
+    assert!(
+        nothing_typed.body.contains(&format!("href=\"/threads/{thread}\">Back to where you were")),
+        "{nothing_typed:?}"
+    );
+}
