@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::thread::state::State;
 
-use crate::api::fields::Fields;
+use crate::fields::Fields;
 
 /// The form that failed, for the page that says so.
 #[derive(Debug, Clone)]

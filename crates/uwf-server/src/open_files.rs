@@ -36,7 +36,7 @@ pub(crate) fn arguments() -> Vec<String> {
 }
 
 /// Goes back to the limit that the arguments of this process begin with, and takes that away from them.
-pub fn given_back(mut args: Vec<OsString>) -> Vec<OsString> {
+pub fn give_back_open_files(mut args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_some_and(|arg| arg == ARGUMENT) {
         let former = args.get(2).and_then(|former| former.to_str()?.parse().ok());
         args.drain(1..args.len().min(3));

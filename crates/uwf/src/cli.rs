@@ -186,7 +186,7 @@ impl Group {
 
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
-    let args = uwf_server::open_files_given_back(std::env::args_os().collect());
+    let args = uwf_server::give_back_open_files(std::env::args_os().collect());
     if let Some(code) = own_child(&args) {
         return ExitCode::from(code);
     }

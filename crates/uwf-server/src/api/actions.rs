@@ -14,10 +14,10 @@ use uwf_engine::root::thread_ids;
 use uwf_engine::verbs::show::{self, ThreadStatus};
 
 use super::answer;
-use super::fields::Fields;
 use crate::app::App;
 use crate::changes::{self, Change, Done};
 use crate::failure::{self, Failure, SentForm};
+use crate::fields::Fields;
 use crate::respond::wants_json;
 use crate::url::is_own_path;
 

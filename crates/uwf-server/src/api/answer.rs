@@ -7,10 +7,10 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::{self, Asked, Seen};
 
-use super::fields::Fields;
 use crate::app::App;
 use crate::changes::Change;
 use crate::failure::Failure;
+use crate::fields::Fields;
 
 /// How the name of a field begins that is a key of the output.
 pub(crate) const KEY: &str = "output.";

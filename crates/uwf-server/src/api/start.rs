@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::load::Thread;
 
-use super::fields::Fields;
 use crate::app::App;
 use crate::changes::{self, Change, Done};
 use crate::failure::Failure;
+use crate::fields::Fields;
 use crate::respond::wants_json;
 
 /// How long the run is waited for: long enough to see that it is refused. It goes on by itself.

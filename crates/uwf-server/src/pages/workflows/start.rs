@@ -13,11 +13,11 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, project};
 use uwf_engine::verbs::workflows::ShownWorkflow;
 
-use crate::api::fields::Fields;
 use crate::api::start::begin;
 use crate::api::workflows::look;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::fields::Fields;
 use crate::pages::layout::{Page, Section};
 use crate::pages::parts;
 use crate::url::encoded;

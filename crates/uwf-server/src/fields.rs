@@ -1,0 +1,44 @@
+//! What a request brings: the fields of a form, or the members of a JSON object.
+
+use serde_json::{Map, Value};
+
+/// Fields by their names. A form has texts only; JSON may have numbers and values.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields {
+    /// Whether they come from a form, so that a browser waits for a page.
+    pub(crate) is_form: bool,
+    texts: Vec<(String, String)>,
+}
+
+impl Fields {
+    /// The first value of a field, as text.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.texts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The names that are there.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Those of a form.
+    pub(crate) fn of_form(texts: Vec<(String, String)>) -> Fields {
+        Fields { is_form: true, texts }
+    }
+
+    /// Members of a JSON object; values are kept as JSON, texts as they are.
+    pub(crate) fn of_json(object: Map<String, Value>) -> Fields {
+        let text = |value| match value {
+            Value::String(text) => Some(text),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        };
+        let texts = object.into_iter().filter_map(|(name, value)| Some((name, text(value)?))).collect();
+        Fields { is_form: false, texts }
+    }
+}
