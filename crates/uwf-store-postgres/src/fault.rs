@@ -1,0 +1,125 @@
+//! What went wrong between here and the server, and whether it is worth another try.
+
+use std::error::Error as StdError;
+use std::io;
+use std::time::Duration;
+
+use json_cas::{RemoteError, RemoteFault};
+
+use crate::address::causes;
+use crate::tls::TlsError;
+
+/// Why one try failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// No connection could be made.
+    Connect(tokio_postgres::Error),
+    /// A statement failed, or its answer did not arrive.
+    Statement(tokio_postgres::Error),
+    /// The name of the host is not known.
+    Name(String, io::Error),
+    /// Nothing was heard for this long.
+    Silence(Duration),
+    /// It is no use to try again.
+    Refused(RemoteFault, String),
+}
+
+/// What `SQLSTATE` means for a store: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+fn fault_of(code: &str) -> RemoteFault {
+    match code {
+        "28P01" | "28000" | "42501" => RemoteFault::Denied,
+        "3D000" | "57P04" => RemoteFault::Missing,
+        // No such table, or schema.
+        "42P01" | "3F000" => RemoteFault::NotReady,
+        // A table of this name that has no such column.
+        "42703" => RemoteFault::Foreign,
+        // statement_timeout and lock_timeout: it was not answered in time.
+        "57014" | "55P03" => RemoteFault::Unreachable,
+        code if passes(code) => RemoteFault::Unreachable,
+        _ => RemoteFault::Failed,
+    }
+}
+
+/// Whether the same may succeed a moment later: transactions that were in each other's way, a server that stops or starts, too
+/// many connections.
+fn passes(code: &str) -> bool {
+    matches!(code, "40001" | "40P01" | "57P01" | "57P02" | "57P03" | "53300") || code.starts_with("08")
+}
+
+/// Whether the network is to blame.
+fn is_network(error: &tokio_postgres::Error) -> bool {
+    let source = error.source();
+    error.is_closed()
+        || source.is_some_and(<dyn StdError>::is::<io::Error>)
+        || source.and_then(|source| source.downcast_ref::<TlsError>()).is_some_and(|error| !error.is_refusal())
+}
+
+impl Failure {
+    fn code(&self) -> Option<&str> {
+        match self {
+            Failure::Connect(error) | Failure::Statement(error) => {
+                error.code().map(tokio_postgres::error::SqlState::code)
+            }
+            Failure::Name(..) | Failure::Silence(_) | Failure::Refused(..) => None,
+        }
+    }
+
+    /// Whether somebody else kept a lock for too long.
+    pub(crate) fn is_lock_timeout(&self) -> bool {
+        self.code() == Some("55P03")
+    }
+
+    /// Whether another try may go better, with the same statement: each is written so that it can be made again.
+    pub(crate) fn passes(&self) -> bool {
+        match self {
+            Failure::Connect(error) | Failure::Statement(error) => {
+                self.code().map_or_else(|| is_network(error), passes)
+            }
+            Failure::Name(..) | Failure::Silence(_) => true,
+            Failure::Refused(..) => false,
+        }
+    }
+
+    fn fault(&self) -> RemoteFault {
+        match self {
+            Failure::Refused(fault, _) => *fault,
+            Failure::Name(..) | Failure::Silence(_) => RemoteFault::Unreachable,
+            Failure::Connect(error) | Failure::Statement(error) => match self.code() {
+                Some(code) => fault_of(code),
+                None if is_network(error) => RemoteFault::Unreachable,
+                // No password, or no TLS that both want.
+                None if matches!(self, Failure::Connect(_)) => RemoteFault::Denied,
+                None => RemoteFault::Failed,
+            },
+        }
+    }
+
+    fn reason(&self) -> String {
+        match self {
+            Failure::Refused(_, message) => message.clone(),
+            Failure::Name(host, error) => format!("the host {host} cannot be found: {error}"),
+            Failure::Silence(limit) => format!("the server did not answer within {} s", limit.as_secs_f32()),
+            Failure::Connect(error) | Failure::Statement(error) => match error.as_db_error() {
+                Some(answer) => {
+                    format!("the server says: {} ({})", answer.message().replace('\n', " "), answer.code().code())
+                }
+                None => causes(error),
+            },
+        }
+    }
+
+    /// The error for whoever wanted something done. `doing` says what, and ends as a sentence after "cannot" can.
+    pub(crate) fn into_error(self, store: &str, doing: &str, tries: u32) -> RemoteError {
+        let again = if tries > 1 { format!(", {tries} times") } else { String::new() };
+        RemoteError {
+            store: store.to_owned(),
+            fault: self.fault(),
+            message: format!("cannot {doing}: {}{again}", self.reason()),
+            source: match self {
+                Failure::Connect(error) | Failure::Statement(error) => Some(Box::new(error)),
+                Failure::Name(_, error) => Some(Box::new(error)),
+                Failure::Silence(_) | Failure::Refused(..) => None,
+            },
+        }
+    }
+}

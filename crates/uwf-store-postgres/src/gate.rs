@@ -1,0 +1,190 @@
+//! Lets in any number of those who hold the nodes, or one who sweeps, of all machines.
+//!
+//! It is an advisory lock of the server, which belongs to a connection: whoever dies lets go of it. A connection can also be lost
+//! while its owner lives on and believes to hold, and then somebody may sweep. So each sweep is counted in `meta`, and a head
+//! moves, while somebody here holds, only if nobody has swept since the hold began.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use json_cas::{Hold, RemoteError, RemoteFault, StoreError, Sweep, xxh64};
+use tokio::runtime::Handle;
+use tokio_postgres::SimpleQueryMessage;
+
+use crate::fault::Failure;
+use crate::persist::persist;
+use crate::session::Session;
+use crate::store::Inner;
+
+/// How often somebody who wants to sweep looks whether he may. He does not queue: a hold that is asked for inside another one
+/// would wait for him, and he for the outer one.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+pub(crate) struct Gate {
+    /// Number of the advisory lock.
+    key: i64,
+    holding: Mutex<Holding>,
+    /// The number of sweeps when the oldest hold began.
+    since: Mutex<Option<i64>>,
+    /// The connection that has the lock for itself.
+    sweeping: Mutex<Option<Session>>,
+}
+
+/// Those here who hold share one connection.
+#[derive(Default)]
+struct Holding {
+    holders: usize,
+    session: Option<Session>,
+}
+
+/// Somebody who holds, until it is dropped.
+struct Holder(Arc<Inner>);
+
+/// Who sweeps, until it is dropped.
+struct Sweeper(Arc<Inner>);
+
+impl Gate {
+    pub(crate) fn new(schema: &str) -> Gate {
+        Gate {
+            key: xxh64(format!("uwf nodes {schema}").as_bytes()).as_u64().cast_signed(),
+            holding: Mutex::default(),
+            since: Mutex::default(),
+            sweeping: Mutex::default(),
+        }
+    }
+
+    /// How many sweeps there may have been for a head to be moved; `None` when nobody here holds.
+    pub(crate) fn since(&self) -> Option<i64> {
+        *lock(&self.since)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these is changed whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    pub(crate) fn hold(self: &Arc<Inner>) -> Result<Hold, StoreError> {
+        let mut holding = lock(&self.gate.holding);
+        if holding.holders == 0 {
+            let locked = persist(|| self.lock_shared());
+            let (session, sweeps) = locked.map_err(|failed| self.kept_out("hold the nodes", failed))?;
+            holding.session = Some(session);
+            *lock(&self.gate.since) = Some(sweeps);
+        }
+        holding.holders += 1;
+        Ok(Hold::new(Holder(Arc::clone(self))))
+    }
+
+    /// A connection with the shared lock, and how many sweeps there were before.
+    fn lock_shared(&self) -> Result<(Session, i64), Failure> {
+        let mut session = self.pool.take(&self.address)?;
+        // Two statements of one message: the second one sees what happened while the first one waited.
+        let statements = format!("select pg_advisory_lock_shared({}); select sweeps from meta", self.gate.key);
+        let answer = session.run(async |client| client.simple_query(&statements).await)?;
+        let sweeps = answer.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+            _ => None,
+        });
+        let sweeps = sweeps.last().ok_or_else(|| refused("the table meta is empty"))?;
+        Ok((session, sweeps))
+    }
+
+    pub(crate) fn sweep(self: &Arc<Inner>) -> Result<Sweep, StoreError> {
+        let begun = Instant::now();
+        loop {
+            let locked = persist(|| self.lock_alone());
+            if let Some(session) = locked.map_err(|failed| self.kept_out("sweep the nodes", failed))? {
+                *lock(&self.gate.sweeping) = Some(session);
+                return Ok(Sweep::new(Sweeper(Arc::clone(self))));
+            }
+            if begun.elapsed() > self.address.lock_timeout {
+                return Err(self.busy());
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// A connection with the lock for itself, if it can be had now. Heads that move at this moment are waited for, and those that
+    /// move later under a hold that was lost are stopped.
+    fn lock_alone(&self) -> Result<Option<Session>, Failure> {
+        let key = self.gate.key;
+        let mut session = self.pool.take(&self.address)?;
+        let is_alone = session.run(async |client| {
+            let row = client.query_one(&format!("select pg_try_advisory_lock({key})"), &[]).await?;
+            let is_alone = row.try_get(0)?;
+            if is_alone {
+                client.batch_execute("update meta set sweeps = sweeps + 1").await?;
+            }
+            Ok(is_alone)
+        })?;
+        if !is_alone {
+            self.pool.give(session);
+            return Ok(None);
+        }
+        Ok(Some(session))
+    }
+
+    fn kept_out(&self, doing: &str, (failure, tries): (Failure, u32)) -> StoreError {
+        if failure.is_lock_timeout() { self.busy() } else { self.error(doing, failure, tries).into() }
+    }
+
+    /// Does something with the connection that sweeps. Another one would do as well, if the lock were still there.
+    pub(crate) fn swept<T>(
+        &self,
+        doing: &str,
+        action: impl FnOnce(&mut Session) -> Result<T, Failure>,
+    ) -> Result<T, RemoteError> {
+        let mut sweeping = lock(&self.gate.sweeping);
+        let lost = || refused("the sweep has ended with its connection; sweep again");
+        let outcome = match sweeping.as_mut() {
+            None => Err(lost()),
+            Some(session) => {
+                let outcome = action(session);
+                if !session.is_sound(&outcome) {
+                    *sweeping = None;
+                }
+                outcome
+            }
+        };
+        outcome.map_err(|failure| self.error(doing, failure, 1))
+    }
+
+    /// Lets go of a lock and keeps the connection for others.
+    fn unlock(&self, session: Option<Session>, function: &str) {
+        let Some(mut session) = session else { return };
+        // Where a runtime runs nobody may wait; the connection ends, and the lock with it.
+        if Handle::try_current().is_ok() {
+            return;
+        }
+        let statement = format!("select {function}({})", self.gate.key);
+        let unlocked = session.run(async |client| client.batch_execute(&statement).await);
+        if unlocked.is_ok() {
+            self.pool.give(session);
+        }
+    }
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::Refused(RemoteFault::Failed, why.to_owned())
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let mut holding = lock(&self.0.gate.holding);
+        holding.holders -= 1;
+        if holding.holders == 0 {
+            *lock(&self.0.gate.since) = None;
+            self.0.unlock(holding.session.take(), "pg_advisory_unlock_shared");
+        }
+    }
+}
+
+impl Drop for Sweeper {
+    fn drop(&mut self) {
+        let session = lock(&self.0.gate.sweeping).take();
+        self.0.unlock(session, "pg_advisory_unlock");
+    }
+}

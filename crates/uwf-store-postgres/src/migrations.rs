@@ -1,0 +1,144 @@
+//! The tables, and how an older form of them becomes this one.
+
+use json_cas::{RemoteFault, xxh64};
+use tokio_postgres::{Client, Error};
+
+use crate::fault::Failure;
+
+/// What `meta` says of a store.
+const FORMAT: &str = "uwf-store";
+
+/// Each makes the tables of one version from those of the one before. One that was released is never changed.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql")];
+
+/// The version of the tables that this program works with.
+fn version() -> i32 {
+    MIGRATIONS.len() as i32
+}
+
+/// What a schema says it is.
+pub(crate) struct Found {
+    format: String,
+    version: i32,
+}
+
+impl Found {
+    pub(crate) fn new(format: &str, version: i32) -> Option<Found> {
+        Some(Found { format: format.to_owned(), version })
+    }
+}
+
+/// What became of the tables.
+pub(crate) enum Outcome {
+    Made,
+    WasReady,
+    Unusable(Failure),
+}
+
+pub(crate) fn not_ready(schema: &str) -> Failure {
+    Failure::Refused(RemoteFault::NotReady, format!("the schema {schema} has no tables of a store"))
+}
+
+pub(crate) fn foreign(schema: &str) -> Failure {
+    Failure::Refused(RemoteFault::Foreign, format!("the schema {schema} holds something else than a store of uwf"))
+}
+
+/// Whether this program can work with what was found.
+pub(crate) fn checked(found: Option<&Found>, schema: &str) -> Result<(), Failure> {
+    let Some(found) = found else { return Err(foreign(schema)) };
+    if found.format != FORMAT {
+        return Err(foreign(schema));
+    }
+    let known = version();
+    if found.version > known {
+        let message = format!(
+            "the tables in {schema} are of version {}, and this program knows those up to {known}",
+            found.version
+        );
+        return Err(Failure::Refused(RemoteFault::Foreign, message));
+    }
+    if found.version < known {
+        let message =
+            format!("the tables in {schema} are of version {}, and this program needs version {known}", found.version);
+        return Err(Failure::Refused(RemoteFault::NotReady, message));
+    }
+    Ok(())
+}
+
+/// Makes the tables, or makes them newer, in one transaction: all of it is there afterwards, or nothing. One at a time.
+pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<Outcome, Error> {
+    let transaction = client.transaction().await?;
+    let lock = xxh64(format!("uwf init {schema}").as_bytes()).as_u64().cast_signed();
+    transaction.execute("select pg_advisory_xact_lock($1)", &[&lock]).await?;
+    let found = match look(&transaction, schema).await? {
+        Tables::None { is_schema_there } => {
+            if !is_schema_there {
+                transaction.batch_execute(&format!("create schema \"{schema}\"")).await?;
+            }
+            None
+        }
+        Tables::Ours(found) => match checked(Some(&found), schema) {
+            Ok(()) => return Ok(Outcome::WasReady),
+            Err(_) if found.format == FORMAT && (1..version()).contains(&found.version) => Some(found.version),
+            Err(failure) => return Ok(Outcome::Unusable(failure)),
+        },
+        Tables::Others => return Ok(Outcome::Unusable(foreign(schema))),
+        Tables::Unfit(why) => return Ok(Outcome::Unusable(Failure::Refused(RemoteFault::Unfit, why))),
+    };
+    for migration in &MIGRATIONS[found.unwrap_or(0) as usize..] {
+        transaction.batch_execute(migration).await?;
+    }
+    let known = version();
+    let sealed = match found {
+        None => transaction.execute("insert into meta (format, version) values ($1, $2)", &[&FORMAT, &known]).await?,
+        Some(_) => transaction.execute("update meta set version = $1", &[&known]).await?,
+    };
+    debug_assert_eq!(sealed, 1, "meta has one row");
+    transaction.commit().await?;
+    Ok(Outcome::Made)
+}
+
+/// What is in a schema.
+enum Tables {
+    None {
+        is_schema_there: bool,
+    },
+    Ours(Found),
+    Others,
+    /// Whatever is in it, such a server or database cannot be a store.
+    Unfit(String),
+}
+
+async fn look(transaction: &tokio_postgres::Transaction<'_>, schema: &str) -> Result<Tables, Error> {
+    let row = transaction
+        .query_one(
+            "select version(), current_setting('server_encoding'),
+                exists (select from pg_namespace where nspname = $1),
+                exists (select from pg_class join pg_namespace on pg_namespace.oid = relnamespace where nspname = $1),
+                (select count(*) from pg_attribute join pg_class on pg_class.oid = attrelid
+                    join pg_namespace on pg_namespace.oid = relnamespace
+                    where nspname = $1 and relname = 'meta' and attname in ('format', 'version', 'sweeps'))",
+            &[&schema],
+        )
+        .await?;
+    let (server, encoding): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+    if !server.starts_with("PostgreSQL") {
+        // Others that speak its protocol take its advisory locks and lock nothing.
+        return Ok(Tables::Unfit(format!("the server is not PostgreSQL but {server}")));
+    }
+    if encoding != "UTF8" {
+        return Ok(Tables::Unfit(format!("the encoding of the database is {encoding} and must be UTF8")));
+    }
+    let (is_schema_there, has_tables, columns): (bool, bool, i64) = (row.try_get(2)?, row.try_get(3)?, row.try_get(4)?);
+    match (has_tables, columns) {
+        (false, _) => Ok(Tables::None { is_schema_there }),
+        (true, 3) => {
+            let meta = transaction.query_opt("select format, version from meta", &[]).await?;
+            Ok(match meta {
+                Some(row) => Tables::Ours(Found { format: row.try_get(0)?, version: row.try_get(1)? }),
+                None => Tables::Others,
+            })
+        }
+        (true, _) => Ok(Tables::Others),
+    }
+}

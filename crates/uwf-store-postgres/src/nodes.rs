@@ -1,0 +1,191 @@
+//! Nodes: rows that are inserted once.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+use std::time::SystemTime;
+
+use json_cas::{Hash, HashPrefix, Hold, Objects, Put, RemoteError, StoreError, Stored, Sweep};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::store::{Inner, PostgresStore};
+
+/// Most bytes of nodes that go into one statement, unless a single node has more. The server keeps all of it in memory.
+const MAX_BATCH_BYTES: usize = 16 << 20;
+
+/// Most nodes that are named by one statement.
+const MAX_BATCH: usize = 10_000;
+
+const GET: &str = "select bytes from nodes where hash = $1";
+const CONTAINS: &str = "select 1 from nodes where hash = $1";
+const PUT: &str = "insert into nodes (hash, bytes) select * from unnest($1::bigint[], $2::bytea[])
+    on conflict do nothing returning hash";
+const REPLACE: &str = "insert into nodes (hash, bytes) values ($1, $2)
+    on conflict (hash) do update set bytes = excluded.bytes, put_at = clock_timestamp()";
+const MISSING: &str = "select wanted.hash from unnest($1::bigint[]) with ordinality as wanted (hash, position)
+    where not exists (select from nodes where nodes.hash = wanted.hash) order by position limit 1";
+const LIST: &str = "select hash from nodes where hash between $1 and $2 order by hash";
+const STORED: &str = "select octet_length(bytes), put_at from nodes where hash = $1";
+const REFRESH: &str = "update nodes set put_at = clock_timestamp() where hash = $1";
+const REMOVE: &str = "delete from nodes where hash = any($1) returning hash";
+
+/// A hash as a signed number that sorts as the hash does.
+pub(crate) fn number(hash: Hash) -> i64 {
+    (hash.as_u64() ^ (1 << 63)).cast_signed()
+}
+
+/// The hash of such a number.
+pub(crate) fn hash(number: i64) -> Hash {
+    Hash::from_u64(number.cast_unsigned() ^ (1 << 63))
+}
+
+/// Where the batches of one call begin and end.
+fn batches(objects: &[(Hash, Vec<u8>)]) -> Vec<&[(Hash, Vec<u8>)]> {
+    let mut batches = Vec::new();
+    let mut rest = objects;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = rest.iter().take(MAX_BATCH).take_while(|(_, object)| {
+            bytes += object.len();
+            bytes <= MAX_BATCH_BYTES
+        });
+        let (batch, others) = rest.split_at(fits.count().max(1));
+        batches.push(batch);
+        rest = others;
+    }
+    batches
+}
+
+impl Inner {
+    fn put_batch(&self, batch: &[(Hash, Vec<u8>)]) -> Result<HashSet<Hash>, RemoteError> {
+        // In one order, or two who put the same nodes at once would wait for each other.
+        let mut sorted: Vec<&(Hash, Vec<u8>)> = batch.iter().collect();
+        sorted.sort_by_key(|(hash, _)| *hash);
+        let hashes: Vec<i64> = sorted.iter().map(|(hash, _)| number(*hash)).collect();
+        let bytes: Vec<&[u8]> = sorted.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+        let doing = format!("store {} nodes", batch.len());
+        let rows = self.rows(&doing, PUT, &[(&hashes, Type::INT8_ARRAY), (&bytes, Type::BYTEA_ARRAY)])?;
+        self.hashes(&doing, &rows)
+    }
+
+    fn hashes<C: FromIterator<Hash>>(&self, doing: &str, rows: &[Row]) -> Result<C, RemoteError> {
+        rows.iter().map(|row| self.column(doing, row, 0).map(hash)).collect()
+    }
+
+    fn remove_batch(&self, batch: &[Hash]) -> Result<HashSet<Hash>, RemoteError> {
+        let doing = format!("remove {} nodes", batch.len());
+        let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
+        let rows = self.swept(&doing, |session| {
+            session.run(async |client| client.query_typed(REMOVE, &[(&numbers, Type::INT8_ARRAY)]).await)
+        })?;
+        self.hashes(&doing, &rows)
+    }
+
+    /// The row of one node, or none.
+    fn row(&self, doing: &str, statement: &str, node: Hash) -> Result<Option<Row>, RemoteError> {
+        Ok(self.rows(&format!("{doing} {node}"), statement, &[(&number(node), Type::INT8)])?.pop())
+    }
+}
+
+impl Objects for PostgresStore {
+    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = self.inner.row("read node", GET, hash)?;
+        Ok(row.map(|row| self.inner.column("read a node", &row, 0)).transpose()?)
+    }
+
+    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+        Ok(self.inner.row("look for node", CONTAINS, hash)?.is_some())
+    }
+
+    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+        let mut puts = Vec::with_capacity(objects.len());
+        for batch in batches(objects) {
+            let mut published = self.inner.put_batch(batch)?;
+            puts.extend(
+                batch.iter().map(|(hash, _)| if published.remove(hash) { Put::Published } else { Put::Present }),
+            );
+        }
+        Ok(puts)
+    }
+
+    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+        let parameters = [(&number(hash) as _, Type::INT8), (&bytes as _, Type::BYTEA)];
+        self.inner.changed(&format!("replace node {hash}"), REPLACE, &parameters)?;
+        Ok(())
+    }
+
+    /// What was committed is durable already: what is looked for is only whether it is there.
+    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+        let doing = format!("look for {} nodes", hashes.len());
+        for batch in hashes.chunks(MAX_BATCH) {
+            let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
+            let rows = self.inner.rows(&doing, MISSING, &[(&numbers, Type::INT8_ARRAY)])?;
+            if let Some(hash) = self.inner.hashes::<Vec<Hash>>(&doing, &rows)?.first() {
+                return Err(StoreError::NotFound { hash: *hash });
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+        let all = Hash::from_u64(0)..=Hash::from_u64(u64::MAX);
+        let range: RangeInclusive<Hash> = prefix.map_or(all, HashPrefix::range);
+        let ends = [(&number(*range.start()) as _, Type::INT8), (&number(*range.end()) as _, Type::INT8)];
+        let rows = self.inner.rows("list the nodes", LIST, &ends)?;
+        Ok(self.inner.hashes("list the nodes", &rows)?)
+    }
+
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        let Some(row) = self.inner.row("look for node", STORED, hash)? else { return Ok(None) };
+        let (bytes, put_at): (i32, SystemTime) =
+            (self.inner.column("look for a node", &row, 0)?, self.inner.column("look for a node", &row, 1)?);
+        Ok(Some(Stored { bytes: u64::from(bytes.unsigned_abs()), put_at }))
+    }
+
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        let doing = format!("make node {hash} young");
+        Ok(self.inner.changed(&doing, REFRESH, &[(&number(hash), Type::INT8)])? > 0)
+    }
+
+    fn hold(&self) -> Result<Hold, StoreError> {
+        self.inner.hold()
+    }
+
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        self.inner.sweep()
+    }
+
+    /// In one transaction for each ten thousand, in their order.
+    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+        let mut were_there = Vec::with_capacity(hashes.len());
+        for batch in hashes.chunks(MAX_BATCH) {
+            let mut removed = self.inner.remove_batch(batch)?;
+            were_there.extend(batch.iter().map(|hash| removed.remove(hash)));
+        }
+        Ok(were_there)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_sort_as_hashes_do() {
+        let hashes = [0, 1, (1 << 63) - 1, 1 << 63, u64::MAX].map(Hash::from_u64);
+        let numbers = hashes.map(number);
+        assert!(numbers.is_sorted());
+        assert_eq!(numbers.map(hash), hashes);
+    }
+
+    #[test]
+    fn batches_have_all_in_order() {
+        let object = |value: u64, len: usize| (Hash::from_u64(value), vec![0; len]);
+        let objects = [object(1, MAX_BATCH_BYTES), object(2, 1), object(3, MAX_BATCH_BYTES + 1), object(4, 0)];
+        let lens: Vec<usize> = batches(&objects).iter().map(|batch| batch.len()).collect();
+        assert_eq!(lens, [1, 1, 1, 1]);
+        let objects: Vec<_> = (0..MAX_BATCH as u64 + 5).map(|value| object(value, 1)).collect();
+        assert_eq!(batches(&objects).concat(), objects);
+        assert_eq!(batches(&[]).len(), 0);
+    }
+}

@@ -1,0 +1,156 @@
+//! The password, from where libpq takes it: the URL, `PGPASSWORD`, the file of passwords.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
+
+use crate::address::port;
+
+/// Largest file of passwords that is read: ten thousand lines.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Directories of sockets that the file knows as `localhost`, as libpq does with its own default.
+const DEFAULT_SOCKET_DIRS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+/// What is known of a password.
+pub(crate) struct Password {
+    pub text: Option<String>,
+    /// Why the file of passwords was not used, although there is one: a line for who is refused without it.
+    pub ignored: Option<String>,
+}
+
+/// Looks for the password now, so that a file that has changed counts.
+pub(crate) fn password(config: &Config) -> Password {
+    if config.get_password().is_some() {
+        return Password { text: None, ignored: None };
+    }
+    if let Some(text) = std::env::var("PGPASSWORD").ok().filter(|text| !text.is_empty()) {
+        return Password { text: Some(text), ignored: None };
+    }
+    let Some(path) = file() else { return Password { text: None, ignored: None } };
+    match lines(&path) {
+        Ok(lines) => Password { text: entry(&lines, config), ignored: None },
+        Err(why) => Password { text: None, ignored: why.map(|why| format!("{} was not read: {why}", path.display())) },
+    }
+}
+
+fn file() -> Option<PathBuf> {
+    let named = std::env::var_os("PGPASSFILE").filter(|path| !path.is_empty()).map(PathBuf::from);
+    named.or_else(|| std::env::home_dir().map(|home| home.join(".pgpass")))
+}
+
+/// The text of the file; an error without a reason when there is none.
+fn lines(path: &Path) -> Result<String, Option<String>> {
+    let found = path.metadata().map_err(|_| None)?;
+    if !found.is_file() {
+        return Err(Some("it is not a plain file".to_owned()));
+    }
+    if found.permissions().mode() & 0o077 != 0 {
+        return Err(Some("others may read it; `chmod 600` takes that from them".to_owned()));
+    }
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_FILE).read_to_string(&mut text));
+    read.map(|_| text).map_err(|error| Some(error.to_string()))
+}
+
+/// The password of the first line that fits the first host that has one.
+fn entry(text: &str, config: &Config) -> Option<String> {
+    let (user, database) = (config.get_user()?, config.get_dbname()?);
+    let hosts = config.get_hosts().iter().enumerate();
+    hosts
+        .filter_map(|(position, host)| {
+            found(text, [&known_as(host), &port(config, position).to_string(), database, user])
+        })
+        .next()
+}
+
+fn known_as(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(dir) if DEFAULT_SOCKET_DIRS.iter().any(|default| dir == Path::new(default)) => {
+            "localhost".to_owned()
+        }
+        Host::Unix(dir) => dir.display().to_string(),
+    }
+}
+
+fn found(text: &str, wanted: [&str; 4]) -> Option<String> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(fields).find_map(|mut fields| {
+        let fits = fields.len() == 5 && fields.iter().zip(wanted).all(|(field, wanted)| field.fits(wanted));
+        fits.then(|| fields.remove(4).text)
+    })
+}
+
+/// What is between two colons.
+#[derive(Default)]
+struct Field {
+    text: String,
+    /// A star that was written without a backslash.
+    is_any: bool,
+}
+
+impl Field {
+    fn fits(&self, wanted: &str) -> bool {
+        self.is_any || self.text == wanted
+    }
+}
+
+/// Five fields; a colon or a backslash in one has a backslash before it. The password goes to the end of the line.
+fn fields(line: &str) -> Vec<Field> {
+    let mut fields = vec![Field::default()];
+    let mut symbols = line.chars();
+    while let Some(symbol) = symbols.next() {
+        let is_last = fields.len() == 5;
+        let Some(field) = fields.last_mut() else { break };
+        match symbol {
+            '\\' => field.text.extend(symbols.next()),
+            ':' if !is_last => fields.push(Field::default()),
+            '*' if field.text.is_empty() => {
+                field.text.push('*');
+                field.is_any = true;
+            }
+            other => {
+                field.text.push(other);
+                field.is_any = false;
+            }
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "# a comment:*:*:*:no\n\
+        short:line\n\
+        db.example:5432:work:ann:first\n\
+        db.example:*:work:ann:second\n\
+        \\:\\:1:*:*:*:six\\:ty\\\\four:all\n\
+        \\*:*:*:*:a star\n\
+        *:*:*:bob:anywhere\n";
+
+    #[test]
+    fn the_first_line_that_fits_has_the_password() {
+        let password = |host, port, database, user| found(FILE, [host, port, database, user]);
+        assert_eq!(password("db.example", "5432", "work", "ann").as_deref(), Some("first"));
+        assert_eq!(password("db.example", "5433", "work", "ann").as_deref(), Some("second"));
+        assert_eq!(password("::1", "1", "x", "y").as_deref(), Some("six:ty\\four:all"));
+        assert_eq!(password("elsewhere", "1", "x", "bob").as_deref(), Some("anywhere"));
+        assert_eq!(password("elsewhere", "1", "x", "ann"), None, "a star with a backslash is a name");
+    }
+
+    #[test]
+    fn the_usual_socket_is_localhost() {
+        let config = |url: &str| url.parse::<Config>().unwrap();
+        let file = "localhost:5432:work:ann:local\n/srv/pg:5432:work:ann:other\n";
+        assert_eq!(entry(file, &config("postgres://ann@/work?host=/var/run/postgresql")).as_deref(), Some("local"));
+        assert_eq!(entry(file, &config("postgres://ann@/work?host=/srv/pg")).as_deref(), Some("other"));
+        assert_eq!(entry(file, &config("postgres://ann@away,localhost/work")).as_deref(), Some("local"));
+    }
+}

@@ -1,0 +1,37 @@
+//! Tries again what failed for a reason that passes.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::fault::Failure;
+
+/// Most tries of one thing. A server that was restarted is back within the pauses between them, 6 s in all.
+const TRIES: u32 = 8;
+
+/// After this long there is no other try.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The pause after the first try; it doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Makes tries until one succeeds, or is in vain. With the failure comes the number of tries.
+pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, (Failure, u32)> {
+    let begun = Instant::now();
+    let mut tries = 1;
+    loop {
+        match attempt() {
+            Ok(done) => return Ok(done),
+            Err(failure) if !failure.passes() || tries == TRIES || begun.elapsed() > PATIENCE => {
+                return Err((failure, tries));
+            }
+            Err(_) => thread::sleep(pause(tries)),
+        }
+        tries += 1;
+    }
+}
+
+/// Between half and all of what is due, so that those who were in each other's way are not so again.
+fn pause(tries: u32) -> Duration {
+    let due = FIRST_PAUSE * 2_u32.pow(tries - 1);
+    due.mul_f64(0.5 + fastrand::f64() / 2.0)
+}

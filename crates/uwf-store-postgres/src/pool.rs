@@ -1,0 +1,80 @@
+//! The connections of one store.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::address::Address;
+use crate::fault::Failure;
+use crate::session::{Expect, Session};
+
+/// Most statements of one process at a time; further callers wait. Servers allow a hundred connections for all.
+const MAX_SESSIONS: usize = 8;
+
+/// Connections that nobody uses, and how many are in use.
+#[derive(Default)]
+pub(crate) struct Pool {
+    state: Mutex<State>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Session>,
+    in_use: usize,
+}
+
+/// Counts as one in use until it is dropped.
+struct Turn<'p>(&'p Pool);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.state().in_use -= 1;
+        self.0.returned.notify_one();
+    }
+}
+
+impl Pool {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Numbers and lists are changed whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with a connection of its own, once it is the caller's turn.
+    pub(crate) fn with<T>(
+        &self,
+        address: &Address,
+        action: impl FnOnce(&mut Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let _turn = self.turn();
+        let mut session = self.take(address)?;
+        let outcome = action(&mut session);
+        if session.is_sound(&outcome) {
+            self.give(session);
+        } else if outcome.is_err() {
+            // What ended this connection has most likely ended the others.
+            let dead = std::mem::take(&mut self.state().idle);
+            drop(dead);
+        }
+        outcome
+    }
+
+    fn turn(&self) -> Turn<'_> {
+        let is_full = |state: &mut State| state.in_use >= MAX_SESSIONS;
+        let mut state = self.returned.wait_while(self.state(), is_full).unwrap_or_else(PoisonError::into_inner);
+        state.in_use += 1;
+        Turn(self)
+    }
+
+    /// A connection that is the caller's from now on.
+    pub(crate) fn take(&self, address: &Address) -> Result<Session, Failure> {
+        let idle = self.state().idle.pop();
+        idle.map_or_else(|| Session::open(address, Expect::Ready), Ok)
+    }
+
+    /// Takes back a connection that is as [`Pool::take`] gave it.
+    pub(crate) fn give(&self, session: Session) {
+        let mut state = self.state();
+        if state.idle.len() < MAX_SESSIONS {
+            state.idle.push(session);
+        }
+    }
+}

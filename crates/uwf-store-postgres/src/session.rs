@@ -1,0 +1,189 @@
+//! One connection to the server, with a runtime of its own that runs only while a caller waits.
+
+use std::net::ToSocketAddrs as _;
+use std::time::Duration;
+
+use json_cas::RemoteFault;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config, SimpleQueryMessage};
+
+use crate::address::{Address, port};
+use crate::fault::Failure;
+use crate::migrations::{self, Found};
+use crate::password::password;
+use crate::tls::Tls;
+
+/// The server stops a statement itself; when it has not said so after this long, the connection is given up.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Whether a new connection looks for the tables, or is about to make them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expect {
+    Ready,
+    Anything,
+}
+
+/// A connection. No thread belongs to it: what arrives is read when somebody asks for something.
+pub(crate) struct Session {
+    /// Gone only while it is dropped.
+    runtime: Option<Runtime>,
+    client: Client,
+    limit: Duration,
+}
+
+impl Session {
+    /// Connects, says who we are, and looks whether the store is there and one of ours.
+    pub(crate) fn open(address: &Address, expect: Expect) -> Result<Session, Failure> {
+        let no_runtime = |error| Failure::Refused(RemoteFault::Failed, format!("no runtime can be made: {error}"));
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
+        let refused = |message| Failure::Refused(RemoteFault::Denied, message);
+        let tls = Tls::new(address.trust, address.roots.as_deref()).map_err(refused)?;
+        let (config, ignored) = with_password(resolved(&address.config)?);
+        let limit = address.connect_timeout;
+        let connected = runtime.block_on(async {
+            timeout(limit, async {
+                let (client, connection) = config.connect(tls).await.map_err(Failure::Connect)?;
+                // What it fails with is said by the statement that waits for it.
+                tokio::spawn(connection);
+                prepare(&client, address, expect).await?;
+                Ok(client)
+            })
+            .await
+            .unwrap_or(Err(Failure::Silence(limit)))
+        });
+        let client = connected.map_err(|failure| because(failure, ignored))?;
+        Ok(Session { runtime: Some(runtime), client, limit: address.statement_timeout + GRACE })
+    }
+
+    /// Does something with the connection, and gives it up when the server is silent.
+    pub(crate) fn run<T>(
+        &mut self,
+        action: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Failure> {
+        let Some(runtime) = &self.runtime else { return Err(Failure::Silence(Duration::ZERO)) };
+        runtime.block_on(async {
+            match timeout(self.limit, action(&mut self.client)).await {
+                Ok(done) => done.map_err(Failure::Statement),
+                Err(_) => Err(Failure::Silence(self.limit)),
+            }
+        })
+    }
+
+    /// Whether it can be used again after what was done with it.
+    pub(crate) fn is_sound<T>(&self, outcome: &Result<T, Failure>) -> bool {
+        match outcome {
+            Ok(_) => !self.client.is_closed(),
+            Err(Failure::Statement(error)) => error.as_db_error().is_some() && !self.client.is_closed(),
+            Err(_) => false,
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // An ordinary drop of a runtime panics where somebody else's runtime is running. The server notices that the socket closes.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The addresses of each host. The runtime would ask for them on a thread of its own, and a program that forks must not have any.
+fn resolved(config: &Config) -> Result<Config, Failure> {
+    let mut resolved = config.clone();
+    if !config.get_hostaddrs().is_empty() || config.get_hosts().iter().any(|host| matches!(host, Host::Unix(_))) {
+        return Ok(resolved);
+    }
+    let places = config.get_hosts().iter().enumerate().map(|(position, host)| (host, port(config, position)));
+    let mut found = Vec::new();
+    for (host, port) in places {
+        let Host::Tcp(host) = host else { continue };
+        let addresses = (host.as_str(), port).to_socket_addrs().map_err(|error| Failure::Name(host.clone(), error))?;
+        found.extend(addresses.map(|address| (host.clone(), address)));
+    }
+    resolved = without_hosts(config);
+    for (host, address) in found {
+        resolved.host(host).hostaddr(address.ip()).port(address.port());
+    }
+    Ok(resolved)
+}
+
+/// The same configuration, leading nowhere.
+fn without_hosts(config: &Config) -> Config {
+    let mut copy = Config::new();
+    config.get_user().map(|user| copy.user(user));
+    config.get_password().map(|password| copy.password(password));
+    config.get_dbname().map(|name| copy.dbname(name));
+    config.get_options().map(|options| copy.options(options));
+    config.get_application_name().map(|name| copy.application_name(name));
+    config.get_connect_timeout().map(|limit| copy.connect_timeout(*limit));
+    config.get_tcp_user_timeout().map(|limit| copy.tcp_user_timeout(*limit));
+    config.get_keepalives_interval().map(|interval| copy.keepalives_interval(interval));
+    config.get_keepalives_retries().map(|retries| copy.keepalives_retries(retries));
+    copy.ssl_mode(config.get_ssl_mode())
+        .ssl_negotiation(config.get_ssl_negotiation())
+        .keepalives(config.get_keepalives())
+        .keepalives_idle(config.get_keepalives_idle())
+        .target_session_attrs(config.get_target_session_attrs())
+        .channel_binding(config.get_channel_binding())
+        .load_balance_hosts(config.get_load_balance_hosts());
+    copy
+}
+
+fn with_password(mut config: Config) -> (Config, Option<String>) {
+    let found = password(&config);
+    if let Some(text) = found.text {
+        config.password(text);
+    }
+    (config, found.ignored)
+}
+
+/// Says, to who was refused, that a file of passwords was not read.
+fn because(failure: Failure, ignored: Option<String>) -> Failure {
+    match (failure, ignored) {
+        (Failure::Connect(error), Some(ignored)) if !error.is_closed() && error.as_db_error().is_none() => {
+            Failure::Refused(RemoteFault::Denied, format!("{} ({ignored})", crate::address::causes(&error)))
+        }
+        (failure, _) => failure,
+    }
+}
+
+/// Makes the session one in which our statements mean what they say, whatever the server's settings are; one round trip.
+async fn prepare(client: &Client, address: &Address, expect: Expect) -> Result<(), Failure> {
+    let settings = format!(
+        "set search_path to \"{schema}\"; \
+         set statement_timeout = {statement}; \
+         set lock_timeout = {lock}; \
+         set default_transaction_isolation = 'read committed'; \
+         set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3; \
+         select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'; ",
+        schema = address.schema,
+        statement = address.statement_timeout.as_millis(),
+        lock = address.lock_timeout.as_millis(),
+    );
+    match expect {
+        Expect::Anything => client.batch_execute(&settings).await.map_err(Failure::Statement),
+        Expect::Ready => {
+            // With the schema's name: otherwise one that may not be looked into would be taken for one that is not there.
+            let question = format!("{settings} select format, version from \"{}\".meta", address.schema);
+            let answer = client.simple_query(&question).await.map_err(|error| of_meta(error, address))?;
+            let rows = answer.iter().filter_map(|message| match message {
+                SimpleQueryMessage::Row(row) if row.len() == 2 => Some(row),
+                _ => None,
+            });
+            let found = rows.last().and_then(|row| Found::new(row.get(0)?, row.get(1)?.parse().ok()?));
+            migrations::checked(found.as_ref(), &address.schema)
+        }
+    }
+}
+
+fn of_meta(error: tokio_postgres::Error, address: &Address) -> Failure {
+    let code = error.code().map(|code| code.code().to_owned());
+    match code.as_deref() {
+        Some("42P01" | "3F000") => migrations::not_ready(&address.schema),
+        Some("42703") => migrations::foreign(&address.schema),
+        _ => Failure::Statement(error),
+    }
+}

@@ -1,0 +1,118 @@
+//! The store: what others name it by, and how it is made ready.
+
+use std::fmt;
+use std::sync::Arc;
+
+use json_cas::{RemoteError, StoreError};
+use tokio_postgres::Client;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Error, Row};
+
+use crate::address::Address;
+use crate::fault::Failure;
+use crate::gate::Gate;
+use crate::migrations::{Outcome, migrate};
+use crate::persist::persist;
+use crate::pool::Pool;
+use crate::session::{Expect, Session};
+
+/// Nodes, heads and their journal in one schema of a PostgreSQL database.
+///
+/// It is cheap to make and to clone, and contacts nobody before it is first used. Its methods block; called from asynchronous code
+/// other than `spawn_blocking` they panic. It starts no threads.
+#[derive(Clone)]
+pub struct PostgresStore {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub address: Address,
+    pub pool: Pool,
+    pub gate: Gate,
+}
+
+/// A parameter of a statement with its type, so that the server is not asked for it first.
+pub(crate) type Typed<'p> = (&'p (dyn ToSql + Sync), Type);
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PostgresStore").field(&self.inner.address.name).finish()
+    }
+}
+
+impl PostgresStore {
+    /// The store that a URL names, `postgres://user@host:port/database?schema=uwf&sslmode=verify-full`.
+    ///
+    /// # Errors
+    /// What the URL lacks, or what in it is not understood. Nothing is contacted.
+    pub fn open(url: &str) -> Result<PostgresStore, RemoteError> {
+        let address = Address::parse(url)?;
+        let gate = Gate::new(&address.schema);
+        Ok(PostgresStore { inner: Arc::new(Inner { address, pool: Pool::default(), gate }) })
+    }
+
+    /// The URL without anything secret.
+    pub fn name(&self) -> &str {
+        &self.inner.address.name
+    }
+
+    /// Makes the tables, or makes those of an older version newer; `true` if there was something to do. Whoever is killed in
+    /// between has done nothing, and of several at once one does it.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, does not allow it, or the schema holds something else or a newer version.
+    pub fn init(&self) -> Result<bool, RemoteError> {
+        let schema = &self.inner.address.schema;
+        let outcome = persist(|| {
+            let mut session = Session::open(&self.inner.address, Expect::Anything)?;
+            match session.run(async |client| migrate(client, schema).await)? {
+                Outcome::Made => Ok(true),
+                Outcome::WasReady => Ok(false),
+                Outcome::Unusable(failure) => Err(failure),
+            }
+        });
+        outcome.map_err(|(failure, tries)| self.inner.error("make the store ready", failure, tries))
+    }
+}
+
+impl Inner {
+    /// Runs something that can be run again, on any connection.
+    pub(crate) fn call<T>(
+        &self,
+        doing: &str,
+        action: impl AsyncFn(&mut Client) -> Result<T, Error>,
+    ) -> Result<T, RemoteError> {
+        let done =
+            persist(|| self.pool.with(&self.address, |session| session.run(async |client| action(client).await)));
+        done.map_err(|(failure, tries)| self.error(doing, failure, tries))
+    }
+
+    /// The rows of one statement.
+    pub(crate) fn rows(&self, doing: &str, statement: &str, parameters: &[Typed<'_>]) -> Result<Vec<Row>, RemoteError> {
+        self.call(doing, async |client| client.query_typed(statement, parameters).await)
+    }
+
+    /// How many rows a statement changed.
+    pub(crate) fn changed(&self, doing: &str, statement: &str, parameters: &[Typed<'_>]) -> Result<u64, RemoteError> {
+        self.call(doing, async |client| client.execute_typed(statement, parameters).await)
+    }
+
+    pub(crate) fn error(&self, doing: &str, failure: Failure, tries: u32) -> RemoteError {
+        failure.into_error(&self.address.name, doing, tries)
+    }
+
+    /// A column of a row, or the complaint that it is not what our tables have.
+    pub(crate) fn column<'r, T: tokio_postgres::types::FromSql<'r>>(
+        &self,
+        doing: &str,
+        row: &'r Row,
+        position: usize,
+    ) -> Result<T, RemoteError> {
+        row.try_get(position).map_err(|error| self.error(doing, Failure::Statement(error), 1))
+    }
+
+    pub(crate) fn busy(&self) -> StoreError {
+        let waited_ms = u64::try_from(self.address.lock_timeout.as_millis()).unwrap_or(u64::MAX);
+        StoreError::Busy { path: self.address.name.clone().into(), waited_ms }
+    }
+}

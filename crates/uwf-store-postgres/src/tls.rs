@@ -1,0 +1,164 @@
+//! TLS by the rustls and ring that the rest of uwf has, for the client of PostgreSQL.
+//!
+//! A connector of our own, as the published ones bring in a parser of certificates for channel binding. That protects a password
+//! where the certificate is not checked; `sslmode=verify-full` checks it.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::Socket;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream as Encrypted;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+
+use crate::address::Trust;
+use crate::verifier::Verifier;
+
+/// What a server that begins with TLS at once wants to hear.
+const PROTOCOL: &[u8] = b"postgresql";
+
+/// Makes connections that trust as little as they were told.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    connector: TlsConnector,
+}
+
+impl Tls {
+    /// Reads the roots. With roots a certificate is checked whatever `trust` says, as libpq does; the name of the host only when
+    /// it says so.
+    pub(crate) fn new(trust: Trust, roots: Option<&Path>) -> Result<Tls, String> {
+        let roots = match (trust, roots) {
+            (_, Some(path)) if path == Path::new("system") => Some(mozilla()),
+            (_, Some(path)) => Some(read(path)?),
+            (Trust::Any, None) => default_file().filter(|path| path.is_file()).map(|path| read(&path)).transpose()?,
+            (Trust::Authority | Trust::Host, None) => Some(read(&default_file().ok_or(NO_ROOTS)?)?),
+        };
+        let provider = Arc::new(ring::default_provider());
+        let verifier = Verifier::new(roots, trust == Trust::Host, &provider);
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| format!("cannot prepare TLS: {error}"))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        Ok(Tls { connector: TlsConnector::from(Arc::new(config)) })
+    }
+}
+
+const NO_ROOTS: &str = "there are no certificates to check the server by: give sslrootcert=FILE or sslrootcert=system";
+
+fn default_file() -> Option<PathBuf> {
+    std::env::home_dir().map(|home| home.join(".postgresql/root.crt"))
+}
+
+fn mozilla() -> RootCertStore {
+    RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() }
+}
+
+fn read(path: &Path) -> Result<RootCertStore, String> {
+    let failed = |why: String| format!("cannot read the certificates in {} (sslrootcert): {why}", path.display());
+    let of_pem = |error: pem::Error| {
+        failed(match error {
+            pem::Error::Io(error) => error.to_string(),
+            other => other.to_string(),
+        })
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(of_pem)? {
+        roots.add(certificate.map_err(of_pem)?).map_err(|error| failed(error.to_string()))?;
+    }
+    if roots.is_empty() { Err(failed("there is none".to_owned())) } else { Ok(roots) }
+}
+
+impl MakeTlsConnect<Socket> for Tls {
+    type Stream = Stream;
+    type TlsConnect = ToHost;
+    type Error = TlsError;
+
+    fn make_tls_connect(&mut self, host: &str) -> Result<ToHost, TlsError> {
+        Ok(ToHost { connector: self.connector.clone(), host: host.to_owned() })
+    }
+}
+
+/// Why a connection could not be encrypted.
+#[derive(Debug)]
+pub(crate) struct TlsError(io::Error);
+
+impl TlsError {
+    /// Whether it was not the network: the two do not trust or understand each other.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.0.kind() == io::ErrorKind::InvalidInput
+            || self.0.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>)
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+/// A connection to one host that is about to be made.
+pub(crate) struct ToHost {
+    connector: TlsConnector,
+    host: String,
+}
+
+impl TlsConnect<Socket> for ToHost {
+    type Stream = Stream;
+    type Error = TlsError;
+    type Future = Pin<Box<dyn Future<Output = Result<Stream, TlsError>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move {
+            let invalid = |error| TlsError(io::Error::new(io::ErrorKind::InvalidInput, error));
+            let name = ServerName::try_from(self.host).map_err(invalid)?;
+            let encrypted = self.connector.connect(name, socket).await.map_err(TlsError)?;
+            Ok(Stream { encrypted })
+        })
+    }
+}
+
+/// An encrypted connection.
+pub(crate) struct Stream {
+    encrypted: Encrypted<Socket>,
+}
+
+impl TlsStream for Stream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.encrypted).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.encrypted).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.encrypted).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.encrypted).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,92 @@
+//! The suites that every backend must pass, and what is particular to this one.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use json_cas::conformance::{heads_suite, objects_suite};
+use json_cas::{Hash, Heads, Journal as _, Objects, Put, StoreError, Swap};
+use serde_json::json;
+
+use crate::server::{Disk, Server};
+
+#[test]
+fn nodes_and_heads_in_a_database_pass_the_conformance_suites() {
+    let server = Server::start(Disk::Careless);
+    let made = Cell::new(0);
+    let make = || {
+        made.set(made.get() + 1);
+        server.store(&format!("suite-{}", made.get()))
+    };
+    objects_suite(&|| Box::new(make()) as Box<dyn Objects>);
+    heads_suite(&make);
+}
+
+#[test]
+fn two_schemas_of_a_database_do_not_see_each_other() {
+    let server = Server::start(Disk::Careless);
+    let (one, other) = (server.store("one"), server.store("other"));
+    one.put_all(&[(Hash::from_u64(1), b"one".to_vec())]).unwrap();
+    assert_eq!(one.create("a", Hash::from_u64(1)).unwrap(), Swap::Done);
+    assert_eq!((Objects::list(&other, None).unwrap(), Heads::list(&other).unwrap()), (vec![], vec![]));
+    assert_eq!(other.create("a", Hash::from_u64(2)).unwrap(), Swap::Done);
+    assert_eq!(one.read("a").unwrap().unwrap().hash, Hash::from_u64(1));
+    // Nor do they keep each other from anything.
+    let _hold = one.hold().unwrap();
+    drop(other.sweep().unwrap());
+}
+
+#[test]
+fn ten_thousand_heads_are_listed_by_one_statement() {
+    let server = Server::start(Disk::Careless);
+    let store = server.store("many");
+    server.sql(
+        "work",
+        "insert into many.heads (name, hash, writers) select 'head-' || number, number, '{}' from generate_series(1, 10000) number;
+         insert into many.heads (name, record, writers) select 'gone-' || number, '{}', '{}' from generate_series(1, 50000) number;
+         analyze many.heads",
+    );
+    let begun = Instant::now();
+    let heads = Heads::list(&store).unwrap();
+    let took = begun.elapsed();
+    assert_eq!(heads.len(), 10_000);
+    assert!(heads.is_sorted());
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    let plan =
+        server.sql("work", "explain select name, hash from many.heads where record is null order by name").concat();
+    assert!(plan.contains("heads_there"), "those that were removed are not looked at: {plan}");
+}
+
+#[test]
+fn a_batch_of_any_size_is_stored_listed_and_removed() {
+    let server = Server::start(Disk::Careless);
+    let store = server.store("large");
+    let objects: Vec<_> =
+        (0..25_000_u64).map(|number| (Hash::from_u64(number << 50 | number), number.to_le_bytes().to_vec())).collect();
+    assert!(store.put_all(&objects).unwrap().iter().all(|put| *put == Put::Published));
+    let huge = [(Hash::from_u64(7), vec![7; 20 << 20]), (Hash::from_u64(8), vec![8; 20 << 20])];
+    store.put_all(&huge).unwrap();
+    assert_eq!(store.get(Hash::from_u64(8)).unwrap().unwrap(), huge[1].1);
+    let mut all = Objects::list(&store, None).unwrap();
+    assert_eq!(all.len(), 25_002);
+    store.sync(&all).unwrap();
+    all.push(Hash::from_u64(9));
+    assert!(matches!(store.sync(&all), Err(StoreError::NotFound { hash }) if hash == Hash::from_u64(9)));
+    let sweep = store.sweep().unwrap();
+    let removed = store.remove_all(&sweep, &all).unwrap();
+    assert_eq!(removed.iter().filter(|was_there| **was_there).count(), 25_002);
+}
+
+#[test]
+fn a_record_comes_back_with_its_keys_in_their_order() {
+    let server = Server::start(Disk::Careless);
+    let store = server.store("records");
+    let record = json!({"z": "\u{0}é\n", "a": [1.0, 1e300, -0.0], "m": {"b": null, "a": true}});
+    assert_eq!(store.create("a", Hash::from_u64(1)).unwrap(), Swap::Done);
+    let version = store.read("a").unwrap().unwrap().version;
+    assert_eq!(store.remove("a", &version, &record).unwrap(), Swap::Done);
+    assert_eq!(store.newest("a").unwrap().unwrap().to_string(), record.to_string());
+    server.sql("work", "update records.heads set record = '{' where name = 'a'");
+    let records = store.records().unwrap();
+    assert_eq!((records.readable.len(), records.problems.len()), (0, 1));
+    assert!(records.problems[0].starts_with("the record of a is not JSON"), "{:?}", records.problems);
+}
