@@ -10,6 +10,8 @@ use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, Host, SslMode};
 
+use crate::hosts::{port, with_named_hosts};
+
 /// Where the tables are when the URL does not say.
 const SCHEMA: &str = "uwf";
 
@@ -24,9 +26,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long making a connection may take, with everything that is said before the first statement.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Port of a server that names none.
-const PORT: u16 = 5432;
 
 /// What is checked of the server before it is told anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +116,7 @@ fn understood(url: &str) -> Result<Address, String> {
     own.sslmode = own.sslmode.or_else(|| variable("PGSSLMODE"));
     own.sslrootcert = own.sslrootcert.or_else(|| variable("PGSSLROOTCERT"));
     let mut config = Config::from_str(&rest).map_err(|error| format!("cannot read the URL: {}", causes(&error)))?;
+    config = with_named_hosts(config);
     let host = || "the URL names no host: postgres://user@host:port/database, or ?host=/directory for a socket";
     config.get_hosts().first().ok_or_else(host)?;
     config.get_dbname().ok_or("the URL names no database: postgres://user@host:port/database")?;
@@ -201,11 +201,6 @@ fn milliseconds(key: &str, given: Option<String>, default: Duration) -> Result<D
     }
 }
 
-/// The port of the host at a position.
-pub(crate) fn port(config: &Config, position: usize) -> u16 {
-    config.get_ports().get(position).or_else(|| config.get_ports().first()).copied().unwrap_or(PORT)
-}
-
 fn name(config: &Config, schema: &str) -> String {
     let mut name = format!("postgres://{}@", config.get_user().unwrap_or_default());
     for (position, host) in config.get_hosts().iter().enumerate() {
@@ -227,7 +222,8 @@ fn without_secrets(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "postgres".to_owned() };
     match rest.rsplit_once('@') {
         Some((user, place)) => format!("{scheme}://{}@{place}", user.split(':').next().unwrap_or_default()),
-        None => format!("{scheme}://{rest}"),
+        // What follows a colon may be a password with a question mark in it.
+        None => format!("{scheme}://{}", rest.split(':').next().unwrap_or_default()),
     }
 }
 
@@ -265,6 +261,8 @@ mod tests {
         let address = Address::parse("postgres://ann@/work?host=/run/postgresql&sslmode=require").unwrap();
         assert_eq!(address.name, "postgres://ann@%2Frun%2Fpostgresql:5432/work?schema=uwf");
         assert_eq!(address.config.get_ssl_mode(), SslMode::Disable, "no TLS on a socket");
+        let address = Address::parse("postgres://ann@:6543/work?host=/run/postgresql").unwrap();
+        assert_eq!(address.name, "postgres://ann@%2Frun%2Fpostgresql:6543/work?schema=uwf");
         let address = Address::parse("postgres://ann@[::1],other:6000/work?lock_timeout=5").unwrap();
         assert_eq!(address.name, "postgres://ann@[::1]:5432,other:6000/work?schema=uwf");
         assert_eq!(address.lock_timeout, Duration::from_millis(5));
@@ -282,6 +280,7 @@ mod tests {
             message("postgres://ann:s3cret@db?password=x"),
             "the store postgres://ann@db: the URL names no database: postgres://user@host:port/database"
         );
+        assert!(!message("postgres://ann:s3?cret@db/work").contains("s3"));
         assert_eq!(
             message("postgres://ann@db/work?sslmode=allow"),
             "the store postgres://ann@db/work: sslmode=allow is none of disable, prefer, require, verify-ca, verify-full"

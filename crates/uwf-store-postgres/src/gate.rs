@@ -17,9 +17,13 @@ use crate::persist::persist;
 use crate::session::Session;
 use crate::store::Inner;
 
-/// How often somebody who wants to sweep looks whether he may. He does not queue: a hold that is asked for inside another one
-/// would wait for him, and he for the outer one.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How long somebody who wants to sweep stands in the queue at a time. Nobody new may hold meanwhile, so that he gets in between
+/// those who come and go. He does not stay: a hold that another process asks for inside an outer one would wait for him, and he
+/// for the outer one.
+const IN_QUEUE: Duration = Duration::from_millis(500);
+
+/// How long he lets others pass between two times.
+const OUTSIDE: Duration = Duration::from_millis(50);
 
 pub(crate) struct Gate {
     /// Number of the advisory lock.
@@ -103,28 +107,29 @@ impl Inner {
             if begun.elapsed() > self.address.lock_timeout {
                 return Err(self.busy());
             }
-            thread::sleep(LOOK_AGAIN);
+            thread::sleep(OUTSIDE);
         }
     }
 
-    /// A connection with the lock for itself, if it can be had now. Heads that move at this moment are waited for, and those that
+    /// A connection with the lock for itself, if it can be had soon. Heads that move at this moment are waited for, and those that
     /// move later under a hold that was lost are stopped.
     fn lock_alone(&self) -> Result<Option<Session>, Failure> {
-        let key = self.gate.key;
         let mut session = self.pool.take(&self.address)?;
-        let is_alone = session.run(async |client| {
-            let row = client.query_one(&format!("select pg_try_advisory_lock({key})"), &[]).await?;
-            let is_alone = row.try_get(0)?;
-            if is_alone {
-                client.batch_execute("update meta set sweeps = sweeps + 1").await?;
+        let wait = IN_QUEUE.min(self.address.lock_timeout).as_millis();
+        let key = self.gate.key;
+        let lock = format!("begin; set local lock_timeout = {wait}; select pg_advisory_lock({key}); commit");
+        match session.run(async |client| client.batch_execute(&lock).await) {
+            Ok(()) => {
+                session.run(async |client| client.batch_execute("update meta set sweeps = sweeps + 1").await)?;
+                Ok(Some(session))
             }
-            Ok(is_alone)
-        })?;
-        if !is_alone {
-            self.pool.give(session);
-            return Ok(None);
+            Err(failure) if failure.is_lock_timeout() => {
+                session.run(async |client| client.batch_execute("rollback").await)?;
+                self.pool.give(session);
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
         }
-        Ok(Some(session))
     }
 
     fn kept_out(&self, doing: &str, (failure, tries): (Failure, u32)) -> StoreError {

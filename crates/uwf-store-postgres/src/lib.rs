@@ -6,6 +6,7 @@ mod address;
 mod fault;
 mod gate;
 mod heads;
+mod hosts;
 mod migrations;
 mod nodes;
 mod password;

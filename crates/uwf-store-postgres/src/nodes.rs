@@ -16,6 +16,9 @@ const MAX_BATCH_BYTES: usize = 16 << 20;
 /// Most nodes that are named by one statement.
 const MAX_BATCH: usize = 10_000;
 
+/// Most hashes that one statement lists.
+const MAX_PAGE: i64 = 100_000;
+
 const GET: &str = "select bytes from nodes where hash = $1";
 const CONTAINS: &str = "select 1 from nodes where hash = $1";
 const PUT: &str = "insert into nodes (hash, bytes) select * from unnest($1::bigint[], $2::bytea[])
@@ -24,7 +27,7 @@ const REPLACE: &str = "insert into nodes (hash, bytes) values ($1, $2)
     on conflict (hash) do update set bytes = excluded.bytes, put_at = clock_timestamp()";
 const MISSING: &str = "select wanted.hash from unnest($1::bigint[]) with ordinality as wanted (hash, position)
     where not exists (select from nodes where nodes.hash = wanted.hash) order by position limit 1";
-const LIST: &str = "select hash from nodes where hash between $1 and $2 order by hash";
+const LIST: &str = "select hash from nodes where hash between $1 and $2 order by hash limit $3";
 const STORED: &str = "select octet_length(bytes), put_at from nodes where hash = $1";
 const REFRESH: &str = "update nodes set put_at = clock_timestamp() where hash = $1";
 const REMOVE: &str = "delete from nodes where hash = any($1) returning hash";
@@ -130,9 +133,17 @@ impl Objects for PostgresStore {
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
         let all = Hash::from_u64(0)..=Hash::from_u64(u64::MAX);
         let range: RangeInclusive<Hash> = prefix.map_or(all, HashPrefix::range);
-        let ends = [(&number(*range.start()) as _, Type::INT8), (&number(*range.end()) as _, Type::INT8)];
-        let rows = self.inner.rows("list the nodes", LIST, &ends)?;
-        Ok(self.inner.hashes("list the nodes", &rows)?)
+        let (mut from, to) = (number(*range.start()), number(*range.end()));
+        let mut listed = Vec::new();
+        loop {
+            let parameters = [(&from as _, Type::INT8), (&to as _, Type::INT8), (&MAX_PAGE as _, Type::INT8)];
+            let rows = self.inner.rows("list the nodes", LIST, &parameters)?;
+            listed.extend(self.inner.hashes::<Vec<Hash>>("list the nodes", &rows)?);
+            match listed.last().and_then(|last| number(*last).checked_add(1)) {
+                Some(next) if rows.len() as i64 == MAX_PAGE => from = next,
+                _ => return Ok(listed),
+            }
+        }
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-use crate::address::port;
+use crate::hosts::port;
 
 /// Largest file of passwords that is read: ten thousand lines.
 const MAX_FILE: u64 = 1 << 20;

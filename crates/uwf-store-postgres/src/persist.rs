@@ -21,13 +21,18 @@ pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Res
     loop {
         match attempt() {
             Ok(done) => return Ok(done),
-            Err(failure) if !failure.passes() || tries == TRIES || begun.elapsed() > PATIENCE => {
+            Err(failure) if !failure.passes() || is_over(tries, begun.elapsed()) => {
                 return Err((failure, tries));
             }
             Err(_) => thread::sleep(pause(tries)),
         }
         tries += 1;
     }
+}
+
+/// A second try there always is: the connection of the first one may have been dead for long, and a new one is not.
+fn is_over(tries: u32, elapsed: Duration) -> bool {
+    tries == TRIES || (tries > 1 && elapsed > PATIENCE)
 }
 
 /// Between half and all of what is due, so that those who were in each other's way are not so again.

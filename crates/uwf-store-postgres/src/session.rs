@@ -1,16 +1,16 @@
 //! One connection to the server, with a runtime of its own that runs only while a caller waits.
 
-use std::net::ToSocketAddrs as _;
 use std::time::Duration;
 
 use json_cas::RemoteFault;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::config::Host;
+use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{Client, Config, SimpleQueryMessage};
 
-use crate::address::{Address, port};
+use crate::address::{Address, causes};
 use crate::fault::Failure;
+use crate::hosts::resolved;
 use crate::migrations::{self, Found};
 use crate::password::password;
 use crate::tls::Tls;
@@ -75,7 +75,11 @@ impl Session {
     pub(crate) fn is_sound<T>(&self, outcome: &Result<T, Failure>) -> bool {
         match outcome {
             Ok(_) => !self.client.is_closed(),
-            Err(Failure::Statement(error)) => error.as_db_error().is_some() && !self.client.is_closed(),
+            // After a fatal error the server closes the connection.
+            Err(Failure::Statement(error)) => {
+                let severity = error.as_db_error().and_then(DbError::parsed_severity);
+                severity == Some(Severity::Error) && !self.client.is_closed()
+            }
             Err(_) => false,
         }
     }
@@ -90,48 +94,6 @@ impl Drop for Session {
     }
 }
 
-/// The addresses of each host. The runtime would ask for them on a thread of its own, and a program that forks must not have any.
-fn resolved(config: &Config) -> Result<Config, Failure> {
-    let mut resolved = config.clone();
-    if !config.get_hostaddrs().is_empty() || config.get_hosts().iter().any(|host| matches!(host, Host::Unix(_))) {
-        return Ok(resolved);
-    }
-    let places = config.get_hosts().iter().enumerate().map(|(position, host)| (host, port(config, position)));
-    let mut found = Vec::new();
-    for (host, port) in places {
-        let Host::Tcp(host) = host else { continue };
-        let addresses = (host.as_str(), port).to_socket_addrs().map_err(|error| Failure::Name(host.clone(), error))?;
-        found.extend(addresses.map(|address| (host.clone(), address)));
-    }
-    resolved = without_hosts(config);
-    for (host, address) in found {
-        resolved.host(host).hostaddr(address.ip()).port(address.port());
-    }
-    Ok(resolved)
-}
-
-/// The same configuration, leading nowhere.
-fn without_hosts(config: &Config) -> Config {
-    let mut copy = Config::new();
-    config.get_user().map(|user| copy.user(user));
-    config.get_password().map(|password| copy.password(password));
-    config.get_dbname().map(|name| copy.dbname(name));
-    config.get_options().map(|options| copy.options(options));
-    config.get_application_name().map(|name| copy.application_name(name));
-    config.get_connect_timeout().map(|limit| copy.connect_timeout(*limit));
-    config.get_tcp_user_timeout().map(|limit| copy.tcp_user_timeout(*limit));
-    config.get_keepalives_interval().map(|interval| copy.keepalives_interval(interval));
-    config.get_keepalives_retries().map(|retries| copy.keepalives_retries(retries));
-    copy.ssl_mode(config.get_ssl_mode())
-        .ssl_negotiation(config.get_ssl_negotiation())
-        .keepalives(config.get_keepalives())
-        .keepalives_idle(config.get_keepalives_idle())
-        .target_session_attrs(config.get_target_session_attrs())
-        .channel_binding(config.get_channel_binding())
-        .load_balance_hosts(config.get_load_balance_hosts());
-    copy
-}
-
 fn with_password(mut config: Config) -> (Config, Option<String>) {
     let found = password(&config);
     if let Some(text) = found.text {
@@ -144,7 +106,7 @@ fn with_password(mut config: Config) -> (Config, Option<String>) {
 fn because(failure: Failure, ignored: Option<String>) -> Failure {
     match (failure, ignored) {
         (Failure::Connect(error), Some(ignored)) if !error.is_closed() && error.as_db_error().is_none() => {
-            Failure::Refused(RemoteFault::Denied, format!("{} ({ignored})", crate::address::causes(&error)))
+            Failure::Refused(RemoteFault::Denied, format!("{} ({ignored})", causes(&error)))
         }
         (failure, _) => failure,
     }

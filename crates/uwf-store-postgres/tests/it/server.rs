@@ -28,6 +28,12 @@ pub(crate) struct Server {
     process: Option<Child>,
 }
 
+/// A transaction that is neither committed nor rolled back.
+pub(crate) struct Transaction {
+    _client: tokio_postgres::Client,
+    _runtime: tokio::runtime::Runtime,
+}
+
 /// What a server does with what it is told to write.
 #[derive(Clone, Copy)]
 pub(crate) enum Disk {
@@ -123,9 +129,7 @@ impl Server {
     fn try_sql(&self, database: &str, statement: &str) -> Result<Vec<String>, tokio_postgres::Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut config = tokio_postgres::Config::new();
-            config.host_path(self.data()).port(self.port).user("postgres").dbname(database);
-            let (client, connection) = config.connect(NoTls).await?;
+            let (client, connection) = self.superuser(database).connect(NoTls).await?;
             tokio::spawn(connection);
             let answer = client.simple_query(statement).await?;
             let rows = answer.iter().filter_map(|message| match message {
@@ -134,6 +138,24 @@ impl Server {
             });
             Ok(rows.collect())
         })
+    }
+
+    /// Begins a transaction of the superuser with a statement; it goes on until the value is dropped.
+    pub(crate) fn lock(&self, database: &str, statement: &str) -> Transaction {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = runtime.block_on(async {
+            let (client, connection) = self.superuser(database).connect(NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client.batch_execute(&format!("begin; {statement}")).await.unwrap();
+            client
+        });
+        Transaction { _client: client, _runtime: runtime }
+    }
+
+    fn superuser(&self, database: &str) -> tokio_postgres::Config {
+        let mut config = tokio_postgres::Config::new();
+        config.host_path(self.data()).port(self.port).user("postgres").dbname(database);
+        config
     }
 
     /// The URL of a schema, for `ann`.

@@ -68,6 +68,11 @@ fn a_batch_of_any_size_is_stored_listed_and_removed() {
     assert_eq!(store.get(Hash::from_u64(8)).unwrap().unwrap(), huge[1].1);
     let mut all = Objects::list(&store, None).unwrap();
     assert_eq!(all.len(), 25_002);
+    server
+        .sql("work", "insert into large.nodes (hash, bytes) select -number, '' from generate_series(1, 200000) number");
+    let more = Objects::list(&store, None).unwrap();
+    assert!(more.len() == 225_002 && more.is_sorted(), "{}", more.len());
+    server.sql("work", "delete from large.nodes where hash between -200000 and -1");
     store.sync(&all).unwrap();
     all.push(Hash::from_u64(9));
     assert!(matches!(store.sync(&all), Err(StoreError::NotFound { hash }) if hash == Hash::from_u64(9)));

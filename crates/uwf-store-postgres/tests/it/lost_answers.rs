@@ -1,0 +1,108 @@
+//! What was done, although the answer was lost, is neither done twice nor reported as lost.
+
+use json_cas::{Hash, Heads, HeadsError, Journal as _, Objects as _, Put, Swap};
+use serde_json::json;
+use uwf_store_postgres::PostgresStore;
+
+use crate::proxy::Proxy;
+use crate::server::{Disk, Server};
+
+const ONE: Hash = Hash::from_u64(1);
+const TWO: Hash = Hash::from_u64(2);
+const THREE: Hash = Hash::from_u64(3);
+
+/// A store behind a proxy, and one that goes straight to the server.
+fn stores(server: &Server, schema: &str) -> (Proxy, PostgresStore, PostgresStore) {
+    let direct = server.store(schema);
+    let proxy = Proxy::to(server.port);
+    let url = server.url(schema).replace(&server.port.to_string(), &proxy.port.to_string());
+    let behind = PostgresStore::open(&url).unwrap();
+    // It has a connection from now on, so that the next answer is that of a statement.
+    assert_eq!(Heads::list(&behind).unwrap(), []);
+    (proxy, behind, direct)
+}
+
+#[test]
+fn a_write_whose_answer_is_lost_is_done_once_and_says_so() {
+    let server = Server::start(Disk::Careless);
+    let (proxy, store, _) = stores(&server, "lost");
+
+    proxy.lose_an_answer(|| {});
+    assert_eq!(store.put_all(&[(ONE, b"one".to_vec())]).unwrap(), [Put::Present]);
+    assert!(proxy.has_lost());
+
+    proxy.lose_an_answer(|| {});
+    assert_eq!(store.create("a", ONE).unwrap(), Swap::Done);
+    assert!(proxy.has_lost());
+    let first = store.read("a").unwrap().unwrap();
+
+    proxy.lose_an_answer(|| {});
+    assert_eq!(store.swap("a", &first.version, TWO).unwrap(), Swap::Done);
+    assert!(proxy.has_lost());
+    let second = store.read("a").unwrap().unwrap();
+    assert_eq!(second.hash, TWO);
+
+    proxy.lose_an_answer(|| {});
+    assert_eq!(store.remove("a", &second.version, &json!("end")).unwrap(), Swap::Done);
+    assert!(proxy.has_lost());
+    assert_eq!(store.records().unwrap().readable, [json!("end")]);
+
+    let hold = store.hold().unwrap();
+    proxy.lose_an_answer(|| {});
+    assert_eq!(store.create("b", ONE).unwrap(), Swap::Done, "also under a hold");
+    assert!(proxy.has_lost());
+    drop(hold);
+    proxy.lose_an_answer(|| {});
+    drop(store.hold().unwrap());
+    assert!(proxy.has_lost());
+    drop(store.sweep().unwrap());
+}
+
+#[test]
+fn a_write_is_found_again_when_others_have_written_since() {
+    let server = Server::start(Disk::Careless);
+    let (proxy, store, other) = stores(&server, "since");
+    let moved = |name: &'static str, to: Hash| {
+        let other = other.clone();
+        move || {
+            let head = other.read(name).unwrap().unwrap();
+            assert_eq!(other.swap(name, &head.version, to).unwrap(), Swap::Done);
+        }
+    };
+    proxy.lose_an_answer(moved("a", TWO));
+    assert_eq!(store.create("a", ONE).unwrap(), Swap::Done);
+    let head = store.read("a").unwrap().unwrap();
+    assert_eq!(head.hash, TWO);
+
+    proxy.lose_an_answer(moved("a", ONE));
+    assert_eq!(store.swap("a", &head.version, THREE).unwrap(), Swap::Done, "it was, and has moved on");
+    let head = store.read("a").unwrap().unwrap();
+    assert_eq!(head.hash, ONE);
+
+    let remover = other.clone();
+    proxy.lose_an_answer(move || {
+        let head = remover.read("a").unwrap().unwrap();
+        assert_eq!(remover.remove("a", &head.version, &json!("other")).unwrap(), Swap::Done);
+    });
+    assert_eq!(store.swap("a", &head.version, TWO).unwrap(), Swap::Done, "it was, before the name was removed");
+    assert!(matches!(store.create("a", ONE), Err(HeadsError::Removed { .. })));
+}
+
+#[test]
+fn a_write_that_lost_to_another_says_so_although_its_answer_was_lost() {
+    let server = Server::start(Disk::Careless);
+    let (proxy, store, other) = stores(&server, "losing");
+    assert_eq!(other.create("a", ONE).unwrap(), Swap::Done);
+    let stale = other.read("a").unwrap().unwrap();
+    assert_eq!(other.swap("a", &stale.version, TWO).unwrap(), Swap::Done);
+    let now = other.read("a").unwrap();
+    proxy.lose_an_answer(|| {});
+    assert_eq!(
+        store.swap("a", &stale.version, TWO).unwrap(),
+        Swap::Moved(now.clone()),
+        "the same hash is not the same move"
+    );
+    proxy.lose_an_answer(|| {});
+    assert_eq!(store.create("a", TWO).unwrap(), Swap::Moved(now));
+    assert!(proxy.has_lost());
+}
