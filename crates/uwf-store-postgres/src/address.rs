@@ -10,7 +10,9 @@ use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, Host, SslMode};
 
+use crate::fault::causes;
 use crate::hosts::{port, with_named_hosts};
+use crate::tls::Trust;
 
 /// Where the tables are when the URL does not say.
 const SCHEMA: &str = "uwf";
@@ -26,17 +28,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long making a connection may take, with everything that is said before the first statement.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What is checked of the server before it is told anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// Nothing, unless there are roots to check it by.
-    Any,
-    /// That a known authority has signed its certificate.
-    Authority,
-    /// And that the certificate is for this host.
-    Host,
-}
 
 /// A URL that was understood.
 #[derive(Clone)]
@@ -225,20 +216,6 @@ fn without_secrets(url: &str) -> String {
         // What follows a colon may be a password with a question mark in it.
         None => format!("{scheme}://{}", rest.split(':').next().unwrap_or_default()),
     }
-}
-
-/// An error with what led to it, in one line.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !line.contains(&text) {
-            let _ = write!(line, ": {text}");
-        }
-        cause = error.source();
-    }
-    line.replace('\n', " ")
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! What went wrong between here and the server, and whether it is worth another try.
 
 use std::error::Error as StdError;
+use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
 use json_cas::{RemoteError, RemoteFault};
 
-use crate::address::causes;
 use crate::tls::TlsError;
 
 /// Why one try failed.
@@ -122,4 +122,18 @@ impl Failure {
             },
         }
     }
+}
+
+/// An error with what led to it, in one line.
+pub(crate) fn causes(error: &dyn StdError) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.contains(&text) {
+            let _ = write!(line, ": {text}");
+        }
+        cause = error.source();
+    }
+    line.replace('\n', " ")
 }

@@ -14,8 +14,8 @@ use tokio_postgres::SimpleQueryMessage;
 
 use crate::fault::Failure;
 use crate::persist::persist;
+use crate::pool::Pool;
 use crate::session::Session;
-use crate::store::Inner;
 
 /// How long somebody who wants to sweep stands in the queue at a time. Nobody new may hold meanwhile, so that he gets in between
 /// those who come and go. He does not stay: a hold that another process asks for inside an outer one would wait for him, and he
@@ -26,6 +26,7 @@ const IN_QUEUE: Duration = Duration::from_millis(500);
 const OUTSIDE: Duration = Duration::from_millis(50);
 
 pub(crate) struct Gate {
+    pool: Arc<Pool>,
     /// Number of the advisory lock.
     key: i64,
     holding: Mutex<Holding>,
@@ -43,15 +44,16 @@ struct Holding {
 }
 
 /// Somebody who holds, until it is dropped.
-struct Holder(Arc<Inner>);
+struct Holder(Arc<Gate>);
 
 /// Who sweeps, until it is dropped.
-struct Sweeper(Arc<Inner>);
+struct Sweeper(Arc<Gate>);
 
 impl Gate {
-    pub(crate) fn new(schema: &str) -> Gate {
+    pub(crate) fn new(pool: Arc<Pool>) -> Gate {
         Gate {
-            key: xxh64(format!("uwf nodes {schema}").as_bytes()).as_u64().cast_signed(),
+            key: xxh64(format!("uwf nodes {}", pool.address.schema).as_bytes()).as_u64().cast_signed(),
+            pool,
             holding: Mutex::default(),
             since: Mutex::default(),
             sweeping: Mutex::default(),
@@ -62,21 +64,14 @@ impl Gate {
     pub(crate) fn since(&self) -> Option<i64> {
         *lock(&self.since)
     }
-}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these is changed whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Inner {
-    pub(crate) fn hold(self: &Arc<Inner>) -> Result<Hold, StoreError> {
-        let mut holding = lock(&self.gate.holding);
+    pub(crate) fn hold(self: &Arc<Gate>) -> Result<Hold, StoreError> {
+        let mut holding = lock(&self.holding);
         if holding.holders == 0 {
             let locked = persist(|| self.lock_shared());
             let (session, sweeps) = locked.map_err(|failed| self.kept_out("hold the nodes", failed))?;
             holding.session = Some(session);
-            *lock(&self.gate.since) = Some(sweeps);
+            *lock(&self.since) = Some(sweeps);
         }
         holding.holders += 1;
         Ok(Hold::new(Holder(Arc::clone(self))))
@@ -84,9 +79,9 @@ impl Inner {
 
     /// A connection with the shared lock, and how many sweeps there were before.
     fn lock_shared(&self) -> Result<(Session, i64), Failure> {
-        let mut session = self.pool.take(&self.address)?;
+        let mut session = self.pool.take()?;
         // Two statements of one message: the second one sees what happened while the first one waited.
-        let statements = format!("select pg_advisory_lock_shared({}); select sweeps from meta", self.gate.key);
+        let statements = format!("select pg_advisory_lock_shared({}); select sweeps from meta", self.key);
         let answer = session.run(async |client| client.simple_query(&statements).await)?;
         let sweeps = answer.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
@@ -96,15 +91,15 @@ impl Inner {
         Ok((session, sweeps))
     }
 
-    pub(crate) fn sweep(self: &Arc<Inner>) -> Result<Sweep, StoreError> {
+    pub(crate) fn sweep(self: &Arc<Gate>) -> Result<Sweep, StoreError> {
         let begun = Instant::now();
         loop {
             let locked = persist(|| self.lock_alone());
             if let Some(session) = locked.map_err(|failed| self.kept_out("sweep the nodes", failed))? {
-                *lock(&self.gate.sweeping) = Some(session);
+                *lock(&self.sweeping) = Some(session);
                 return Ok(Sweep::new(Sweeper(Arc::clone(self))));
             }
-            if begun.elapsed() > self.address.lock_timeout {
+            if begun.elapsed() > self.pool.address.lock_timeout {
                 return Err(self.busy());
             }
             thread::sleep(OUTSIDE);
@@ -114,9 +109,9 @@ impl Inner {
     /// A connection with the lock for itself, if it can be had soon. Heads that move at this moment are waited for, and those that
     /// move later under a hold that was lost are stopped.
     fn lock_alone(&self) -> Result<Option<Session>, Failure> {
-        let mut session = self.pool.take(&self.address)?;
-        let wait = IN_QUEUE.min(self.address.lock_timeout).as_millis();
-        let key = self.gate.key;
+        let mut session = self.pool.take()?;
+        let wait = IN_QUEUE.min(self.pool.address.lock_timeout).as_millis();
+        let key = self.key;
         let lock = format!("begin; set local lock_timeout = {wait}; select pg_advisory_lock({key}); commit");
         match session.run(async |client| client.batch_execute(&lock).await) {
             Ok(()) => {
@@ -133,7 +128,12 @@ impl Inner {
     }
 
     fn kept_out(&self, doing: &str, (failure, tries): (Failure, u32)) -> StoreError {
-        if failure.is_lock_timeout() { self.busy() } else { self.error(doing, failure, tries).into() }
+        if failure.is_lock_timeout() { self.busy() } else { self.pool.error(doing, failure, tries).into() }
+    }
+
+    fn busy(&self) -> StoreError {
+        let waited_ms = u64::try_from(self.pool.address.lock_timeout.as_millis()).unwrap_or(u64::MAX);
+        StoreError::Busy { path: self.pool.address.name.clone().into(), waited_ms }
     }
 
     /// Does something with the connection that sweeps. Another one would do as well, if the lock were still there.
@@ -142,7 +142,7 @@ impl Inner {
         doing: &str,
         action: impl FnOnce(&mut Session) -> Result<T, Failure>,
     ) -> Result<T, RemoteError> {
-        let mut sweeping = lock(&self.gate.sweeping);
+        let mut sweeping = lock(&self.sweeping);
         let lost = || refused("the sweep has ended with its connection; sweep again");
         let outcome = match sweeping.as_mut() {
             None => Err(lost()),
@@ -154,7 +154,7 @@ impl Inner {
                 outcome
             }
         };
-        outcome.map_err(|failure| self.error(doing, failure, 1))
+        outcome.map_err(|failure| self.pool.error(doing, failure, 1))
     }
 
     /// Lets go of a lock and keeps the connection for others.
@@ -164,12 +164,17 @@ impl Inner {
         if Handle::try_current().is_ok() {
             return;
         }
-        let statement = format!("select {function}({})", self.gate.key);
+        let statement = format!("select {function}({})", self.key);
         let unlocked = session.run(async |client| client.batch_execute(&statement).await);
         if unlocked.is_ok() {
             self.pool.give(session);
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these is changed whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn refused(why: &str) -> Failure {
@@ -178,10 +183,10 @@ fn refused(why: &str) -> Failure {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        let mut holding = lock(&self.0.gate.holding);
+        let mut holding = lock(&self.0.holding);
         holding.holders -= 1;
         if holding.holders == 0 {
-            *lock(&self.0.gate.since) = None;
+            *lock(&self.0.since) = None;
             self.0.unlock(holding.session.take(), "pg_advisory_unlock_shared");
         }
     }
@@ -189,7 +194,7 @@ impl Drop for Holder {
 
 impl Drop for Sweeper {
     fn drop(&mut self) {
-        let session = lock(&self.0.gate.sweeping).take();
+        let session = lock(&self.0.sweeping).take();
         self.0.unlock(session, "pg_advisory_unlock");
     }
 }

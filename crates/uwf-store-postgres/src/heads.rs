@@ -83,7 +83,7 @@ impl Inner {
     fn swept_since(&self, name: &str) -> HeadsError {
         let why = "the hold on the nodes was lost with its connection, and nodes were removed since; store them again";
         let failure = Failure::Refused(RemoteFault::Failed, why.to_owned());
-        self.error(&format!("move head {name}"), failure, 1).into()
+        self.pool.error(&format!("move head {name}"), failure, 1).into()
     }
 
     /// What a write of a head that is expected at a version has come to.

@@ -78,7 +78,7 @@ impl Inner {
     fn remove_batch(&self, batch: &[Hash]) -> Result<HashSet<Hash>, RemoteError> {
         let doing = format!("remove {} nodes", batch.len());
         let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
-        let rows = self.swept(&doing, |session| {
+        let rows = self.gate.swept(&doing, |session| {
             session.run(async |client| client.query_typed(REMOVE, &[(&numbers, Type::INT8_ARRAY)]).await)
         })?;
         self.hashes(&doing, &rows)
@@ -159,11 +159,11 @@ impl Objects for PostgresStore {
     }
 
     fn hold(&self) -> Result<Hold, StoreError> {
-        self.inner.hold()
+        self.inner.gate.hold()
     }
 
     fn sweep(&self) -> Result<Sweep, StoreError> {
-        self.inner.sweep()
+        self.inner.gate.sweep()
     }
 
     /// In one transaction for each ten thousand, in their order.

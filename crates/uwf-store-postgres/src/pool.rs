@@ -1,6 +1,8 @@
-//! The connections of one store.
+//! Where a store is, and the connections to it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use json_cas::RemoteError;
 
 use crate::address::Address;
 use crate::fault::Failure;
@@ -10,8 +12,8 @@ use crate::session::{Expect, Session};
 const MAX_SESSIONS: usize = 8;
 
 /// Connections that nobody uses, and how many are in use.
-#[derive(Default)]
 pub(crate) struct Pool {
+    pub address: Address,
     state: Mutex<State>,
     returned: Condvar,
 }
@@ -33,19 +35,19 @@ impl Drop for Turn<'_> {
 }
 
 impl Pool {
+    pub(crate) fn new(address: Address) -> Pool {
+        Pool { address, state: Mutex::default(), returned: Condvar::new() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // Numbers and lists are changed whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something with a connection of its own, once it is the caller's turn.
-    pub(crate) fn with<T>(
-        &self,
-        address: &Address,
-        action: impl FnOnce(&mut Session) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    pub(crate) fn with<T>(&self, action: impl FnOnce(&mut Session) -> Result<T, Failure>) -> Result<T, Failure> {
         let _turn = self.turn();
-        let mut session = self.take(address)?;
+        let mut session = self.take()?;
         let outcome = action(&mut session);
         if session.is_sound(&outcome) {
             self.give(session);
@@ -65,9 +67,14 @@ impl Pool {
     }
 
     /// A connection that is the caller's from now on.
-    pub(crate) fn take(&self, address: &Address) -> Result<Session, Failure> {
+    pub(crate) fn take(&self) -> Result<Session, Failure> {
         let idle = self.state().idle.pop();
-        idle.map_or_else(|| Session::open(address, Expect::Ready), Ok)
+        idle.map_or_else(|| Session::open(&self.address, Expect::Ready), Ok)
+    }
+
+    /// The error for whoever wanted something done.
+    pub(crate) fn error(&self, doing: &str, failure: Failure, tries: u32) -> RemoteError {
+        failure.into_error(&self.address.name, doing, tries)
     }
 
     /// Takes back a connection that is as [`Pool::take`] gave it.

@@ -8,8 +8,8 @@ use tokio::time::timeout;
 use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{Client, Config, SimpleQueryMessage};
 
-use crate::address::{Address, causes};
-use crate::fault::Failure;
+use crate::address::Address;
+use crate::fault::{Failure, causes};
 use crate::hosts::resolved;
 use crate::migrations::{self, Found};
 use crate::password::password;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use json_cas::{RemoteError, StoreError};
+use json_cas::RemoteError;
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row};
@@ -26,9 +26,8 @@ pub struct PostgresStore {
 }
 
 pub(crate) struct Inner {
-    pub address: Address,
-    pub pool: Pool,
-    pub gate: Gate,
+    pub pool: Arc<Pool>,
+    pub gate: Arc<Gate>,
 }
 
 /// A parameter of a statement with its type, so that the server is not asked for it first.
@@ -36,7 +35,7 @@ pub(crate) type Typed<'p> = (&'p (dyn ToSql + Sync), Type);
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PostgresStore").field(&self.inner.address.name).finish()
+        f.debug_tuple("PostgresStore").field(&self.inner.pool.address.name).finish()
     }
 }
 
@@ -46,14 +45,14 @@ impl PostgresStore {
     /// # Errors
     /// What the URL lacks, or what in it is not understood. Nothing is contacted.
     pub fn open(url: &str) -> Result<PostgresStore, RemoteError> {
-        let address = Address::parse(url)?;
-        let gate = Gate::new(&address.schema);
-        Ok(PostgresStore { inner: Arc::new(Inner { address, pool: Pool::default(), gate }) })
+        let pool = Arc::new(Pool::new(Address::parse(url)?));
+        let gate = Arc::new(Gate::new(Arc::clone(&pool)));
+        Ok(PostgresStore { inner: Arc::new(Inner { pool, gate }) })
     }
 
     /// The URL without anything secret.
     pub fn name(&self) -> &str {
-        &self.inner.address.name
+        &self.inner.pool.address.name
     }
 
     /// Makes the tables, or makes those of an older version newer; `true` if there was something to do. Whoever is killed in
@@ -62,16 +61,16 @@ impl PostgresStore {
     /// # Errors
     /// When the server cannot be reached, does not allow it, or the schema holds something else or a newer version.
     pub fn init(&self) -> Result<bool, RemoteError> {
-        let schema = &self.inner.address.schema;
+        let schema = &self.inner.pool.address.schema;
         let outcome = persist(|| {
-            let mut session = Session::open(&self.inner.address, Expect::Anything)?;
+            let mut session = Session::open(&self.inner.pool.address, Expect::Anything)?;
             match session.run(async |client| migrate(client, schema).await)? {
                 Outcome::Made => Ok(true),
                 Outcome::WasReady => Ok(false),
                 Outcome::Unusable(failure) => Err(failure),
             }
         });
-        outcome.map_err(|(failure, tries)| self.inner.error("make the store ready", failure, tries))
+        outcome.map_err(|(failure, tries)| self.inner.pool.error("make the store ready", failure, tries))
     }
 }
 
@@ -82,9 +81,8 @@ impl Inner {
         doing: &str,
         action: impl AsyncFn(&mut Client) -> Result<T, Error>,
     ) -> Result<T, RemoteError> {
-        let done =
-            persist(|| self.pool.with(&self.address, |session| session.run(async |client| action(client).await)));
-        done.map_err(|(failure, tries)| self.error(doing, failure, tries))
+        let done = persist(|| self.pool.with(|session| session.run(async |client| action(client).await)));
+        done.map_err(|(failure, tries)| self.pool.error(doing, failure, tries))
     }
 
     /// The rows of one statement.
@@ -97,10 +95,6 @@ impl Inner {
         self.call(doing, async |client| client.execute_typed(statement, parameters).await)
     }
 
-    pub(crate) fn error(&self, doing: &str, failure: Failure, tries: u32) -> RemoteError {
-        failure.into_error(&self.address.name, doing, tries)
-    }
-
     /// A column of a row, or the complaint that it is not what our tables have.
     pub(crate) fn column<'r, T: tokio_postgres::types::FromSql<'r>>(
         &self,
@@ -108,11 +102,6 @@ impl Inner {
         row: &'r Row,
         position: usize,
     ) -> Result<T, RemoteError> {
-        row.try_get(position).map_err(|error| self.error(doing, Failure::Statement(error), 1))
-    }
-
-    pub(crate) fn busy(&self) -> StoreError {
-        let waited_ms = u64::try_from(self.address.lock_timeout.as_millis()).unwrap_or(u64::MAX);
-        StoreError::Busy { path: self.address.name.clone().into(), waited_ms }
+        row.try_get(position).map_err(|error| self.pool.error(doing, Failure::Statement(error), 1))
     }
 }

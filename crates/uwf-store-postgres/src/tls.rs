@@ -21,11 +21,21 @@ use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-use crate::address::Trust;
 use crate::verifier::Verifier;
 
 /// What a server that begins with TLS at once wants to hear.
 const PROTOCOL: &[u8] = b"postgresql";
+
+/// What is checked of the server before it is told anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Nothing, unless there are roots to check it by.
+    Any,
+    /// That a known authority has signed its certificate.
+    Authority,
+    /// And that the certificate is for this host.
+    Host,
+}
 
 /// Makes connections that trust as little as they were told.
 #[derive(Clone)]
