@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use crate::fault::Failure;
 
-/// Most tries of one thing. A server that was restarted is back within the pauses between them, 6 s in all.
-const TRIES: u32 = 8;
-
-/// After this long there is no other try.
+/// After this long there is no other try: a server that was restarted is back, or needs somebody to look after it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The pause after the first try; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Makes tries until one succeeds, or is in vain. With the failure comes the number of tries.
 pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, (Failure, u32)> {
@@ -32,11 +32,11 @@ pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Res
 
 /// A second try there always is: the connection of the first one may have been dead for long, and a new one is not.
 fn is_over(tries: u32, elapsed: Duration) -> bool {
-    tries == TRIES || (tries > 1 && elapsed > PATIENCE)
+    tries > 1 && elapsed > PATIENCE
 }
 
 /// Between half and all of what is due, so that those who were in each other's way are not so again.
 fn pause(tries: u32) -> Duration {
-    let due = FIRST_PAUSE * 2_u32.pow(tries - 1);
+    let due = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(tries - 1)).min(LONGEST_PAUSE);
     due.mul_f64(0.5 + fastrand::f64() / 2.0)
 }

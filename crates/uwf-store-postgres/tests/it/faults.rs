@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use uwf_store_postgres::PostgresStore;
 
-use crate::server::{Disk, Server};
+use crate::server::Server;
 use crate::worker;
 
 const NODE: Hash = Hash::from_u64(1);
@@ -35,7 +35,7 @@ fn said(error: &RemoteError) -> (RemoteFault, &str) {
 
 #[test]
 fn a_schema_that_is_not_a_store_is_refused_with_what_it_is() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let error = refused(&server.url("team"));
     assert_eq!(
         error.to_string(),
@@ -109,7 +109,7 @@ fn whoever_is_killed_while_making_the_tables_has_made_nothing() {
         PostgresStore::open(&url).unwrap().init().unwrap();
         return;
     }
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     // Makes the second to last thing that is made wait, so that the child is killed between two of them.
     server.sql(
         "work",
@@ -138,7 +138,7 @@ fn whoever_is_killed_while_making_the_tables_has_made_nothing() {
 
 #[test]
 fn a_server_or_database_that_is_not_there_is_named() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let error = refused(&server.url("x").replace("/work", "/nowhere"));
     assert_eq!(
         said(&error),
@@ -147,8 +147,8 @@ fn a_server_or_database_that_is_not_there_is_named() {
     let begun = Instant::now();
     let error = refused("postgres://ann@127.0.0.1:1/work");
     assert_eq!(error.fault, RemoteFault::Unreachable);
-    assert!(error.message.contains("Connection refused") && error.message.ends_with(", 8 times"), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    assert!(error.message.contains("Connection refused") && error.message.ends_with(" times"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     let error = refused("postgres://ann@nobody.invalid/work");
     assert_eq!(error.fault, RemoteFault::Unreachable);
     assert!(error.message.starts_with("cannot list the heads: the host nobody.invalid cannot be found: "), "{error}");
@@ -176,7 +176,7 @@ fn credentials_are_taken_from_where_libpq_takes_them() {
             Err(error) => panic!("{error}"),
         });
     }
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     server.store("keys");
     server.sql("work", "create role bob login password 'w0rd'; grant usage on schema keys to bob; grant select on all tables in schema keys to bob");
     let url = server.url("keys").replace("ann@", "bob@");
@@ -231,7 +231,7 @@ fn credentials_are_taken_from_where_libpq_takes_them() {
 
 #[test]
 fn a_server_that_stops_in_the_middle_of_a_transaction_loses_nothing() {
-    let mut server = Server::start(Disk::Durable);
+    let mut server = Server::start();
     let store = server.store("stops");
     assert_eq!(store.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);
     let version = store.read("a").unwrap().unwrap().version;
@@ -264,7 +264,7 @@ fn a_server_that_stops_in_the_middle_of_a_transaction_loses_nothing() {
 
 #[test]
 fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     server.store("hangs");
     let store = PostgresStore::open(&(server.url("hangs") + "&statement_timeout=700&connect_timeout=1")).unwrap();
     store.put_all(&[(NODE, b"one".to_vec())]).unwrap();
@@ -293,7 +293,7 @@ fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
     let error = refused_by(&store);
     assert_eq!(error.fault, RemoteFault::Unreachable);
     assert!(error.message.starts_with("cannot list the heads: the server did not answer within 1 s, "), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     server.signal(Signal::CONT);
     signal(Signal::CONT);
     assert_eq!(store.get(NODE).unwrap().unwrap(), b"one");
@@ -301,7 +301,7 @@ fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
 
 #[test]
 fn a_database_that_cannot_be_a_store_is_refused() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     server.sql("postgres", "create database latin owner ann template template0 encoding 'LATIN1'");
     let store = PostgresStore::open(&server.url("x").replace("/work", "/latin")).unwrap();
     let what = "cannot make the store ready: the encoding of the database is LATIN1 and must be UTF8";

@@ -8,7 +8,7 @@ use json_cas::{Hash, Heads as _, Journal as _, Objects as _, StoreError, Swap};
 use serde_json::json;
 use uwf_store_postgres::PostgresStore;
 
-use crate::server::{Disk, Server};
+use crate::server::Server;
 use crate::worker;
 
 const TEST: &str = "kills::whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out";
@@ -80,7 +80,7 @@ fn whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out() {
     if let Some((part, url)) = worker::part() {
         return play(&part, &url);
     }
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let store = server.store("kills");
     assert_eq!(store.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);
 
@@ -116,7 +116,7 @@ fn whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out() {
 
 #[test]
 fn a_hold_inside_a_hold_does_not_wait_for_a_sweep_that_waits() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let (store, other) = (server.store("nested"), server.store("nested"));
     let outer = store.hold().unwrap();
     thread::scope(|scope| {
@@ -133,7 +133,7 @@ fn a_hold_inside_a_hold_does_not_wait_for_a_sweep_that_waits() {
 
 #[test]
 fn a_sweep_that_lost_its_connection_removes_nothing() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let store = server.store("sweep");
     store.put_all(&[(NODE, b"one".to_vec())]).unwrap();
     let sweep = store.sweep().unwrap();
@@ -148,7 +148,7 @@ fn a_sweep_that_lost_its_connection_removes_nothing() {
 
 #[test]
 fn calls_of_a_thread_for_blocking_work_and_values_dropped_elsewhere_are_fine() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let store = server.store("tokio");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -173,7 +173,7 @@ fn a_store_starts_no_threads() {
         store.put_all(&[(NODE, b"one".to_vec())]).unwrap();
         return worker::tell(threads() - before);
     }
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     server.store("threads");
     // A name, which has to be looked up; the first of its addresses may be one where no server is, the second host is none.
     let url = server.url("threads").replace("127.0.0.1", "localhost").replace("/work", ",nobody.invalid/work");

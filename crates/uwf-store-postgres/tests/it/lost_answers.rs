@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_store_postgres::PostgresStore;
 
 use crate::proxy::Proxy;
-use crate::server::{Disk, Server};
+use crate::server::Server;
 
 const ONE: Hash = Hash::from_u64(1);
 const TWO: Hash = Hash::from_u64(2);
@@ -24,7 +24,7 @@ fn stores(server: &Server, schema: &str) -> (Proxy, PostgresStore, PostgresStore
 
 #[test]
 fn a_write_whose_answer_is_lost_is_done_once_and_says_so() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let (proxy, store, _) = stores(&server, "lost");
 
     proxy.lose_an_answer(|| {});
@@ -60,7 +60,7 @@ fn a_write_whose_answer_is_lost_is_done_once_and_says_so() {
 
 #[test]
 fn a_write_is_found_again_when_others_have_written_since() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let (proxy, store, other) = stores(&server, "since");
     let moved = |name: &'static str, to: Hash| {
         let other = other.clone();
@@ -90,7 +90,7 @@ fn a_write_is_found_again_when_others_have_written_since() {
 
 #[test]
 fn a_write_that_lost_to_another_says_so_although_its_answer_was_lost() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let (proxy, store, other) = stores(&server, "losing");
     assert_eq!(other.create("a", ONE).unwrap(), Swap::Done);
     let stale = other.read("a").unwrap().unwrap();

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use uwf_store_postgres::PostgresStore;
 
-use crate::server::{Disk, Server};
+use crate::server::Server;
 use crate::worker;
 
 const PROCESSES: u64 = 8;
@@ -80,7 +80,7 @@ fn eight_processes_lose_no_move_and_make_each_name_once() {
     if let Some((_, url)) = worker::part() {
         return race(&url);
     }
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let test = "races::eight_processes_lose_no_move_and_make_each_name_once";
     let children = (0..PROCESSES).map(|_| worker::child(test, "racer", &server.url("race")).spawn().unwrap()).collect();
     let told = told(children);
@@ -149,7 +149,7 @@ fn a_server_that_crashes_under_eight_writers_and_a_sweeper_loses_nothing() {
     if let Some((part, url)) = worker::part() {
         return part.parse().map_or_else(|_| collect(&url), |number| write(&url, number));
     }
-    let mut server = Server::start(Disk::Durable);
+    let mut server = Server::start();
     let store = server.store("storm");
     assert_eq!(store.create("shared", Hash::from_u64(0)).unwrap(), Swap::Done);
     let test = "races::a_server_that_crashes_under_eight_writers_and_a_sweeper_loses_nothing";
@@ -175,7 +175,7 @@ fn a_server_that_crashes_under_eight_writers_and_a_sweeper_loses_nothing() {
 
 #[test]
 fn a_hold_that_was_lost_moves_no_head_once_somebody_has_swept() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let (holder, sweeper) = (server.store("lost"), server.store("lost"));
     let node = [(Hash::from_u64(1), b"one".to_vec())];
     assert_eq!(holder.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);

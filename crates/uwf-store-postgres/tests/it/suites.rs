@@ -7,11 +7,11 @@ use json_cas::conformance::{heads_suite, objects_suite};
 use json_cas::{Hash, Heads, Journal as _, Objects, Put, StoreError, Swap};
 use serde_json::json;
 
-use crate::server::{Disk, Server};
+use crate::server::Server;
 
 #[test]
 fn nodes_and_heads_in_a_database_pass_the_conformance_suites() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let made = Cell::new(0);
     let make = || {
         made.set(made.get() + 1);
@@ -23,7 +23,7 @@ fn nodes_and_heads_in_a_database_pass_the_conformance_suites() {
 
 #[test]
 fn two_schemas_of_a_database_do_not_see_each_other() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let (one, other) = (server.store("one"), server.store("other"));
     one.put_all(&[(Hash::from_u64(1), b"one".to_vec())]).unwrap();
     assert_eq!(one.create("a", Hash::from_u64(1)).unwrap(), Swap::Done);
@@ -37,7 +37,7 @@ fn two_schemas_of_a_database_do_not_see_each_other() {
 
 #[test]
 fn ten_thousand_heads_are_listed_by_one_statement() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let store = server.store("many");
     server.sql(
         "work",
@@ -58,7 +58,7 @@ fn ten_thousand_heads_are_listed_by_one_statement() {
 
 #[test]
 fn a_batch_of_any_size_is_stored_listed_and_removed() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let store = server.store("large");
     let objects: Vec<_> =
         (0..25_000_u64).map(|number| (Hash::from_u64(number << 50 | number), number.to_le_bytes().to_vec())).collect();
@@ -83,7 +83,7 @@ fn a_batch_of_any_size_is_stored_listed_and_removed() {
 
 #[test]
 fn a_record_comes_back_with_its_keys_in_their_order() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     let store = server.store("records");
     let record = json!({"z": "\u{0}é\n", "a": [1.0, 1e300, -0.0], "m": {"b": null, "a": true}});
     assert_eq!(store.create("a", Hash::from_u64(1)).unwrap(), Swap::Done);

@@ -8,7 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedN
 use tempfile::TempDir;
 use uwf_store_postgres::PostgresStore;
 
-use crate::server::{Disk, Server};
+use crate::server::Server;
 use crate::worker;
 
 const TEST: &str = "tls::a_server_is_checked_as_far_as_the_mode_says";
@@ -33,7 +33,7 @@ fn encrypted(dir: &Path) -> (Server, PathBuf, PathBuf) {
     fs::write(&files[0], right.pem()).unwrap();
     fs::write(&files[1], wrong.pem()).unwrap();
     let settings = "ssl=on\nssl_cert_file=server.crt\nssl_key_file=server.key";
-    let server = Server::with(Disk::Careless, settings, ENCRYPTED, |data| {
+    let server = Server::with(settings, ENCRYPTED, |data| {
         fs::write(data.join("server.crt"), certificate.pem()).unwrap();
         fs::write(data.join("server.key"), key.serialize_pem()).unwrap();
     });
@@ -109,7 +109,7 @@ fn a_server_is_checked_as_far_as_the_mode_says() {
 
 #[test]
 fn a_server_without_tls_is_refused_unless_that_is_allowed() {
-    let server = Server::start(Disk::Careless);
+    let server = Server::start();
     server.store("uwf");
     let url = |mode: &str| format!("{}&sslmode={mode}", server.url("uwf"));
     denied(&url("require"), "server does not support TLS");
