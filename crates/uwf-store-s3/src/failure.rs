@@ -1,0 +1,133 @@
+//! What went wrong with a request, and what that says about the store.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use json_cas::RemoteFault;
+
+/// Longest text of a server that is repeated.
+const MAX_TOLD: usize = 200;
+
+/// Why a request had no answer that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// There was no answer, or not a whole one.
+    Silent {
+        /// Why.
+        reason: String,
+    },
+    /// No keys were found anywhere.
+    NoKeys {
+        /// Where was looked.
+        reason: String,
+    },
+    /// The server said that it did not do it.
+    Refused {
+        /// Of HTTP.
+        status: u16,
+        /// As S3 names it: `AccessDenied`; empty when it said none.
+        code: String,
+        /// What the server said beside it.
+        told: String,
+    },
+}
+
+impl Failure {
+    /// From an answer with a status of failure.
+    pub(crate) fn refused(status: u16, body: &[u8], region: Option<&str>) -> Failure {
+        let body = String::from_utf8_lossy(body);
+        let element = |name: &str| {
+            let (_, rest) = body.split_once(&format!("<{name}>"))?;
+            rest.split_once(&format!("</{name}>")).map(|(text, _)| text.trim().to_owned())
+        };
+        let mut told = element("Message").unwrap_or_default();
+        if let Some(region) = region.filter(|_| matches!(status, 301 | 307 | 400)) {
+            told = format!("the bucket is in the region {region}: set AWS_REGION");
+        }
+        let told = told.chars().filter(|symbol| !symbol.is_control()).take(MAX_TOLD).collect();
+        Failure::Refused { status, code: element("Code").unwrap_or_default(), told }
+    }
+
+    /// Whether the same request may go well a moment later.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Failure::Silent { .. } => true,
+            Failure::NoKeys { .. } => false,
+            // 409: somebody else writes the same object at this moment, and it is not said who wins.
+            Failure::Refused { status, code, .. } => {
+                matches!(status, 408 | 409 | 429 | 500..) || matches!(&**code, "RequestTimeout" | "SlowDown")
+            }
+        }
+    }
+
+    /// What it says about the store.
+    pub(crate) fn fault(&self) -> RemoteFault {
+        match self {
+            Failure::Silent { .. } => RemoteFault::Unreachable,
+            Failure::NoKeys { .. } => RemoteFault::Denied,
+            Failure::Refused { code, .. } if code == "NoSuchBucket" => RemoteFault::Missing,
+            Failure::Refused { status: 401 | 403, .. } => RemoteFault::Denied,
+            Failure::Refused { code, .. } if matches!(&**code, "ExpiredToken" | "InvalidToken") => RemoteFault::Denied,
+            Failure::Refused { .. } => RemoteFault::Failed,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Silent { reason } | Failure::NoKeys { reason } => f.write_str(reason),
+            Failure::Refused { status, code, told } => {
+                write!(f, "the server answered {status}")?;
+                if !code.is_empty() {
+                    write!(f, " {code}")?;
+                }
+                if !told.is_empty() {
+                    write!(f, ": {}", told.trim_end_matches('.'))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl StdError for Failure {}
+
+/// The failure that an error of the client library has inside.
+pub(crate) fn inside(error: &object_store::Error) -> Failure {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    let mut last = error.to_string();
+    while let Some(error) = cause {
+        if let Some(failure) = error.downcast_ref::<Failure>() {
+            return failure.clone();
+        }
+        last = error.to_string();
+        cause = error.source();
+    }
+    // An answer that the library cannot read: the innermost reason is about its contents, and has no URL and no key.
+    Failure::Refused { status: 200, code: String::new(), told: last.chars().take(MAX_TOLD).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_what_is_wrong() {
+        let body = b"<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>Access Denied.</Message>\
+            <AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>";
+        let denied = Failure::refused(403, body, None);
+        assert_eq!(denied.to_string(), "the server answered 403 AccessDenied: Access Denied");
+        assert_eq!((denied.fault(), denied.may_pass()), (RemoteFault::Denied, false));
+
+        let slow = Failure::refused(503, b"<Error><Code>SlowDown</Code></Error>", None);
+        assert_eq!(slow.to_string(), "the server answered 503 SlowDown");
+        assert_eq!((slow.fault(), slow.may_pass()), (RemoteFault::Failed, true));
+
+        let missing = Failure::refused(404, b"<Error><Code>NoSuchBucket</Code></Error>", None);
+        assert_eq!((missing.fault(), missing.may_pass()), (RemoteFault::Missing, false));
+
+        let elsewhere = Failure::refused(301, b"", Some("eu-west-1"));
+        assert!(elsewhere.to_string().ends_with("the bucket is in the region eu-west-1: set AWS_REGION"));
+    }
+}

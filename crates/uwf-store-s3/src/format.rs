@@ -1,0 +1,113 @@
+//! The mark that a prefix is a store, and whether its server is fit to be one.
+
+use json_cas::{RemoteError, RemoteFault};
+use serde_json::{Value, json};
+
+use crate::bucket::{Bucket, Written};
+use crate::token;
+
+/// The object that says so.
+const KEY: &str = "format.json";
+
+const FORMAT: &str = "uwf-store";
+const VERSION: u64 = 1;
+
+/// What is written to try the server out, and deleted again.
+const PROBE: &str = "probe/";
+
+/// More objects than those that are tried out by machines that make the store ready at the same time.
+const A_FEW: usize = 100;
+
+/// Whether the store is there and of our format.
+pub(crate) fn check(bucket: &Bucket) -> Result<(), RemoteError> {
+    match found(bucket)? {
+        true => Ok(()),
+        false => Err(bucket.error(RemoteFault::NotReady, "it has not been made ready")),
+    }
+}
+
+fn found(bucket: &Bucket) -> Result<bool, RemoteError> {
+    let Some(found) = bucket.get(KEY)? else { return Ok(false) };
+    let foreign = |message: String| Err(bucket.error(RemoteFault::Foreign, message));
+    let said: Value = serde_json::from_slice(&found.bytes).unwrap_or_default();
+    match (said["format"].as_str(), said["version"].as_u64()) {
+        (Some(FORMAT), Some(VERSION)) => Ok(true),
+        (Some(FORMAT), Some(version)) => {
+            foreign(format!("its format has the version {version}, and this program knows only {VERSION}"))
+        }
+        _ => foreign(format!("its {KEY} is not one of a store of uwf")),
+    }
+}
+
+/// Makes it ready; `true` if it was not.
+pub(crate) fn init(bucket: &Bucket) -> Result<bool, RemoteError> {
+    let is_new = !found(bucket)?;
+    if is_new {
+        is_empty(bucket)?;
+    }
+    probe(bucket)?;
+    if !is_new {
+        return Ok(false);
+    }
+    let mark = json!({ "format": FORMAT, "version": VERSION }).to_string();
+    match bucket.create(KEY, mark.as_bytes())? {
+        Written::Done(_) => Ok(true),
+        // Another machine was faster, or it was this one after all.
+        Written::Refused { doubt } => check(bucket).map(|()| doubt),
+    }
+}
+
+/// Nobody loses their objects among ours.
+fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
+    let there = bucket.list_some("", A_FEW)?;
+    match there.iter().find(|object| !object.key.starts_with(PROBE) && object.key != KEY) {
+        None => Ok(()),
+        Some(other) => {
+            let message = format!("there is something else already, {}: a store wants a prefix of its own", other.key);
+            Err(bucket.error(RemoteFault::Foreign, message))
+        }
+    }
+}
+
+/// Tries out what everything else relies on: a write that has to be refused is.
+///
+/// The danger: a server that does not know `If-None-Match` and `If-Match` ignores them, and answers that all went well. Two
+/// machines that step one thread would then overwrite each other's head, and both would be told that theirs is the one.
+fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
+    let key = format!("{PROBE}{}", token::unique());
+    let outcome = probe_at(bucket, &key);
+    // Whatever came of it.
+    let deleted = bucket.delete(&key);
+    outcome.and(deleted)
+}
+
+fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
+    let refused = |written: Written| matches!(written, Written::Refused { .. });
+    if refused(bucket.update(key, "\"0123456789abcdef0123456789abcdef\"", b"-")?) {
+        // As it has to be: there is nothing yet.
+    } else {
+        return Err(unfit(bucket, "it writes what is to replace an object that is not there (If-Match)"));
+    }
+    // A try whose answer was lost may have written it.
+    let _ = bucket.create(key, b"one")?;
+    if !refused(bucket.create(key, b"two")?) {
+        return Err(unfit(bucket, "it replaces what is there although that is to stay (If-None-Match)"));
+    }
+    let Some(one) = bucket.get(key)? else {
+        return Err(unfit(bucket, "it does not find what was just written"));
+    };
+    let _ = bucket.update(key, &one.etag, b"three")?;
+    let is_three = bucket.get(key)?.is_some_and(|found| found.bytes == b"three");
+    if !is_three {
+        return Err(unfit(bucket, "it does not replace what is there although it is what was expected (If-Match)"));
+    }
+    if !refused(bucket.update(key, &one.etag, b"four")?) {
+        return Err(unfit(bucket, "it replaces what is no longer what was expected (If-Match)"));
+    }
+    Ok(())
+}
+
+fn unfit(bucket: &Bucket, what: &str) -> RemoteError {
+    let server = bucket.transport.server().map_or_else(String::new, |server| format!(" `{server}`"));
+    bucket.error(RemoteFault::Unfit, format!("the server{server} has no conditional writes: {what}"))
+}

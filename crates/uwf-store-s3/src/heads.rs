@@ -1,0 +1,247 @@
+//! Names that move: one object for each life of a name, changed by conditional writes only.
+//!
+//! A name has lives. The first begins when it is created and ends when it is removed; once its record is forgotten the name can be
+//! created again, which is its next life. `heads/NAME@LIFE` is the head of one life, `history/NAME` says how many lives are over.
+//!
+//! **Removing** writes the record into the head's object, on the condition that nobody moved it: from then on the name is removed.
+//! What follows is tidying, which everybody does who comes across it: the record is written to `history/NAME`, then the head's
+//! object is deleted. Deleting has no condition in S3, so it may only hit what can never be in use again.
+//!
+//! **Why that is safe.** A life that `history/NAME` counts as over is over for good, as that object is never deleted and its count
+//! only grows (each write of it is conditional). So an object of such a life is waste, whoever wrote it and however late, and
+//! deleting it is right at any time: the deletion of somebody who was stopped for hours hits nobody's head.
+//!
+//! **Creating** writes the head's object on the condition that there is none, and then looks whether that life is over already: a
+//! creator may have been stopped while others created, removed and tidied up the same name. Readers do not rely on the creator to
+//! look: of an object that was never moved they look themselves (`moves` is 1). One that was moved needs no look, because whoever
+//! moved it had found it alive, and what was moved since makes every conditional write of others fail. So a name never comes back to
+//! life, not for a moment: there is no time at which a reader takes the waste of a late creator for a head.
+
+mod look;
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use json_cas::{Hash, Head, Heads, HeadsError, RemoteError, RemoteFault, Swap, Version, check_name};
+use serde_json::Value;
+
+pub(crate) use self::look::{Settled, State, finish, look, look_past, past_key, settle};
+use crate::bucket::{Bucket, Listed, Written};
+use crate::parallel::{READS_AT_ONCE, each};
+use crate::past::{Live, Removed, Said, Trace};
+use crate::store::S3Store;
+use crate::token;
+
+/// How often a change is begun anew that was refused although nothing had changed, or that met one half done.
+const ROUNDS: usize = 8;
+
+/// The object of a life of a name. The number keeps names like `..` from being a path.
+pub(crate) fn head_key(name: &str, life: u64) -> String {
+    format!("heads/{name}@{life}")
+}
+
+/// Name and life of a key; `None` for what is not ours.
+fn parse_key(key: &str) -> Option<(&str, u64)> {
+    let (name, life) = key.strip_prefix("heads/")?.rsplit_once('@')?;
+    Some((name, life.parse().ok()?)).filter(|(name, _)| check_name(name).is_ok())
+}
+
+/// Where a name was seen to be, with all that is needed to move it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seat {
+    life: u64,
+    etag: String,
+    head: Hash,
+    trace: Trace,
+}
+
+impl Seat {
+    fn head(self) -> Head {
+        let Seat { life, etag, head, trace } = self;
+        Head { hash: head, version: Version::new(format!("{etag}\n{life}\n{head}\n{}\n{}", trace.moves, trace.tokens)) }
+    }
+
+    /// From a version that this store made.
+    fn of(version: &Version) -> Option<Seat> {
+        let mut lines = version.token().split('\n');
+        let (etag, life, head) = (lines.next()?.to_owned(), lines.next()?.parse().ok()?, lines.next()?.parse().ok()?);
+        let trace = Trace { moves: lines.next()?.parse().ok()?, tokens: lines.next()?.to_owned() };
+        Some(Seat { life, etag, head, trace })
+    }
+}
+
+/// What became of a change that was refused.
+enum Found {
+    /// It was this very change that stood in the way: its first answer had been lost.
+    Ours,
+    /// Nothing has changed: once more.
+    Same,
+    Moved(Option<Head>),
+}
+
+impl S3Store {
+    /// Looks what stands in the way of a move with this token from there.
+    ///
+    /// The danger: the answer to a move is lost, the move itself is not, and the second try is refused, by the first. To call that
+    /// lost would make somebody pay a step again that is in the chain already. So each head has the tokens of its newest moves, and
+    /// so has the record of a name that was removed. If others went on so far meanwhile that they no longer tell, or forgot the
+    /// name, it is an error that says so.
+    fn find_out(
+        &self,
+        bucket: &Bucket,
+        name: &str,
+        from: &Seat,
+        token: &str,
+        doubt: bool,
+    ) -> Result<Found, HeadsError> {
+        let number = from.trace.moves + 1;
+        let (trace, current) = match look(bucket, name)? {
+            State::Live(now) if now.life == from.life => {
+                if now.etag == from.etag {
+                    return Ok(Found::Same);
+                }
+                (Some(now.trace.clone()), Some(now.head()))
+            }
+            State::Live(now) => (None, Some(now.head())),
+            State::Removed { over, removed } => (Some(removed.trace).filter(|_| over == from.life), None),
+            State::Absent { .. } => (None, None),
+        };
+        match trace {
+            Some(trace) if trace.has(token) => Ok(Found::Ours),
+            Some(trace) if doubt && !trace.reaches(number) => Err(unknown(bucket, name)),
+            None if doubt => Err(unknown(bucket, name)),
+            _ => Ok(Found::Moved(current)),
+        }
+    }
+
+    /// Makes a move: writes what `next` gives for it, if the name is still where it was expected to be. `Ok(Ok(…))` is the trace
+    /// with which it was made.
+    fn moved(
+        &self,
+        bucket: &Bucket,
+        name: &str,
+        expected: &Version,
+        next: impl Fn(Trace) -> Said,
+    ) -> Result<Result<(Seat, Said), Swap>, HeadsError> {
+        let Some(from) = Seat::of(expected) else {
+            return Ok(Err(Swap::Moved(self.read(name)?)));
+        };
+        let token = token::unique();
+        let said = next(from.trace.then(&token));
+        for _ in 0..ROUNDS {
+            let Written::Refused { doubt } = bucket.update(&head_key(name, from.life), &from.etag, &said.bytes())?
+            else {
+                return Ok(Ok((from, said)));
+            };
+            match self.find_out(bucket, name, &from, &token, doubt)? {
+                Found::Ours => return Ok(Ok((from, said))),
+                Found::Same => (),
+                Found::Moved(now) => return Ok(Err(Swap::Moved(now))),
+            }
+        }
+        Err(restless(bucket, name).into())
+    }
+}
+
+/// Not to be taken for a move that was not made.
+fn unknown(bucket: &Bucket, name: &str) -> HeadsError {
+    let message = format!("it did not say whether {name} was moved, and others have moved it since: look where it is");
+    bucket.error(RemoteFault::Failed, message).into()
+}
+
+fn restless(bucket: &Bucket, name: &str) -> RemoteError {
+    bucket.error(RemoteFault::Failed, format!("it refuses to move {name} although nobody else has moved it"))
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Heads for S3Store {
+    fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
+        check_name(name)?;
+        match look(&*self.ready()?, name)? {
+            State::Live(seat) => Ok(Some(seat.head())),
+            State::Removed { .. } | State::Absent { .. } => Ok(None),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+        let bucket = self.ready()?;
+        let listed = bucket.list("heads/")?;
+        let seen = &self.inner.heads_seen;
+        let (mut settled, mut unknown) = (Vec::new(), Vec::new());
+        for object in &listed {
+            match (parse_key(&object.key), seen.of(object)) {
+                (None, _) => (),
+                (Some((name, _)), Some(known)) => settled.push((name, known)),
+                (Some((name, life)), None) => unknown.push((object, name, life)),
+            }
+        }
+        let learned = each(&unknown, READS_AT_ONCE, |(object, name, life)| {
+            let (etag, found) = settle(&bucket, name, *life)?;
+            seen.learn(&object.key, &etag, found.clone());
+            Ok::<_, HeadsError>((*name, found))
+        })?;
+        seen.keep(&listed);
+        let all = settled.into_iter().chain(learned);
+        let live: BTreeMap<&str, Hash> = all.filter_map(|(name, settled)| Some((name, settled.head()?))).collect();
+        Ok(live.into_iter().map(|(name, hash)| (name.to_owned(), hash)).collect())
+    }
+
+    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
+        check_name(name)?;
+        let bucket = self.ready()?;
+        let token = token::unique();
+        let first = Said::Live(Live { head: new, trace: Trace::first(&token) }).bytes();
+        let mut life = 1;
+        for _ in 0..ROUNDS {
+            let written = bucket.create(&head_key(name, life), &first)?;
+            let is_written = matches!(written, Written::Done(_));
+            if is_written && look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) {
+                return Ok(Swap::Done);
+            }
+            match look(&bucket, name)? {
+                State::Live(seat) if seat.trace.has(&token) => return Ok(Swap::Done),
+                State::Live(seat) => return Ok(Swap::Moved(Some(seat.head()))),
+                // It was created, and somebody else was quick to remove it.
+                State::Removed { removed, .. } if removed.trace.has(&token) => return Ok(Swap::Done),
+                State::Removed { .. } => return Err(HeadsError::Removed { name: name.to_owned() }),
+                State::Absent { next } => life = next,
+            }
+        }
+        Err(restless(&bucket, name).into())
+    }
+
+    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+        check_name(name)?;
+        let bucket = self.ready()?;
+        let moved = self.moved(&bucket, name, expected, |trace| Said::Live(Live { head: new, trace }))?;
+        Ok(moved.map_or_else(|lost| lost, |_| Swap::Done))
+    }
+
+    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+        check_name(name)?;
+        let bucket = self.ready()?;
+        let removed = |trace| Said::Removed(Removed { record: record.clone(), at_ms: now_ms(), trace });
+        match self.moved(&bucket, name, expected, removed)? {
+            Ok((from, Said::Removed(removed))) => {
+                // It is removed whether or not this can be tidied up now: whoever comes across it does.
+                let _ = finish(&bucket, name, from.life, &removed);
+                Ok(Swap::Done)
+            }
+            Ok((_, Said::Live(_))) => Ok(Swap::Done),
+            Err(lost) => Ok(lost),
+        }
+    }
+}
+
+/// Tidies up all removals that somebody left half done, of which a listing tells.
+pub(crate) fn finish_all(bucket: &Bucket) -> Result<(), HeadsError> {
+    let listed = bucket.list("heads/")?;
+    let is_removed = |object: &&Listed| object.size >= crate::past::REMOVED_BYTES as u64;
+    let names: Vec<(&str, u64)> =
+        listed.iter().filter(is_removed).filter_map(|object| parse_key(&object.key)).collect();
+    each(&names, READS_AT_ONCE, |(name, life)| settle(bucket, name, *life)).map(|_| ())
+}

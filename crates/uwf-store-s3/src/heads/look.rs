@@ -1,0 +1,157 @@
+//! What is true of a name.
+
+use std::path::PathBuf;
+
+use json_cas::{Hash, HeadsError, RemoteError};
+
+use super::{Seat, head_key};
+use crate::bucket::{Bucket, Found, Written};
+use crate::past::{Past, Removed, Said, json_bytes};
+
+/// How often the record of a name is written anew because others write it, too. They write the same.
+const ROUNDS: usize = 8;
+
+/// What is true of a name.
+#[derive(Debug, Clone)]
+pub(crate) enum State {
+    Live(Seat),
+    /// Its record is kept.
+    Removed {
+        over: u64,
+        removed: Removed,
+    },
+    /// It can be created.
+    Absent {
+        /// As this life.
+        next: u64,
+    },
+}
+
+/// What is true of the object of one life of a name, for good as long as it has the same tag.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Settled {
+    Live(Hash),
+    /// The life is over, or had ended when it was to begin.
+    Over,
+}
+
+impl Settled {
+    /// Where it points, if it is alive.
+    pub(crate) fn head(&self) -> Option<Hash> {
+        match self {
+            Settled::Live(hash) => Some(*hash),
+            Settled::Over => None,
+        }
+    }
+}
+
+pub(crate) fn past_key(name: &str) -> String {
+    format!("history/{name}.json")
+}
+
+/// Where an object is, for people.
+pub(crate) fn place(bucket: &Bucket, key: &str) -> PathBuf {
+    PathBuf::from(format!("{}/{key}", bucket.name()))
+}
+
+fn unreadable(bucket: &Bucket, key: &str, reason: String) -> HeadsError {
+    HeadsError::Unreadable { path: place(bucket, key), line: None, reason }
+}
+
+fn read_head(bucket: &Bucket, name: &str, life: u64) -> Result<Option<(String, Said)>, HeadsError> {
+    let key = head_key(name, life);
+    let Some(Found { bytes, etag, .. }) = bucket.get(&key)? else { return Ok(None) };
+    Said::parse(&bytes).map(|said| Some((etag, said))).map_err(|reason| unreadable(bucket, &key, reason))
+}
+
+/// What is left of a name, and the tag of its object.
+pub(crate) fn look_past(bucket: &Bucket, name: &str) -> Result<Option<(String, Past)>, HeadsError> {
+    let key = past_key(name);
+    let Some(Found { bytes, etag, .. }) = bucket.get(&key)? else { return Ok(None) };
+    let past = serde_json::from_slice(&bytes).map_err(|error| unreadable(bucket, &key, error.to_string()))?;
+    Ok(Some((etag, past)))
+}
+
+/// Reads what is true of a name, and tidies up what somebody left half done.
+///
+/// The order matters: of a head that was never moved the past is read after the head, as a life that is over then may have been
+/// over when its creator wrote it.
+pub(crate) fn look(bucket: &Bucket, name: &str) -> Result<State, HeadsError> {
+    let mut life = 1;
+    loop {
+        let found = read_head(bucket, name, life)?;
+        let mut young = None;
+        match found {
+            None => (),
+            Some((etag, Said::Live(live))) => {
+                let is_moved = live.trace.moves > 1;
+                let seat = Seat { life, etag, head: live.head, trace: live.trace };
+                if is_moved {
+                    return Ok(State::Live(seat));
+                }
+                young = Some(seat);
+            }
+            Some((_, Said::Removed(removed))) => finish(bucket, name, life, &removed)?,
+        }
+        let past = look_past(bucket, name)?.map(|(_, past)| past);
+        let over = past.as_ref().map_or(0, |past| past.over);
+        match young {
+            Some(seat) if over < life => return Ok(State::Live(seat)),
+            None if over < life => return Ok(State::Absent { next: life }),
+            // Of a life that is over: waste of a creator who came late.
+            Some(_) => bucket.delete(&head_key(name, life))?,
+            None => (),
+        }
+        if let Some(removed) = past.and_then(|past| past.removed) {
+            return Ok(State::Removed { over, removed });
+        }
+        // Lives only grow, so this ends.
+        life = over + 1;
+    }
+}
+
+/// What is true of one object that a listing named, and the tag under which it is: an empty one when it is gone.
+pub(crate) fn settle(bucket: &Bucket, name: &str, life: u64) -> Result<(String, Settled), HeadsError> {
+    let Some((etag, said)) = read_head(bucket, name, life)? else {
+        return Ok((String::new(), Settled::Over));
+    };
+    match said {
+        Said::Live(live) if live.trace.moves > 1 => Ok((etag, Settled::Live(live.head))),
+        Said::Live(live) => {
+            if look_past(bucket, name)?.is_none_or(|(_, past)| past.over < life) {
+                return Ok((etag, Settled::Live(live.head)));
+            }
+            bucket.delete(&head_key(name, life))?;
+            Ok((etag, Settled::Over))
+        }
+        Said::Removed(removed) => {
+            finish(bucket, name, life, &removed)?;
+            Ok((etag, Settled::Over))
+        }
+    }
+}
+
+/// Tidies up after the removal of a name: first the record, which makes that life be over for good, then the head.
+pub(crate) fn finish(bucket: &Bucket, name: &str, life: u64, removed: &Removed) -> Result<(), HeadsError> {
+    let past = json_bytes(&Past { over: life, removed: Some(removed.clone()) });
+    let key = past_key(name);
+    // Most names have one life.
+    let mut before = if life == 1 { None } else { look_past(bucket, name)? };
+    for _ in 0..ROUNDS {
+        let written = match &before {
+            Some((_, past)) if past.over >= life => return Ok(bucket.delete(&head_key(name, life))?),
+            Some((etag, _)) => bucket.update(&key, etag, &past)?,
+            None => bucket.create(&key, &past)?,
+        };
+        if let Written::Done(_) = written {
+            return Ok(bucket.delete(&head_key(name, life))?);
+        }
+        before = look_past(bucket, name)?;
+    }
+    Err(HeadsError::Remote(stuck(bucket, name)))
+}
+
+fn stuck(bucket: &Bucket, name: &str) -> RemoteError {
+    bucket
+        .error(json_cas::RemoteFault::Failed, format!("it refuses the record of {name} although nobody else writes it"))
+}

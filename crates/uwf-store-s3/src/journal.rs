@@ -1,0 +1,106 @@
+//! The records of removed names.
+
+use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use json_cas::{HeadsError, Journal, Records, RemoteFault, check_name};
+use serde_json::Value;
+
+use crate::bucket::{Bucket, Listed, Written};
+use crate::heads::{State, finish_all, look, look_past};
+use crate::parallel::{NODES_AT_ONCE, READS_AT_ONCE, each};
+use crate::past::{Past, json_bytes};
+use crate::store::S3Store;
+
+/// How often a record is forgotten anew because others change it.
+const ROUNDS: usize = 8;
+
+/// One object: what is left of a name, or why that cannot be read.
+type Read = Result<Past, String>;
+
+impl S3Store {
+    fn read_listed(&self, bucket: &Bucket, listed: &Listed) -> Result<Option<Read>, HeadsError> {
+        if let Some(past) = self.inner.past_seen.of(listed) {
+            return Ok(Some(Ok(past)));
+        }
+        let Some(found) = bucket.get(&listed.key)? else { return Ok(None) };
+        let read: Read = serde_json::from_slice(&found.bytes).map_err(|error| format!("{}: {error}", listed.key));
+        if let Ok(past) = &read {
+            self.inner.past_seen.learn(&listed.key, &found.etag, past.clone());
+        }
+        Ok(Some(read))
+    }
+}
+
+/// Drops the record of a name; whether there was one.
+fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
+    // A removal that is half done must not bring the name back, nor its record.
+    let State::Removed { over, .. } = look(bucket, name)? else { return Ok(false) };
+    let forgotten = json_bytes(&Past { over, removed: None });
+    for _ in 0..ROUNDS {
+        let Some((etag, past)) = look_past(bucket, name)? else { return Ok(false) };
+        if past.over != over || past.removed.is_none() {
+            return Ok(false);
+        }
+        match bucket.update(&crate::heads::past_key(name), &etag, &forgotten)? {
+            Written::Done(_) => return Ok(true),
+            Written::Refused { doubt } if doubt => {
+                // Forgotten by this very call, or by another one at the same time: it is gone in any case.
+                return Ok(look_past(bucket, name)?.is_none_or(|(_, past)| past.over != over || past.removed.is_none()));
+            }
+            Written::Refused { .. } => (),
+        }
+    }
+    Err(bucket
+        .error(RemoteFault::Failed, format!("it refuses to forget {name} although nobody else changes it"))
+        .into())
+}
+
+impl Journal for S3Store {
+    /// Oldest first: by the seconds of the server's clock, and within one second by the clock of the machine that removed the name.
+    fn records(&self) -> Result<Records, HeadsError> {
+        let bucket = self.ready()?;
+        finish_all(&bucket)?;
+        let listed = bucket.list("history/")?;
+        let read = each(&listed, READS_AT_ONCE, |object| self.read_listed(&bucket, object))?;
+        self.inner.past_seen.keep(&listed);
+        let (mut ordered, mut problems) = (Vec::new(), Vec::new());
+        for (object, read) in listed.iter().zip(read) {
+            match read {
+                Some(Ok(Past { removed: Some(removed), .. })) => {
+                    ordered.push((seconds(object.modified), removed.at_ms, &object.key, removed.record));
+                }
+                Some(Ok(Past { removed: None, .. })) | None => (),
+                Some(Err(problem)) => problems.push(problem),
+            }
+        }
+        ordered.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+        Ok(Records { readable: ordered.into_iter().map(|(.., record)| record).collect(), problems })
+    }
+
+    fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError> {
+        check_name(name)?;
+        let bucket = self.ready()?;
+        if let Some((_, Past { removed: Some(removed), .. })) = look_past(&bucket, name)? {
+            return Ok(Some(removed.record));
+        }
+        // Its removal may be half done.
+        match look(&bucket, name)? {
+            State::Removed { removed, .. } => Ok(Some(removed.record)),
+            State::Live(_) | State::Absent { .. } => Ok(None),
+        }
+    }
+
+    fn forget(&self, names: &[&str]) -> Result<usize, HeadsError> {
+        names.iter().try_for_each(|name| check_name(name))?;
+        let bucket = self.ready()?;
+        let names: Vec<&str> = names.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let forgotten = each(&names, NODES_AT_ONCE, |name| forget_one(&bucket, name))?;
+        Ok(forgotten.into_iter().filter(|was_there| *was_there).count())
+    }
+}
+
+/// Listings of some servers are more exact than their clock is in others.
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,227 @@
+//! Who holds the nodes, and who sweeps: objects that count for a while.
+//!
+//! Whoever holds writes an object of its own, `locks/holds/TOKEN`, and then looks at `locks/sweep`. Whoever sweeps writes its token
+//! into `locks/sweep`, on the condition that it is free, and then looks for holds. Both write before they look, and S3 shows what was
+//! written to everybody who looks later: of two that meet at least one sees the other. Then who holds gives way, and who sweeps
+//! waits.
+//!
+//! An object counts for [`LEASE`] after it was written, by the server's clock alone: what a listing says of its age compared
+//! with the date of that answer. Whoever needs longer writes it again every [`RENEWAL`].
+
+mod lease;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use json_cas::{Hold, RemoteError, StoreError, Sweep};
+use serde::{Deserialize, Serialize};
+
+use self::lease::{Lease, SweepLease};
+use crate::bucket::{Bucket, Written};
+use crate::past::json_bytes;
+use crate::store::{Inner, S3Store};
+use crate::token;
+
+/// How long a lease counts.
+pub(crate) const LEASE: Duration = Duration::from_mins(1);
+
+/// How long after it was written a lease is written again.
+pub(crate) const RENEWAL: Duration = Duration::from_secs(20);
+
+/// The server tells seconds: so much older something may be told to be than it is.
+const CLOCK_STEP: Duration = Duration::from_secs(2);
+
+/// How long who holds and who sweeps wait for each other. Longer than a lease, so that a machine that died is waited for.
+const WAIT: Duration = Duration::from_secs(75);
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub(crate) const SWEEP: &str = "locks/sweep";
+const HOLDS: &str = "locks/holds/";
+
+/// What `locks/sweep` says.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Sweeper {
+    /// The token of who sweeps; none when it is free.
+    by: Option<String>,
+    /// Another one for each write, so that no two have the same tag.
+    write: String,
+}
+
+pub(crate) fn sweeper(by: Option<&str>) -> Vec<u8> {
+    json_bytes(&Sweeper { by: by.map(str::to_owned), write: token::unique() })
+}
+
+/// The leases of this process.
+#[derive(Default)]
+pub(crate) struct Leases {
+    holding: Mutex<Holding>,
+    sweeping: Mutex<Option<Arc<SweepLease>>>,
+}
+
+/// All that hold in this process share one lease.
+#[derive(Default)]
+struct Holding {
+    count: usize,
+    lease: Option<Lease>,
+}
+
+/// A poisoned lock is no reason to stop: what it guards is changed in one go.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct OneHold(Arc<Inner>);
+
+impl Drop for OneHold {
+    fn drop(&mut self) {
+        let mut holding = lock(&self.0.leases.holding);
+        holding.count -= 1;
+        if holding.count == 0 {
+            holding.lease = None;
+        }
+    }
+}
+
+struct OneSweep(Arc<Inner>);
+
+impl Drop for OneSweep {
+    fn drop(&mut self) {
+        let lease = lock(&self.0.leases.sweeping).take();
+        if let Some(lease) = lease {
+            lease.end();
+        }
+    }
+}
+
+impl S3Store {
+    pub(crate) fn hold_nodes(&self) -> Result<Hold, StoreError> {
+        let bucket = self.ready()?;
+        let mut holding = lock(&self.inner.leases.holding);
+        if holding.count == 0 {
+            holding.lease = Some(hold(&bucket)?);
+        }
+        holding.count += 1;
+        Ok(Hold::new(OneHold(Arc::clone(&self.inner))))
+    }
+
+    pub(crate) fn sweep_nodes(&self) -> Result<Sweep, StoreError> {
+        let bucket = self.ready()?;
+        let lease = Arc::new(sweep(&bucket)?);
+        *lock(&self.inner.leases.sweeping) = Some(lease);
+        Ok(Sweep::new(OneSweep(Arc::clone(&self.inner))))
+    }
+
+    /// Refuses to remove anything once it is no longer sure that nobody holds.
+    ///
+    /// The danger: a machine stands still in the middle of a sweep for longer than its lease, others hold and let something lead to a
+    /// node, and the machine goes on to remove that node.
+    pub(crate) fn is_still_swept(&self) -> Result<(), StoreError> {
+        match &*lock(&self.inner.leases.sweeping) {
+            Some(lease) if lease.is_fresh() => Ok(()),
+            Some(_) | None => Err(busy(&*self.ready()?, Duration::ZERO)),
+        }
+    }
+}
+
+fn busy(bucket: &Bucket, waited: Duration) -> StoreError {
+    let path = PathBuf::from(format!("{}/locks", bucket.name()));
+    StoreError::Busy { path, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
+}
+
+/// Whether a lease counts that was written then. A server without a clock never lets one end.
+fn counts(bucket: &Bucket, written: SystemTime) -> bool {
+    let age = bucket.transport.server_now().map(|now| now.duration_since(written).unwrap_or_default());
+    age.is_none_or(|age| age <= LEASE + CLOCK_STEP)
+}
+
+/// Who sweeps, and the tag of what says so; `None` when nobody ever did.
+fn look_at_sweep(bucket: &Bucket) -> Result<Option<(String, Option<String>)>, RemoteError> {
+    let Some(found) = bucket.get(SWEEP)? else { return Ok(None) };
+    // What cannot be read counts as somebody who sweeps, until it is too old.
+    let by = serde_json::from_slice(&found.bytes).map_or_else(|_| Some(String::new()), |sweeper: Sweeper| sweeper.by);
+    Ok(Some((found.etag, by.filter(|_| counts(bucket, found.modified)))))
+}
+
+fn is_swept(bucket: &Bucket) -> Result<bool, RemoteError> {
+    Ok(look_at_sweep(bucket)?.is_some_and(|(_, by)| by.is_some()))
+}
+
+/// One write, one look; and a deletion when it ends.
+fn hold(bucket: &Arc<Bucket>) -> Result<Lease, StoreError> {
+    let began = Instant::now();
+    loop {
+        let key = format!("{HOLDS}{}", token::unique());
+        bucket.overwrite(&key, b"{}")?;
+        // Dropped, and so deleted, when somebody sweeps.
+        let lease = Lease::new(Arc::clone(bucket), key);
+        if !is_swept(bucket)? {
+            return Ok(lease);
+        }
+        drop(lease);
+        while is_swept(bucket)? {
+            if began.elapsed() > WAIT {
+                return Err(busy(bucket, WAIT));
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn sweep(bucket: &Arc<Bucket>) -> Result<SweepLease, StoreError> {
+    let began = Instant::now();
+    let lease = loop {
+        if let Some(lease) = take_sweep(bucket)? {
+            break lease;
+        }
+        if began.elapsed() > WAIT {
+            return Err(busy(bucket, WAIT));
+        }
+        thread::sleep(PAUSE);
+    };
+    // From here on nobody begins to hold.
+    while is_held(bucket)? {
+        if began.elapsed() > WAIT {
+            lease.end();
+            return Err(busy(bucket, WAIT));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(lease)
+}
+
+/// Writes that we sweep, if it is free.
+fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
+    let token = token::unique();
+    let asked = Instant::now();
+    let written = match look_at_sweep(bucket)? {
+        Some((_, Some(_))) => return Ok(None),
+        Some((etag, None)) => bucket.update(SWEEP, &etag, &sweeper(Some(&token)))?,
+        None => bucket.create(SWEEP, &sweeper(Some(&token)))?,
+    };
+    let etag = match written {
+        Written::Done(etag) => Some(etag),
+        Written::Refused { doubt: false } => None,
+        // Perhaps by this very call.
+        Written::Refused { doubt: true } => {
+            look_at_sweep(bucket)?.filter(|(_, by)| by.as_deref() == Some(&*token)).map(|(etag, _)| etag)
+        }
+    };
+    Ok(etag.map(|etag| SweepLease::new(Arc::clone(bucket), token, etag, asked)))
+}
+
+/// Whether somebody holds. What is left of those who died is deleted: each has a key of its own, which nobody takes again.
+fn is_held(bucket: &Bucket) -> Result<bool, RemoteError> {
+    let mut is_held = false;
+    for hold in bucket.list(HOLDS)? {
+        if counts(bucket, hold.modified) {
+            is_held = true;
+        } else {
+            bucket.delete(&hold.key)?;
+        }
+    }
+    Ok(is_held)
+}

@@ -1,0 +1,150 @@
+//! Nodes: an object each, written once.
+
+use std::collections::HashSet;
+use std::time::SystemTime;
+
+use json_cas::{Hash, HashPrefix, Hold, Objects, Put, RemoteError, StoreError, Stored, Stray, Sweep};
+
+use crate::bucket::{Bucket, Listed, Written};
+use crate::parallel::{NODES_AT_ONCE, each};
+use crate::store::S3Store;
+
+const NODES: &str = "nodes/";
+
+/// How often an object is made young again that others replace meanwhile.
+const ROUNDS: usize = 8;
+
+fn key(hash: Hash) -> String {
+    format!("{NODES}{hash}")
+}
+
+/// What the hashes with a prefix begin with.
+fn begin(prefix: &HashPrefix) -> String {
+    let range = prefix.range();
+    let (low, high) = (range.start().to_ascii(), range.end().to_ascii());
+    let common = low.iter().zip(high).take_while(|(low, high)| **low == *high);
+    common.map(|(symbol, _)| char::from(*symbol)).collect()
+}
+
+fn hash_in(listed: &Listed) -> Option<Hash> {
+    let name = listed.key.strip_prefix(NODES)?;
+    // Another spelling of a hash is no node: it would be found by a listing and not by a read.
+    name.parse().ok().filter(|hash: &Hash| hash.to_string() == name)
+}
+
+/// When that was by the clock of this machine: as long ago as it was by the server's.
+fn by_our_clock(bucket: &Bucket, modified: SystemTime) -> SystemTime {
+    let age = bucket.transport.server_now().map(|now| now.duration_since(modified).unwrap_or_default());
+    age.and_then(|age| SystemTime::now().checked_sub(age)).unwrap_or(modified)
+}
+
+impl Objects for S3Store {
+    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.ready()?.get(&key(hash))?.map(|found| found.bytes))
+    }
+
+    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+        Ok(self.ready()?.look_at(&key(hash))?.is_some())
+    }
+
+    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+        let bucket = self.ready()?;
+        let mut met = HashSet::new();
+        let objects: Vec<(Hash, &[u8], bool)> =
+            objects.iter().map(|(hash, bytes)| (*hash, &**bytes, met.insert(*hash))).collect();
+        let puts = each(&objects, NODES_AT_ONCE, |(hash, bytes, is_first)| {
+            if !is_first {
+                return Ok(Put::Present);
+            }
+            // After a try without an answer it may have been published by this call and be told as present: the caller then
+            // compares what is there, which is the same.
+            Ok::<Put, RemoteError>(match bucket.create(&key(*hash), bytes)? {
+                Written::Done(_) => Put::Published,
+                Written::Refused { .. } => Put::Present,
+            })
+        })?;
+        Ok(puts)
+    }
+
+    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(self.ready()?.overwrite(&key(hash), bytes)?)
+    }
+
+    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+        let bucket = self.ready()?;
+        // What the server has told to be there is durable.
+        let there = each(hashes, NODES_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
+        match hashes.iter().zip(there).find(|(_, there)| there.is_none()) {
+            Some((hash, _)) => Err(StoreError::NotFound { hash: *hash }),
+            None => Ok(()),
+        }
+    }
+
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+        let begin = format!("{NODES}{}", prefix.map(begin).unwrap_or_default());
+        let listed = self.ready()?.list(&begin)?;
+        Ok(listed.iter().filter_map(hash_in).collect())
+    }
+
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        let bucket = self.ready()?;
+        let found = bucket.look_at(&key(hash))?;
+        Ok(found.map(|found| Stored { bytes: found.size, put_at: by_our_clock(&bucket, found.modified) }))
+    }
+
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        let bucket = self.ready()?;
+        for _ in 0..ROUNDS {
+            let Some(found) = bucket.get(&key(hash))? else { return Ok(false) };
+            if let Written::Done(_) = bucket.update(&key(hash), &found.etag, &found.bytes)? {
+                return Ok(true);
+            }
+        }
+        // So often replaced by others in a moment: it is young.
+        Ok(true)
+    }
+
+    fn hold(&self) -> Result<Hold, StoreError> {
+        self.hold_nodes()
+    }
+
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        self.sweep_nodes()
+    }
+
+    /// One after the other, as only so those removed are the first ones whenever it ends.
+    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+        let bucket = self.ready()?;
+        let mut were_there = Vec::with_capacity(hashes.len());
+        for some in hashes.chunks(NODES_AT_ONCE) {
+            let there = each(some, NODES_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
+            for (hash, there) in some.iter().zip(there) {
+                self.is_still_swept()?;
+                if there.is_some() {
+                    bucket.delete(&key(*hash))?;
+                }
+                were_there.push(there.is_some());
+            }
+        }
+        Ok(were_there)
+    }
+
+    fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+        let listed = self.ready()?.list(NODES)?;
+        let strays = listed.into_iter().filter(|object| hash_in(object).is_none());
+        Ok(strays.map(|object| Stray { name: object.key, reason: "its name is not a hash".to_owned() }).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_of_hashes_is_one_of_keys() {
+        for text in ["0ZK4", "0zk4a", "F000000000000"] {
+            let prefix: HashPrefix = text.parse().unwrap();
+            assert_eq!(begin(&prefix), text.to_uppercase());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! How many requests were made.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ureq::http::Method;
+use ureq::http::request::Parts;
+
+/// Requests that a store has sent since it was opened, tries that failed included. A provider charges for them by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Objects that were read.
+    pub get: u64,
+    /// Objects that were written.
+    pub put: u64,
+    /// Pages of a listing, up to 1,000 names each.
+    pub list: u64,
+    /// Objects that were deleted. Most providers charge nothing for these.
+    pub delete: u64,
+    /// Objects that were looked at without their bytes.
+    pub head: u64,
+}
+
+impl Requests {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.get + self.put + self.list + self.delete + self.head
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    get: AtomicU64,
+    put: AtomicU64,
+    list: AtomicU64,
+    delete: AtomicU64,
+    head: AtomicU64,
+}
+
+impl Counted {
+    pub(crate) fn count(&self, request: &Parts) {
+        let is_list = || request.uri.query().is_some_and(|query| query.contains("list-type="));
+        let kind = match request.method {
+            Method::GET if is_list() => &self.list,
+            Method::GET => &self.get,
+            Method::HEAD => &self.head,
+            Method::DELETE => &self.delete,
+            _ => &self.put,
+        };
+        kind.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn so_far(&self) -> Requests {
+        let of = |kind: &AtomicU64| kind.load(Ordering::Relaxed);
+        Requests {
+            get: of(&self.get),
+            put: of(&self.put),
+            list: of(&self.list),
+            delete: of(&self.delete),
+            head: of(&self.head),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What small objects said, so that those that did not change are not read again.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::bucket::Listed;
+
+/// Key → tag and what was read under that tag. Every write makes another tag, as it writes something that was never written.
+///
+/// It is of one process; one on the disk could take its place, as nothing here has to be right about what is there now.
+#[derive(Debug)]
+pub(crate) struct Seen<T> {
+    objects: Mutex<HashMap<String, (String, T)>>,
+}
+
+impl<T> Default for Seen<T> {
+    fn default() -> Seen<T> {
+        Seen { objects: Mutex::default() }
+    }
+}
+
+impl<T: Clone> Seen<T> {
+    fn objects(&self) -> MutexGuard<'_, HashMap<String, (String, T)>> {
+        // Entries are inserted whole.
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a listed object said, if it is still the one that was read.
+    pub(crate) fn of(&self, listed: &Listed) -> Option<T> {
+        let objects = self.objects();
+        // A server that gives no tags is asked again.
+        let is_same = |(etag, _): &&(String, T)| !etag.is_empty() && *etag == listed.etag;
+        objects.get(&listed.key).filter(is_same).map(|(_, said)| said.clone())
+    }
+
+    pub(crate) fn learn(&self, key: &str, etag: &str, said: T) {
+        self.objects().insert(key.to_owned(), (etag.to_owned(), said));
+    }
+
+    /// Forgets what is not in a complete listing.
+    pub(crate) fn keep(&self, listed: &[Listed]) {
+        let there: std::collections::HashSet<&str> = listed.iter().map(|object| &*object.key).collect();
+        self.objects().retain(|key, _| there.contains(&**key));
+    }
+}

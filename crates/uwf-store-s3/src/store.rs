@@ -1,0 +1,132 @@
+//! The store as a whole: opened, made ready, used for the first time.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use json_cas::RemoteError;
+
+use crate::address::Address;
+use crate::bucket::Bucket;
+use crate::credentials::{Environment, Trouble};
+use crate::format;
+use crate::leases::Leases;
+use crate::requests::Requests;
+use crate::seen::Seen;
+use crate::transport::Transport;
+
+/// Nodes, heads and the journal in a bucket.
+///
+/// Cheap to make and to clone; nothing is contacted until it is used. Every call waits in the thread that makes it, and any number
+/// of threads may call at once. In asynchronous code call it where blocking is allowed.
+#[derive(Clone)]
+pub struct S3Store {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    address: Address,
+    name: String,
+    environment: Environment,
+    bucket: Mutex<Option<Arc<Bucket>>>,
+    /// Set once the store was found to be there and of our format.
+    ready: OnceLock<()>,
+    pub(crate) heads_seen: Seen<crate::heads::Settled>,
+    pub(crate) past_seen: Seen<crate::past::Past>,
+    pub(crate) leases: Leases,
+}
+
+impl fmt::Debug for S3Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("S3Store").field(&self.inner.name).finish()
+    }
+}
+
+impl S3Store {
+    /// The store at `s3://BUCKET/PREFIX`. Keys, region and endpoint come from the environment and the profiles of AWS; they are
+    /// looked for at the first use.
+    ///
+    /// # Errors
+    /// What the URL lacks.
+    pub fn open(url: &str) -> Result<S3Store, RemoteError> {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        S3Store::open_with(url, std::env::vars_os().filter_map(text))
+    }
+
+    /// The same with these variables instead of those of this process: `AWS_…`, `HOME`, `SSL_CERT_FILE`.
+    ///
+    /// # Errors
+    /// Those of [`S3Store::open`].
+    pub fn open_with(
+        url: &str,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<S3Store, RemoteError> {
+        let address = Address::parse(url)?;
+        let inner = Inner {
+            name: address.url(),
+            address,
+            environment: Environment::new(environment),
+            bucket: Mutex::default(),
+            ready: OnceLock::new(),
+            heads_seen: Seen::default(),
+            past_seen: Seen::default(),
+            leases: Leases::default(),
+        };
+        Ok(S3Store { inner: Arc::new(inner) })
+    }
+
+    /// Its URL.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Makes it ready, whatever it was before, and finds out whether the server does what a store needs. `true` if it was not
+    /// ready yet. It does no harm to do it again, or on several machines at once.
+    ///
+    /// # Errors
+    /// [`RemoteFault::Unfit`](json_cas::RemoteFault::Unfit) when the server does not honour conditional writes,
+    /// [`RemoteFault::Foreign`](json_cas::RemoteFault::Foreign) when something else is there. The bucket has to exist.
+    pub fn init(&self) -> Result<bool, RemoteError> {
+        let bucket = self.inner.bucket()?;
+        let was_made = format::init(&bucket)?;
+        let _ = self.inner.ready.set(());
+        Ok(was_made)
+    }
+
+    /// Requests that were sent so far, by this value and its clones.
+    pub fn requests(&self) -> Requests {
+        let bucket = self.inner.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.as_ref().map(|bucket| bucket.transport.counted.so_far()).unwrap_or_default()
+    }
+
+    /// The bucket, found to be a store of our format.
+    pub(crate) fn ready(&self) -> Result<Arc<Bucket>, RemoteError> {
+        self.inner.ready()
+    }
+}
+
+impl Inner {
+    fn bucket(&self) -> Result<Arc<Bucket>, RemoteError> {
+        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = &*bucket {
+            return Ok(Arc::clone(bucket));
+        }
+        let trouble =
+            |(fault, message): Trouble| RemoteError { store: self.name.clone(), fault, message, source: None };
+        let transport = Arc::new(Transport::new(self.environment.roots().map_err(trouble)?));
+        let client = self.environment.client(&self.address.bucket, Arc::clone(&transport)).map_err(trouble)?;
+        let made = Arc::new(Bucket::new(client, transport, self.address.clone()));
+        *bucket = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    pub(crate) fn ready(&self) -> Result<Arc<Bucket>, RemoteError> {
+        let bucket = self.bucket()?;
+        if self.ready.get().is_none() {
+            format::check(&bucket)?;
+            let _ = self.ready.set(());
+        }
+        Ok(bucket)
+    }
+}

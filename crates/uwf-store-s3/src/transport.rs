@@ -1,0 +1,177 @@
+//! How requests reach the server: the HTTP client below the S3 client.
+//!
+//! It does not try again: whoever calls knows whether a request that failed may have been done.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use async_trait::async_trait;
+use http_body_util::BodyExt;
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+};
+use ureq::Agent;
+use ureq::http::request::Parts;
+use ureq::http::{HeaderMap, Method, Request, Response};
+use ureq::tls::{RootCerts, TlsConfig};
+
+use crate::failure::Failure;
+use crate::parallel::READS_AT_ONCE;
+use crate::requests::Counted;
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// The same for the address at which machines of a cloud find their keys: where there is none, nobody answers.
+const CONNECT_TO_MACHINE: Duration = Duration::from_secs(1);
+
+/// How long a server may think about an answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long the bytes of one request or answer may take.
+const BYTES: Duration = Duration::from_mins(2);
+
+/// Largest object that is read.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Where clouds tell machines and containers their keys.
+const OF_MACHINES: [&str; 2] = ["169.254.169.254", "169.254.170.2"];
+
+/// Sends requests, counts them, and notes what servers say about themselves.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    agent: Agent,
+    machine_agent: Agent,
+    pub(crate) counted: Counted,
+    /// What the server's clock said, and when that was by ours.
+    clock: Mutex<Option<(SystemTime, Instant)>>,
+    /// What the server calls itself.
+    server: Mutex<Option<String>>,
+}
+
+impl Transport {
+    pub(crate) fn new(roots: RootCerts) -> Transport {
+        let agent = |connect| {
+            let tls = TlsConfig::builder().root_certs(roots.clone()).build();
+            Agent::config_builder()
+                .http_status_as_error(false)
+                .max_redirects(0)
+                .max_redirects_will_error(false)
+                .tls_config(tls)
+                .user_agent(concat!("uwf-store-s3/", env!("CARGO_PKG_VERSION")))
+                .max_idle_connections(2 * READS_AT_ONCE)
+                .max_idle_connections_per_host(READS_AT_ONCE)
+                .timeout_connect(Some(connect))
+                .timeout_recv_response(Some(ANSWER))
+                .timeout_send_body(Some(BYTES))
+                .timeout_recv_body(Some(BYTES))
+                .build()
+                .new_agent()
+        };
+        Transport {
+            agent: agent(CONNECT),
+            machine_agent: agent(CONNECT_TO_MACHINE),
+            counted: Counted::default(),
+            clock: Mutex::default(),
+            server: Mutex::default(),
+        }
+    }
+
+    /// What the server's clock says now; `None` when it never told. No clock of this machine is in it.
+    pub(crate) fn server_now(&self) -> Option<SystemTime> {
+        let clock = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.map(|(told, when)| told + when.elapsed())
+    }
+
+    /// What the server calls itself.
+    pub(crate) fn server(&self) -> Option<String> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn listen(&self, headers: &HeaderMap) {
+        let text = |name: &str| headers.get(name)?.to_str().ok();
+        if let Some(told) = text("date").and_then(|date| httpdate::parse_http_date(date).ok()) {
+            *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some((told, Instant::now()));
+        }
+        if let Some(server) = text("server") {
+            *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server.chars().take(60).collect());
+        }
+    }
+
+    fn send(&self, parts: Parts, body: &[u8]) -> Result<Response<Vec<u8>>, Failure> {
+        let host = parts.uri.host().unwrap_or_default().to_owned();
+        let is_of_machines = OF_MACHINES.contains(&&*host);
+        let agent = if is_of_machines { &self.machine_agent } else { &self.agent };
+        if !is_of_machines {
+            self.counted.count(&parts);
+        }
+        let answer = match parts.method {
+            Method::GET | Method::HEAD | Method::DELETE => agent.run(Request::from_parts(parts, ())),
+            _ => agent.run(Request::from_parts(parts, body)),
+        };
+        let read = answer.and_then(|answer| {
+            let (parts, body) = answer.into_parts();
+            Ok(Response::from_parts(parts, body.into_with_config().limit(MAX_BYTES).read_to_vec()?))
+        });
+        match read {
+            Ok(answer) => {
+                if !is_of_machines {
+                    self.listen(answer.headers());
+                }
+                Ok(answer)
+            }
+            Err(_) if is_of_machines => Err(Failure::NoKeys {
+                reason: "there are no keys: not in the environment, not in a profile, and this machine is given none"
+                    .to_owned(),
+            }),
+            Err(error) => Err(Failure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) }),
+        }
+    }
+}
+
+/// What happened, in words that need no knowledge of the HTTP library.
+fn reason(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::HostNotFound => "there is no such host".to_owned(),
+        ureq::Error::Timeout(_) => "it took too long".to_owned(),
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "it closed the connection before it was done".to_owned()
+        }
+        ureq::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Answers that the S3 client understands; of all others it would keep a text only.
+fn is_answer(answer: &Response<Vec<u8>>) -> bool {
+    let status = answer.status();
+    let is_missing_bucket = || String::from_utf8_lossy(answer.body()).contains("<Code>NoSuchBucket</Code>");
+    status.is_success() || matches!(status.as_u16(), 304 | 412) || (status.as_u16() == 404 && !is_missing_bucket())
+}
+
+/// The transport as the S3 client wants it.
+#[derive(Debug, Clone)]
+pub(crate) struct Wire(pub(crate) Arc<Transport>);
+
+#[async_trait]
+impl HttpService for Wire {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await?.to_bytes();
+        // Unknown: the client is not to try again.
+        let fail = |failure| HttpError::new(HttpErrorKind::Unknown, failure);
+        let answer = self.0.send(parts, &body).map_err(fail)?;
+        if !is_answer(&answer) {
+            let region = answer.headers().get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
+            return Err(fail(Failure::refused(answer.status().as_u16(), answer.body(), region)));
+        }
+        Ok(answer.map(HttpResponseBody::from))
+    }
+}
+
+impl HttpConnector for Wire {
+    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.clone()))
+    }
+}

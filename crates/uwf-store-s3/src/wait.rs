@@ -1,0 +1,30 @@
+//! Futures of the S3 client as plain calls.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Unpark>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future in this thread.
+///
+/// The transport below the client does its work in the call and never waits for a runtime, so none is needed: not one of our own,
+/// and it does no harm to be called within another. A future only has to wait for another thread that fetches credentials.
+pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
