@@ -17,9 +17,9 @@ use crate::failure::{self, Failure};
 use crate::transport::Transport;
 use crate::wait::wait_for;
 
-/// How often a request is made that fails for a reason that may pass. With a server that fails one call in ten, one in a million
-/// fails for good.
-const TRIES: u32 = 6;
+/// How often a request is made that fails for a reason that may pass. With a server that fails one call in ten, one in ten million
+/// fails for good; a server that starts anew in six seconds is not missed.
+const TRIES: u32 = 7;
 
 /// How long after the first try still another one is begun.
 const TRY_FOR: Duration = Duration::from_secs(10);
@@ -65,8 +65,7 @@ enum Answer<T> {
     Refused { doubt: bool },
 }
 
-/// The part of a bucket that is the store's.
-#[derive(Debug)]
+/// The part of a bucket that is the store's. It is never printed: the client has the keys.
 pub(crate) struct Bucket {
     client: AmazonS3,
     pub(crate) transport: Arc<Transport>,

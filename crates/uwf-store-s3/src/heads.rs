@@ -28,7 +28,7 @@ use serde_json::Value;
 pub(crate) use self::look::{Settled, State, finish, look, look_past, past_key, settle};
 use crate::bucket::{Bucket, Listed, Written};
 use crate::parallel::{READS_AT_ONCE, each};
-use crate::past::{Live, Removed, Said, Trace};
+use crate::past::{Left, Live, Removed, Said, Trace};
 use crate::store::S3Store;
 use crate::token;
 
@@ -84,8 +84,7 @@ impl S3Store {
     ///
     /// The danger: the answer to a move is lost, the move itself is not, and the second try is refused, by the first. To call that
     /// lost would make somebody pay a step again that is in the chain already. So each head has the tokens of its newest moves, and
-    /// so has the record of a name that was removed. If others went on so far meanwhile that they no longer tell, or forgot the
-    /// name, it is an error that says so.
+    /// so has what is left of its last life. If others went on so far meanwhile that these no longer tell, it is an error that says so.
     fn find_out(
         &self,
         bucket: &Bucket,
@@ -95,16 +94,20 @@ impl S3Store {
         doubt: bool,
     ) -> Result<Found, HeadsError> {
         let number = from.trace.moves + 1;
-        let (trace, current) = match look(bucket, name)? {
-            State::Live(now) if now.life == from.life => {
-                if now.etag == from.etag {
-                    return Ok(Found::Same);
-                }
-                (Some(now.trace.clone()), Some(now.head()))
-            }
-            State::Live(now) => (None, Some(now.head())),
-            State::Removed { over, removed } => (Some(removed.trace).filter(|_| over == from.life), None),
-            State::Absent { .. } => (None, None),
+        let state = look(bucket, name)?;
+        let trace = match &state {
+            State::Live(now) if now.etag == from.etag => return Ok(Found::Same),
+            State::Live(now) if now.life == from.life => Some(now.trace.clone()),
+            State::Removed { over, trace, .. } if *over == from.life => Some(trace.clone()),
+            _ if doubt => look_past(bucket, name)?
+                .map(|(_, past)| past)
+                .filter(|past| past.over == from.life)
+                .map(|past| past.trace),
+            _ => None,
+        };
+        let current = match state {
+            State::Live(now) => Some(now.head()),
+            State::Removed { .. } | State::Absent { .. } => None,
         };
         match trace {
             Some(trace) if trace.has(token) => Ok(Found::Ours),
@@ -197,16 +200,26 @@ impl Heads for S3Store {
         let first = Said::Live(Live { head: new, trace: Trace::first(&token) }).bytes();
         let mut life = 1;
         for _ in 0..ROUNDS {
-            let written = bucket.create(&head_key(name, life), &first)?;
-            let is_written = matches!(written, Written::Done(_));
-            if is_written && look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) {
-                return Ok(Swap::Done);
-            }
-            match look(&bucket, name)? {
-                State::Live(seat) if seat.trace.has(&token) => return Ok(Swap::Done),
+            let is_doubtful = match bucket.create(&head_key(name, life), &first)? {
+                Written::Done(_) if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) => {
+                    return Ok(Swap::Done);
+                }
+                // That life is over already: it is waste. Unless it was written twice, and others were quick in between.
+                Written::Done(_) => true,
+                Written::Refused { doubt } => doubt,
+            };
+            let state = look(&bucket, name)?;
+            let is_ours = match &state {
+                State::Live(seat) if seat.trace.has(&token) => true,
+                State::Removed { trace, .. } => trace.has(&token),
+                State::Live(_) | State::Absent { .. } if is_doubtful => {
+                    look_past(&bucket, name)?.is_some_and(|(_, past)| past.trace.has(&token))
+                }
+                State::Live(_) | State::Absent { .. } => false,
+            };
+            match state {
+                _ if is_ours => return Ok(Swap::Done),
                 State::Live(seat) => return Ok(Swap::Moved(Some(seat.head()))),
-                // It was created, and somebody else was quick to remove it.
-                State::Removed { removed, .. } if removed.trace.has(&token) => return Ok(Swap::Done),
                 State::Removed { .. } => return Err(HeadsError::Removed { name: name.to_owned() }),
                 State::Absent { next } => life = next,
             }
@@ -224,7 +237,7 @@ impl Heads for S3Store {
     fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
-        let removed = |trace| Said::Removed(Removed { record: record.clone(), at_ms: now_ms(), trace });
+        let removed = |trace| Said::Removed(Removed { left: Left { record: record.clone(), at_ms: now_ms() }, trace });
         match self.moved(&bucket, name, expected, removed)? {
             Ok((from, Said::Removed(removed))) => {
                 // It is removed whether or not this can be tidied up now: whoever comes across it does.

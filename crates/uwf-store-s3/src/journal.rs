@@ -7,10 +7,11 @@ use json_cas::{HeadsError, Journal, Records, RemoteFault, check_name};
 use serde_json::Value;
 
 use crate::bucket::{Bucket, Listed, Written};
-use crate::heads::{State, finish_all, look, look_past};
+use crate::heads::{State, finish_all, look, look_past, past_key};
 use crate::parallel::{NODES_AT_ONCE, READS_AT_ONCE, each};
 use crate::past::{Past, json_bytes};
 use crate::store::S3Store;
+use crate::token;
 
 /// How often a record is forgotten anew because others change it.
 const ROUNDS: usize = 8;
@@ -35,25 +36,21 @@ impl S3Store {
 /// Drops the record of a name; whether there was one.
 fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
     // A removal that is half done must not bring the name back, nor its record.
-    let State::Removed { over, .. } = look(bucket, name)? else { return Ok(false) };
-    let forgotten = json_bytes(&Past { over, removed: None });
+    let State::Removed { over, trace, .. } = look(bucket, name)? else { return Ok(false) };
+    let token = Some(token::unique());
+    let forgotten = json_bytes(&Past { over, left: None, forgot: token.clone(), trace });
     for _ in 0..ROUNDS {
         let Some((etag, past)) = look_past(bucket, name)? else { return Ok(false) };
-        if past.over != over || past.removed.is_none() {
-            return Ok(false);
+        if past.over != over || past.left.is_none() {
+            // Perhaps by this very call, whose answer was lost.
+            return Ok(past.forgot == token);
         }
-        match bucket.update(&crate::heads::past_key(name), &etag, &forgotten)? {
-            Written::Done(_) => return Ok(true),
-            Written::Refused { doubt } if doubt => {
-                // Forgotten by this very call, or by another one at the same time: it is gone in any case.
-                return Ok(look_past(bucket, name)?.is_none_or(|(_, past)| past.over != over || past.removed.is_none()));
-            }
-            Written::Refused { .. } => (),
+        if let Written::Done(_) = bucket.update(&past_key(name), &etag, &forgotten)? {
+            return Ok(true);
         }
     }
-    Err(bucket
-        .error(RemoteFault::Failed, format!("it refuses to forget {name} although nobody else changes it"))
-        .into())
+    let message = format!("it refuses to forget {name} although nobody else changes it");
+    Err(bucket.error(RemoteFault::Failed, message).into())
 }
 
 impl Journal for S3Store {
@@ -67,10 +64,10 @@ impl Journal for S3Store {
         let (mut ordered, mut problems) = (Vec::new(), Vec::new());
         for (object, read) in listed.iter().zip(read) {
             match read {
-                Some(Ok(Past { removed: Some(removed), .. })) => {
-                    ordered.push((seconds(object.modified), removed.at_ms, &object.key, removed.record));
+                Some(Ok(Past { left: Some(left), .. })) => {
+                    ordered.push((seconds(object.modified), left.at_ms, &object.key, left.record));
                 }
-                Some(Ok(Past { removed: None, .. })) | None => (),
+                Some(Ok(Past { left: None, .. })) | None => (),
                 Some(Err(problem)) => problems.push(problem),
             }
         }
@@ -81,12 +78,12 @@ impl Journal for S3Store {
     fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
-        if let Some((_, Past { removed: Some(removed), .. })) = look_past(&bucket, name)? {
-            return Ok(Some(removed.record));
+        if let Some((_, Past { left: Some(left), .. })) = look_past(&bucket, name)? {
+            return Ok(Some(left.record));
         }
         // Its removal may be half done.
         match look(&bucket, name)? {
-            State::Removed { removed, .. } => Ok(Some(removed.record)),
+            State::Removed { left, .. } => Ok(Some(left.record)),
             State::Live(_) | State::Absent { .. } => Ok(None),
         }
     }

@@ -4,26 +4,38 @@ use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A name that was removed, as long as its record is kept.
+/// What a name left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Removed {
+pub(crate) struct Left {
     /// As it was given.
     pub(crate) record: Value,
     /// When, in milliseconds by the clock of the machine that removed it. Only for the order of what one machine removed within
     /// one second of the server's clock.
     pub(crate) at_ms: u64,
+}
+
+/// `heads/NAME@LIFE` of a name that was removed, until that is tidied up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Removed {
+    pub(crate) left: Left,
     #[serde(flatten)]
     pub(crate) trace: Trace,
 }
 
-/// `history/NAME`. It is never deleted, so that it is known for good how many lives of the name are over.
+/// `history/NAME.json`. It is never deleted, so that it is known for good how many lives of the name are over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Past {
     /// Lives of the name that are over. The next one has the number after it.
     pub(crate) over: u64,
     /// What the last of them left, until it is forgotten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) removed: Option<Removed>,
+    pub(crate) left: Option<Left>,
+    /// The token of the call that forgot it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) forgot: Option<String>,
+    /// The moves of the last of them.
+    #[serde(flatten)]
+    pub(crate) trace: Trace,
 }
 
 /// Newest moves that a trace has. A machine that does not know whether its move was made looks for it there; so many would others
@@ -137,7 +149,7 @@ mod tests {
         assert!(live.bytes().len() < 1024, "{}", live.bytes().len());
         assert_eq!(Said::parse(&live.bytes()), Ok(live));
         for record in [json!(null), json!({"thread": "T", "n": [1.5]}), json!("x".repeat(5000))] {
-            let removed = Said::Removed(Removed { record, at_ms: 5, trace: trace.clone() });
+            let removed = Said::Removed(Removed { left: Left { record, at_ms: 5 }, trace: trace.clone() });
             assert!(removed.bytes().len() >= REMOVED_BYTES);
             assert_eq!(Said::parse(&removed.bytes()), Ok(removed));
         }

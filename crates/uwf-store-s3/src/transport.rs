@@ -11,10 +11,10 @@ use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
-use ureq::Agent;
 use ureq::http::request::Parts;
 use ureq::http::{HeaderMap, Method, Request, Response};
 use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Proxy};
 
 use crate::failure::Failure;
 use crate::parallel::READS_AT_ONCE;
@@ -52,9 +52,10 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn new(roots: RootCerts) -> Transport {
-        let agent = |connect| {
+        let agent = |connect, proxy| {
             let tls = TlsConfig::builder().root_certs(roots.clone()).build();
             Agent::config_builder()
+                .proxy(proxy)
                 .http_status_as_error(false)
                 .max_redirects(0)
                 .max_redirects_will_error(false)
@@ -70,8 +71,9 @@ impl Transport {
                 .new_agent()
         };
         Transport {
-            agent: agent(CONNECT),
-            machine_agent: agent(CONNECT_TO_MACHINE),
+            agent: agent(CONNECT, Proxy::try_from_env()),
+            // What the machine is told is not for others.
+            machine_agent: agent(CONNECT_TO_MACHINE, None),
             counted: Counted::default(),
             clock: Mutex::default(),
             server: Mutex::default(),
@@ -115,16 +117,15 @@ impl Transport {
             Ok(Response::from_parts(parts, body.into_with_config().limit(MAX_BYTES).read_to_vec()?))
         });
         match read {
-            Ok(answer) => {
-                if !is_of_machines {
-                    self.listen(answer.headers());
-                }
-                Ok(answer)
-            }
-            Err(_) if is_of_machines => Err(Failure::NoKeys {
+            Ok(answer) if is_of_machines && answer.status().is_success() => Ok(answer),
+            Ok(_) | Err(_) if is_of_machines => Err(Failure::NoKeys {
                 reason: "there are no keys: not in the environment, not in a profile, and this machine is given none"
                     .to_owned(),
             }),
+            Ok(answer) => {
+                self.listen(answer.headers());
+                Ok(answer)
+            }
             Err(error) => Err(Failure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) }),
         }
     }

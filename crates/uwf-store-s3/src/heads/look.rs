@@ -6,7 +6,7 @@ use json_cas::{Hash, HeadsError, RemoteError};
 
 use super::{Seat, head_key};
 use crate::bucket::{Bucket, Found, Written};
-use crate::past::{Past, Removed, Said, json_bytes};
+use crate::past::{Left, Past, Removed, Said, Trace, json_bytes};
 
 /// How often the record of a name is written anew because others write it, too. They write the same.
 const ROUNDS: usize = 8;
@@ -17,8 +17,10 @@ pub(crate) enum State {
     Live(Seat),
     /// Its record is kept.
     Removed {
+        /// Its last life.
         over: u64,
-        removed: Removed,
+        left: Left,
+        trace: Trace,
     },
     /// It can be created.
     Absent {
@@ -102,8 +104,8 @@ pub(crate) fn look(bucket: &Bucket, name: &str) -> Result<State, HeadsError> {
             Some(_) => bucket.delete(&head_key(name, life))?,
             None => (),
         }
-        if let Some(removed) = past.and_then(|past| past.removed) {
-            return Ok(State::Removed { over, removed });
+        if let Some(Past { over, left: Some(left), trace, .. }) = past {
+            return Ok(State::Removed { over, left, trace });
         }
         // Lives only grow, so this ends.
         life = over + 1;
@@ -133,7 +135,8 @@ pub(crate) fn settle(bucket: &Bucket, name: &str, life: u64) -> Result<(String, 
 
 /// Tidies up after the removal of a name: first the record, which makes that life be over for good, then the head.
 pub(crate) fn finish(bucket: &Bucket, name: &str, life: u64, removed: &Removed) -> Result<(), HeadsError> {
-    let past = json_bytes(&Past { over: life, removed: Some(removed.clone()) });
+    let past =
+        json_bytes(&Past { over: life, left: Some(removed.left.clone()), forgot: None, trace: removed.trace.clone() });
     let key = past_key(name);
     // Most names have one life.
     let mut before = if life == 1 { None } else { look_past(bucket, name)? };

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -28,7 +29,7 @@ pub(crate) enum Kind {
 /// A server, ended when the value is dropped.
 pub(crate) struct Server {
     kind: Kind,
-    _dir: TempDir,
+    dir: TempDir,
     ports: Vec<u16>,
     process: Child,
     stores: Cell<u32>,
@@ -65,7 +66,7 @@ impl Server {
         let dir = TempDir::with_prefix("uwf-s3-").unwrap();
         let ports = free_ports(if kind == Kind::Moto { 1 } else { 8 });
         let process = spawn(kind, &dir, &ports);
-        let mut server = Server { kind, _dir: dir, ports, process, stores: Cell::new(0) };
+        let mut server = Server { kind, dir, ports, process, stores: Cell::new(0) };
         if !server.answers() {
             return None;
         }
@@ -136,6 +137,18 @@ impl Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+
+    /// With what it had on its disk.
+    pub(crate) fn restart(&mut self) {
+        self.process = spawn(self.kind, &self.dir, &self.ports);
+        assert!(self.answers(), "it does not start again");
+    }
+}
+
+/// Writes an object without the store, to moto, which believes everybody who says who they are.
+pub(crate) fn put(server: &Server, path: &str, body: &str) {
+    let answer = ask("PUT", server.s3_port(), path, body).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
 /// The variables of a process that is to use a server with these keys.
@@ -185,19 +198,23 @@ fn seaweedfs(programs: PathBuf, dir: &TempDir, ports: &[u16]) -> Command {
     command
 }
 
-/// The status of an answer to a plain request; 0 when there is none.
+/// The beginning of the answer to a plain request.
+fn ask(method: &str, port: u16, path: &str, body: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\nConnection: close\r\n\
+         Authorization: AWS4-HMAC-SHA256 Credential=any/20260101/us-east-1/s3/aws4_request\r\n\r\n{body}"
+    )?;
+    let mut answer = String::new();
+    stream.take(64).read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// The status of an answer; 0 when there is none.
 fn status(method: &str, port: u16, path: &str) -> u16 {
-    use std::io::{Read, Write};
-    let ask = || -> std::io::Result<u16> {
-        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-        )?;
-        let mut answer = String::new();
-        stream.take(64).read_to_string(&mut answer)?;
-        Ok(answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0))
-    };
-    ask().unwrap_or(0)
+    let answer = ask(method, port, path, "").unwrap_or_default();
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
 }

@@ -1,0 +1,251 @@
+//! Stores that cannot be used: each says what is wrong, and that as the fault that decides what to do.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use json_cas::{Hash, Heads, HeadsError, Objects, RemoteError, RemoteFault, StoreError};
+use tempfile::TempDir;
+use uwf_store_s3::S3Store;
+
+use crate::proxy::{Fate, Proxy};
+use crate::servers::{Kind, Server, environment, put};
+
+fn heads_error(store: &S3Store) -> RemoteError {
+    match Heads::list(store) {
+        Err(HeadsError::Remote(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn objects_error(store: &S3Store) -> RemoteError {
+    match store.get(Hash::from_u64(1)) {
+        Err(StoreError::Remote(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The fault, and the message with what differs from run to run taken out.
+fn told(error: &RemoteError, server: &Server) -> (RemoteFault, String) {
+    let whole = format!("{error} {error:?}");
+    assert!(!whole.contains("hush"), "a secret is told: {whole}");
+    assert_eq!(error.message.lines().count(), 1, "{whole}");
+    (error.fault, error.to_string().replace(&server.endpoint(), "ENDPOINT"))
+}
+
+fn is_told(error: &RemoteError, server: &Server, fault: RemoteFault, message: &str) {
+    assert_eq!(told(error, server), (fault, message.to_owned()));
+}
+
+#[test]
+fn a_store_that_was_not_made_ready_says_so_until_it_is() {
+    for kind in [Kind::Moto, Kind::SeaweedFs] {
+        let server = Server::start(kind);
+        let store = server.store("s3://team/new");
+        assert_eq!(store.requests().total(), 0, "opening asks nobody");
+        let message = "the store s3://team/new: it has not been made ready";
+        is_told(&heads_error(&store), &server, RemoteFault::NotReady, message);
+        is_told(&objects_error(&store), &server, RemoteFault::NotReady, message);
+        assert!(store.init().unwrap());
+        assert!(!store.init().unwrap() && !server.store("s3://team/new").init().unwrap(), "it was ready");
+        assert_eq!(Heads::list(&server.store("s3://team/new")).unwrap(), []);
+        assert_eq!(store.get(Hash::from_u64(1)).unwrap(), None);
+    }
+}
+
+#[test]
+fn many_may_make_a_store_ready_at_once() {
+    for kind in [Kind::Moto, Kind::SeaweedFs] {
+        let server = Server::start(kind);
+        let environment = server.environment();
+        let one = || S3Store::open_with("s3://team/raced", environment.clone()).unwrap().init().unwrap();
+        let made: Vec<bool> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert_eq!(made.iter().filter(|made| **made).count(), 1, "{made:?}");
+    }
+}
+
+#[test]
+fn a_bucket_that_is_not_there_is_not_made() {
+    for kind in [Kind::Moto, Kind::SeaweedFs] {
+        let server = Server::start(kind);
+        let store = server.store("s3://nobody/uwf");
+        let message = "the store s3://nobody/uwf: there is no bucket nobody";
+        is_told(&store.init().unwrap_err(), &server, RemoteFault::Missing, message);
+        is_told(&heads_error(&store), &server, RemoteFault::Missing, message);
+    }
+}
+
+#[test]
+fn wrong_keys_are_told_and_not_shown() {
+    let server = Server::start(Kind::SeaweedFs);
+    let _ = server.fresh();
+    let open = |key_id: &str, secret: &str| {
+        S3Store::open_with("s3://team/store-1", environment(&server.endpoint(), key_id, secret)).unwrap()
+    };
+    let unknown = heads_error(&open("AKIAOTHER", "hush"));
+    let message = "the store s3://team/store-1: cannot read format.json: the server answered 403 InvalidAccessKeyId: \
+        The access key ID you provided does not exist in our records";
+    is_told(&unknown, &server, RemoteFault::Denied, message);
+    let wrong = objects_error(&open("AKIATEST", "hush hush"));
+    assert_eq!(wrong.fault, RemoteFault::Denied);
+    assert!(told(&wrong, &server).1.contains("403 SignatureDoesNotMatch"), "{wrong}");
+}
+
+#[test]
+fn keys_are_found_in_a_profile_or_it_is_said_why_not() {
+    let server = Server::start(Kind::SeaweedFs);
+    let home = TempDir::new().unwrap();
+    let known = server.environment();
+    let of = |name: &str| known.iter().find(|(known, _)| known == name).unwrap().1.clone();
+    let write = |file: &str, text: String| {
+        fs::create_dir_all(home.path().join(".aws")).unwrap();
+        fs::write(home.path().join(".aws").join(file), text).unwrap();
+    };
+    let keys = format!(
+        "aws_access_key_id={}\naws_secret_access_key = {}\n",
+        of("AWS_ACCESS_KEY_ID"),
+        of("AWS_SECRET_ACCESS_KEY")
+    );
+    write(
+        "credentials",
+        format!("[default]\naws_access_key_id = AKIAOTHER\naws_secret_access_key = hush\n[team]\n{keys}"),
+    );
+    write("config", format!("[profile team]\nendpoint_url = {}\n[profile sso]\nsso_session = x\n", server.endpoint()));
+    let store = |more: &[(&str, &str)]| {
+        let home = [("HOME".to_owned(), home.path().display().to_string())];
+        let more = more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        S3Store::open_with("s3://team/by-profile", home.into_iter().chain(more)).unwrap()
+    };
+    assert!(store(&[("AWS_PROFILE", "team")]).init().unwrap(), "keys and endpoint of the profile");
+
+    let endpoint = server.endpoint();
+    let other = store(&[("AWS_ENDPOINT_URL", &endpoint)]).init().unwrap_err();
+    assert!(other.message.contains("403 InvalidAccessKeyId"), "those of the default profile: {other}");
+
+    let none = store(&[("AWS_PROFILE", "nobody")]).init().unwrap_err();
+    assert_eq!(none.fault, RemoteFault::Denied);
+    let aws = home.path().join(".aws");
+    let looked = |name: &str| Path::new(&aws).join(name).display().to_string();
+    assert_eq!(
+        none.message,
+        format!("there is no profile `nobody` (AWS_PROFILE) in {} or {}", looked("config"), looked("credentials"))
+    );
+
+    let elsewhere = store(&[("AWS_PROFILE", "sso")]).init().unwrap_err();
+    assert_eq!(elsewhere.fault, RemoteFault::Denied);
+    assert_eq!(
+        elsewhere.message,
+        "the profile `sso` gets its keys by `sso_session`, which uwf does not: `aws configure export-credentials \
+         --profile sso --format env` puts them into the environment"
+    );
+}
+
+#[test]
+fn without_keys_it_says_where_it_looked() {
+    let server = Server::start(Kind::Moto);
+    let endpoint = || ("AWS_ENDPOINT_URL".to_owned(), server.endpoint());
+    let store = S3Store::open_with("s3://team/uwf", [endpoint()]).unwrap();
+    let begun = Instant::now();
+    is_told(
+        &store.init().unwrap_err(),
+        &server,
+        RemoteFault::Denied,
+        "the store s3://team/uwf: cannot read format.json: there are no keys: not in the environment, not in a profile, and \
+         this machine is given none",
+    );
+    assert!(begun.elapsed() < Duration::from_secs(5), "it asks the machine only for a moment");
+
+    let off = ("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned());
+    let store = S3Store::open_with("s3://team/uwf", [endpoint(), off]).unwrap();
+    let error = store.init().unwrap_err();
+    assert_eq!(
+        (error.fault, &*error.message),
+        (RemoteFault::Denied, "there are no keys: not in the environment and not in a profile")
+    );
+}
+
+#[test]
+fn what_is_no_store_of_this_format_is_left_alone() {
+    let server = Server::start(Kind::Moto);
+    for (mark, message) in [
+        (r#"{"format":"uwf-store","version":2}"#, "its format has the version 2, and this program knows only 1"),
+        (r#"{"format":"delta"}"#, "its format.json is not one of a store of uwf"),
+        ("no JSON", "its format.json is not one of a store of uwf"),
+    ] {
+        put(&server, "/team/other/format.json", mark);
+        let store = server.store("s3://team/other");
+        let message = format!("the store s3://team/other: {message}");
+        is_told(&heads_error(&store), &server, RemoteFault::Foreign, &message);
+        is_told(&store.init().unwrap_err(), &server, RemoteFault::Foreign, &message);
+    }
+    put(&server, "/team/photos/cat.png", "a cat");
+    is_told(
+        &server.store("s3://team/photos").init().unwrap_err(),
+        &server,
+        RemoteFault::Foreign,
+        "the store s3://team/photos: there is something else already, cat.png: a store wants a prefix of its own",
+    );
+}
+
+#[test]
+fn a_server_without_conditional_writes_is_refused_by_its_name() {
+    let server = Server::start(Kind::Moto);
+    let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |_| Fate::LosesItsConditions);
+    let store = S3Store::open_with("s3://team/uwf", environment(&proxy.endpoint(), "any", "hush")).unwrap();
+    let error = store.init().unwrap_err();
+    assert_eq!(error.fault, RemoteFault::Unfit);
+    assert!(error.message.starts_with("the server `Werkzeug/"), "{error}");
+    assert!(
+        error.message.ends_with(
+            "has no conditional writes: it writes what is to replace an object that is not there (If-Match)"
+        ),
+        "{error}"
+    );
+    assert_eq!(heads_error(&store).fault, RemoteFault::NotReady, "it was not made ready");
+
+    // One that knows If-Match only, as some do.
+    let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |passing| match passing.number {
+        // The mark, the listing and the first try.
+        0..=3 => Fate::Passes,
+        _ => Fate::LosesItsConditions,
+    });
+    let store = S3Store::open_with("s3://team/uwf", environment(&proxy.endpoint(), "any", "hush")).unwrap();
+    let error = store.init().unwrap_err();
+    assert_eq!(error.fault, RemoteFault::Unfit);
+    assert!(error.message.ends_with("it replaces what is there although that is to stay (If-None-Match)"), "{error}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_unreachable() {
+    let mut server = Server::start(Kind::Moto);
+    let store = server.fresh();
+    let unused = server.store("s3://team/store-1");
+    server.kill();
+    for error in [heads_error(&store), objects_error(&unused), unused.init().unwrap_err()] {
+        assert_eq!(error.fault, RemoteFault::Unreachable);
+        assert!(error.message.contains("127.0.0.1 does not answer: "), "{error}");
+    }
+    let host = ("AWS_ENDPOINT_URL".to_owned(), "http://no-such-host.invalid".to_owned());
+    let environment = server.environment().into_iter().chain([host]);
+    let error = S3Store::open_with("s3://team/uwf", environment).unwrap().init().unwrap_err();
+    assert_eq!(error.fault, RemoteFault::Unreachable);
+    assert!(error.message.starts_with("cannot read format.json: no-such-host.invalid does not answer: "), "{error}");
+}
+
+#[test]
+fn a_head_that_cannot_be_read_is_no_head_that_is_missing() {
+    let server = Server::start(Kind::Moto);
+    let store = server.fresh();
+    put(&server, "/team/store-1/heads/broken@1", "{");
+    put(&server, "/team/store-1/heads/README", "not ours");
+    for error in [store.read("broken").unwrap_err(), Heads::list(&store).unwrap_err()] {
+        let HeadsError::Unreadable { path, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(path.to_str(), Some("s3://team/store-1/heads/broken@1"));
+    }
+    put(&server, "/team/store-1/nodes/README", "not ours");
+    let strays: Vec<String> = store.strays().unwrap().into_iter().map(|stray| stray.name).collect();
+    assert_eq!((strays, Objects::list(&store, None).unwrap()), (vec!["nodes/README".to_owned()], vec![]));
+}
