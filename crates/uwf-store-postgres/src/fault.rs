@@ -40,10 +40,10 @@ fn fault_of(code: &str) -> RemoteFault {
     }
 }
 
-/// Whether the same may succeed a moment later: transactions that were in each other's way, a server that stops or starts, too
-/// many connections.
+/// Whether the same may succeed a moment later: transactions that were in each other's way, a server that stops or starts, or
+/// ends who is idle, too many connections.
 fn passes(code: &str) -> bool {
-    matches!(code, "40001" | "40P01" | "57P01" | "57P02" | "57P03" | "53300") || code.starts_with("08")
+    matches!(code, "40001" | "40P01" | "57P01" | "57P02" | "57P03" | "57P05" | "53300") || code.starts_with("08")
 }
 
 /// Whether the network is to blame.

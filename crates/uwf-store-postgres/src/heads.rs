@@ -61,6 +61,7 @@ impl Inner {
     fn wrote(&self, doing: &str, [free, held]: [&str; 2], parameters: Vec<Typed<'_>>) -> Result<bool, HeadsError> {
         let since = self.gate.since();
         let statement = if since.is_some() { held } else { free };
+        // They may not live as long as those that were given.
         let mut parameters: Vec<Typed<'_>> = parameters;
         if let Some(sweeps) = &since {
             parameters.push((sweeps, Type::INT8));
@@ -119,15 +120,19 @@ impl Heads for PostgresStore {
         check_name(name)?;
         let doing = format!("create head {name}");
         let (token, at) = (token(), number(new));
-        let parameters: Vec<Typed<'_>> = vec![(&name, Type::TEXT), (&token, Type::INT8), (&at, Type::INT8)];
-        if self.inner.wrote(&doing, [CREATE, CREATE_HELD], parameters)? {
-            return Ok(Swap::Done);
-        }
-        match self.inner.look(name, token)? {
-            Now::Ours => Ok(Swap::Done),
-            Now::At(head) => Ok(Swap::Moved(Some(head))),
-            Now::Removed => Err(HeadsError::Removed { name: name.to_owned() }),
-            Now::Nowhere => Err(self.inner.swept_since(name)),
+        loop {
+            let parameters: Vec<Typed<'_>> = vec![(&name, Type::TEXT), (&token, Type::INT8), (&at, Type::INT8)];
+            if self.inner.wrote(&doing, [CREATE, CREATE_HELD], parameters)? {
+                return Ok(Swap::Done);
+            }
+            match self.inner.look(name, token)? {
+                Now::Ours => return Ok(Swap::Done),
+                Now::At(head) => return Ok(Swap::Moved(Some(head))),
+                Now::Removed => return Err(HeadsError::Removed { name: name.to_owned() }),
+                Now::Nowhere if self.inner.gate.since().is_some() => return Err(self.inner.swept_since(name)),
+                // It was removed and forgotten between the two.
+                Now::Nowhere => {}
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::session::{Expect, Session};
 /// Nodes, heads and their journal in one schema of a PostgreSQL database.
 ///
 /// It is cheap to make and to clone, and contacts nobody before it is first used. Its methods block; called from asynchronous code
-/// other than `spawn_blocking` they panic. It starts no threads.
+/// other than `spawn_blocking` they panic. It starts no threads; who forks makes another one in the child.
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(crate) inner: Arc<Inner>,

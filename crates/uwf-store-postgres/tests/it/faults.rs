@@ -306,7 +306,11 @@ fn a_database_that_cannot_be_a_store_is_refused() {
     let store = PostgresStore::open(&server.url("x").replace("/work", "/latin")).unwrap();
     let what = "cannot make the store ready: the encoding of the database is LATIN1 and must be UTF8";
     assert_eq!(said(&store.init().unwrap_err()), (RemoteFault::Unfit, what));
-    // Settings of a database do not change what our statements mean.
+}
+
+#[test]
+fn settings_of_a_database_do_not_change_what_statements_mean() {
+    let server = Server::start();
     server.sql(
         "postgres",
         "alter database work set default_transaction_isolation = 'serializable';
@@ -314,6 +318,16 @@ fn a_database_that_cannot_be_a_store_is_refused() {
     );
     let store = server.store("plain");
     assert_eq!(store.create("a", NODE).unwrap(), Swap::Done);
+    drop(store);
+    // Connections that are ended while nobody uses them, also one that holds, are made again.
+    server.sql("postgres", "alter database work set idle_session_timeout = 200");
+    let idle = PostgresStore::open(&server.url("plain")).unwrap();
+    let _hold = idle.hold().unwrap();
+    let head = idle.read("a").unwrap().unwrap();
+    thread::sleep(Duration::from_millis(600));
+    assert_eq!(server.sql("work", "select count(*) from pg_stat_activity where application_name = 'uwf'"), ["0"]);
+    assert_eq!(idle.swap("a", &head.version, Hash::from_u64(2)).unwrap(), Swap::Done);
+
     server.sql("postgres", "alter database work set default_transaction_read_only = on");
     let store = PostgresStore::open(&server.url("plain")).unwrap();
     let Err(HeadsError::Remote(error)) = store.create("b", NODE) else { panic!("it was created") };
