@@ -120,6 +120,7 @@ async fn prepare(client: &Client, address: &Address, expect: Expect) -> Result<(
          set lock_timeout = {lock}; \
          set default_transaction_isolation = 'read committed'; \
          set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3; \
+         set tcp_user_timeout = 60000; \
          select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'; ",
         schema = address.schema,
         statement = address.statement_timeout.as_millis(),
