@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use durable_files::regular;
@@ -29,38 +28,44 @@ pub struct CachedObjects {
 /// What is known to be behind, by whoever holds: nothing of it can be removed meanwhile.
 #[derive(Default)]
 struct Sure {
-    holders: AtomicUsize,
-    there: Mutex<HashSet<Hash>>,
+    held: Mutex<Held>,
+}
+
+/// All holds of this process are one behind.
+#[derive(Default)]
+struct Held {
+    holders: usize,
+    behind: Option<Hold>,
+    there: HashSet<Hash>,
 }
 
 impl Sure {
-    fn there(&self) -> MutexGuard<'_, HashSet<Hash>> {
-        // Entries are inserted whole.
-        self.there.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // Whoever panicked has changed nothing by halves.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn learn(&self, hashes: impl IntoIterator<Item = Hash>) {
-        if self.holders.load(Ordering::SeqCst) > 0 {
-            self.there().extend(hashes);
+        let mut held = self.held();
+        if held.holders > 0 {
+            held.there.extend(hashes);
         }
     }
 
     fn knows(&self, hash: Hash) -> bool {
-        self.holders.load(Ordering::SeqCst) > 0 && self.there().contains(&hash)
+        self.held().there.contains(&hash)
     }
 }
 
 /// One hold: the last one that ends forgets what was known.
-struct Holding {
-    sure: Arc<Sure>,
-    _behind: Hold,
-}
+struct Holding(Arc<Sure>);
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        let mut there = self.sure.there();
-        if self.sure.holders.fetch_sub(1, Ordering::SeqCst) == 1 {
-            there.clear();
+        let mut held = self.0.held();
+        held.holders -= 1;
+        if held.holders == 0 {
+            *held = Held::default();
         }
     }
 }
@@ -137,6 +142,10 @@ impl Objects for CachedObjects {
         Ok(puts)
     }
 
+    fn is_far(&self) -> bool {
+        self.behind.is_far()
+    }
+
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
         self.drop_cached(hash);
         self.behind.replace(hash, bytes)
@@ -166,9 +175,12 @@ impl Objects for CachedObjects {
     }
 
     fn hold(&self) -> Result<Hold, StoreError> {
-        let behind = self.behind.hold()?;
-        self.sure.holders.fetch_add(1, Ordering::SeqCst);
-        Ok(Hold::new(Holding { sure: Arc::clone(&self.sure), _behind: behind }))
+        let mut held = self.sure.held();
+        if held.behind.is_none() {
+            held.behind = Some(self.behind.hold()?);
+        }
+        held.holders += 1;
+        Ok(Hold::new(Holding(Arc::clone(&self.sure))))
     }
 
     fn sweep(&self) -> Result<Sweep, StoreError> {

@@ -41,4 +41,4 @@ pub use objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
 pub use pack::DamagedPack;
 pub use remote::{RemoteError, RemoteFault};
 pub use schema::{Schema, Violation};
-pub use store::{Missing, Problem, ProblemKind, Reached, Store, VerifyReport, Walk, WalkOptions};
+pub use store::{Copied, Missing, Problem, ProblemKind, Reached, Store, VerifyReport, Walk, WalkOptions};

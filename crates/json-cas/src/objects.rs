@@ -109,6 +109,12 @@ pub trait Objects: Send + Sync {
     /// [`StoreError::Io`]; some of the objects may be stored then, which does no harm: put the same batch again.
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError>;
 
+    /// Whether each call takes much longer than what is done in it, as over a network. Then what may be there is put at once,
+    /// instead of looked for first.
+    fn is_far(&self) -> bool {
+        false
+    }
+
     /// Replaces an object that was found corrupt, or stores it if there is none. Durable.
     ///
     /// # Errors

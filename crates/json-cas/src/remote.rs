@@ -31,6 +31,8 @@ pub enum RemoteFault {
     NotReady,
     /// It holds something else, or a version of the format that this program does not know.
     Foreign,
+    /// What names it makes no sense, or this program cannot reach that kind of store.
+    Misnamed,
     /// It lacks what a store must be able to do, such as writing only what is not there.
     Unfit,
 }

@@ -1,5 +1,6 @@
 //! Typed access to nodes.
 
+mod copy;
 mod get;
 mod prefix;
 mod put;
@@ -7,6 +8,7 @@ mod reach;
 mod verify;
 mod walk;
 
+pub use copy::Copied;
 pub use reach::{Missing, Reached};
 pub use verify::{Problem, ProblemKind, VerifyReport};
 pub use walk::{Walk, WalkOptions};

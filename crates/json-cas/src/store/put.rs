@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -12,6 +13,9 @@ use crate::hash::Hash;
 use crate::node::{Draft, Node, Unfit};
 use crate::objects::Put;
 use crate::schema::{References, Schema, refuse_bad};
+
+/// Up to this age an object is young enough for programs that do not hold, and is not made younger where that takes another call.
+const YOUNG: Duration = Duration::from_mins(5);
 
 /// What is stored under a draft's hash.
 enum Stored {
@@ -149,6 +153,10 @@ impl Store {
         let bytes = |draft: &Draft| Node::encode(draft.type_hash(), draft.cbor(), now);
         let mut fresh = Vec::new();
         for draft in &batch.order {
+            if self.objects.is_far() {
+                fresh.push((draft.hash(), bytes(draft)));
+                continue;
+            }
             match self.stored(draft)? {
                 Stored::Same if self.objects.refresh(draft.hash())? => {}
                 Stored::Same | Stored::Nothing => fresh.push((draft.hash(), bytes(draft))),
@@ -157,17 +165,28 @@ impl Store {
         }
         let puts = self.objects.put_all(&fresh)?;
         for ((hash, bytes), put) in fresh.iter().zip(puts) {
-            // Somebody else published it meanwhile: what they wrote must be the same.
-            let raced = match put {
+            // It was there, or somebody else published it meanwhile: what they wrote must be the same.
+            let found = match put {
                 Put::Published => None,
                 Put::Present => batch.get(*hash),
             };
-            match raced.map(|draft| self.stored(draft)).transpose()? {
-                None | Some(Stored::Same) => {}
-                Some(Stored::Nothing | Stored::Corrupt) => self.objects.replace(*hash, bytes)?,
+            match found.map(|draft| self.stored(draft)).transpose()? {
+                None => {}
+                Some(Stored::Same) if !self.objects.is_far() || self.grows_young(*hash, now)? => {}
+                Some(Stored::Same | Stored::Nothing | Stored::Corrupt) => self.objects.replace(*hash, bytes)?,
             }
         }
         Ok(())
+    }
+
+    /// Makes an object young again that was put some time ago; `false` if it is gone.
+    fn grows_young(&self, hash: Hash, now_ms: u64) -> Result<bool, StoreError> {
+        let Some(stored) = self.objects.stored(hash)? else { return Ok(false) };
+        let put_at = stored.put_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        if u128::from(now_ms).saturating_sub(put_at) < YOUNG.as_millis() {
+            return Ok(true);
+        }
+        self.objects.refresh(hash)
     }
 
     fn stored(&self, draft: &Draft) -> Result<Stored, StoreError> {

@@ -80,14 +80,15 @@ impl Store {
 }
 
 impl Reached<'_> {
-    /// Adds everything reachable from a root.
+    /// Adds everything reachable from a root; gives what was not reached before.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] for the root and [`StoreError::Dangling`] for what is below it, unless that `is_fine`;
     /// [`StoreError::UnknownType`] likewise. [`StoreError::Corrupt`] and [`StoreError::Io`] always: what a node refers to that cannot
     /// be read is not known.
-    pub fn add(&mut self, root: Hash, missing: Missing) -> Result<(), StoreError> {
+    pub fn add(&mut self, root: Hash, missing: Missing) -> Result<Vec<Hash>, StoreError> {
         let mut open = Vec::new();
+        let mut new = Vec::new();
         if self.nodes.insert(root) {
             open.push((root, None));
         }
@@ -99,13 +100,14 @@ impl Reached<'_> {
                     (Missing::Fails, None) => return Err(StoreError::NotFound { hash }),
                 }
             };
+            new.push(hash);
             for to in self.below(&node, missing)? {
                 if self.nodes.insert(to) {
                     open.push((to, Some(hash)));
                 }
             }
         }
-        Ok(())
+        Ok(new)
     }
 
     /// Whether a node was reached.
@@ -113,7 +115,7 @@ impl Reached<'_> {
         self.nodes.contains(&hash)
     }
 
-    /// Nodes that were reached, those that are missing included.
+    /// How many nodes were reached, those that are missing included.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

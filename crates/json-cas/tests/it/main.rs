@@ -4,6 +4,7 @@
 
 mod any_bytes;
 mod backends;
+mod copying;
 mod fs_heads;
 mod heads_random;
 mod hooked;

@@ -18,7 +18,7 @@ fn ticking() -> u64 {
     NOW.fetch_add(1, Ordering::Relaxed)
 }
 
-fn text_schema() -> Value {
+pub(crate) fn text_schema() -> Value {
     json!({"title": "text", "type": "string"})
 }
 
@@ -193,7 +193,7 @@ fn a_corrupt_node_is_named_and_the_next_put_repairs_it() {
 
 /// Two texts whose nodes of one type have one hash. XXH64 is no defence against this: in each of
 /// its four lanes one word can be made to undo the change of the word before it.
-fn colliding_texts(type_hash: Hash) -> [String; 2] {
+pub(crate) fn colliding_texts(type_hash: Hash) -> [String; 2] {
     const P1: u64 = 0x9E37_79B1_85EB_CA87;
     const P2: u64 = 0xC2B2_AE3D_27D4_EB4F;
     let first = "a".repeat(100);

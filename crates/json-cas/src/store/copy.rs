@@ -1,0 +1,78 @@
+//! Copying nodes to another store.
+
+use super::Store;
+use crate::error::StoreError;
+use crate::hash::Hash;
+use crate::node::{Node, Unfit};
+use crate::objects::Put;
+
+/// Nodes that are put at once.
+const BATCH: usize = 64;
+
+/// What became of nodes that were to be copied.
+#[derive(Debug, Copy, Clone, Default, Eq, PartialEq)]
+pub struct Copied {
+    /// They were not there and are now.
+    pub new: usize,
+    /// They were there, byte for byte the same type and payload.
+    pub present: usize,
+    /// Bytes of the new ones.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Copies nodes to another store, with the timestamps they have. Each is checked against its hash before, and what is there
+    /// already is compared: a node of other content is never taken for the same.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] and [`StoreError::Corrupt`] of this store, [`StoreError::Collision`] when the other one has something
+    /// else under the hash: nothing of it was changed. Those of both stores; some of the nodes may be copied then, which does no
+    /// harm: copy them again.
+    pub fn copy_to(&self, to: &Store, nodes: &[Hash]) -> Result<Copied, StoreError> {
+        let mut copied = Copied::default();
+        for hashes in nodes.chunks(BATCH) {
+            let batch: Vec<(Hash, Vec<u8>)> =
+                hashes.iter().map(|hash| Ok((*hash, self.checked_bytes(*hash)?))).collect::<Result<_, StoreError>>()?;
+            for ((hash, bytes), put) in batch.iter().zip(to.objects.put_all(&batch)?) {
+                match put {
+                    Put::Published => {
+                        copied.new += 1;
+                        copied.bytes += bytes.len() as u64;
+                    }
+                    Put::Present => {
+                        to.compare(*hash, bytes)?;
+                        copied.present += 1;
+                    }
+                }
+            }
+        }
+        Ok(copied)
+    }
+
+    fn checked_bytes(&self, hash: Hash) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.objects.get(hash)?.ok_or(StoreError::NotFound { hash })?;
+        match Node::decode(hash, &bytes) {
+            Ok(_) => Ok(bytes),
+            Err(unfit) => Err(StoreError::Corrupt { hash, reason: unfit.to_string() }),
+        }
+    }
+
+    /// Makes sure that these bytes of a node and what is stored under its hash are the same node. When it was put may differ.
+    fn compare(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+        let same = |stored: &[u8]| match (Node::decode(hash, stored), Node::decode(hash, bytes)) {
+            (Ok((stored, stored_cbor)), Ok((node, cbor))) => {
+                Ok(stored.type_hash == node.type_hash && stored_cbor == cbor)
+            }
+            (Err(unfit), _) | (_, Err(unfit)) => Err(unfit),
+        };
+        match self.objects.get(hash)?.as_deref().map(same) {
+            Some(Ok(true)) => {
+                self.objects.refresh(hash)?;
+                Ok(())
+            }
+            Some(Ok(false)) => Err(StoreError::Collision { hash }),
+            // It is damaged there, or was removed in this moment.
+            Some(Err(Unfit::Unreadable(_) | Unfit::OtherHash(_))) | None => self.objects.replace(hash, bytes),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Copying nodes from one store to another.
+
+use json_cas::{Draft, Hash, Missing, Store, StoreError};
+use serde_json::json;
+
+use crate::store::{colliding_texts, text_schema};
+
+fn with_words(words: &[&str]) -> (Store, Vec<Hash>) {
+    let store = Store::memory();
+    let word = store.put_schema(json!({ "title": "word", "type": "string" })).unwrap();
+    let nodes = words.iter().map(|text| store.put(&Draft::new(word, json!(text)).unwrap()).unwrap()).collect();
+    (store, nodes)
+}
+
+fn reached(store: &Store, roots: &[Hash]) -> Vec<Hash> {
+    let mut reached = store.reach();
+    roots.iter().flat_map(|root| reached.add(*root, Missing::Fails).unwrap()).collect()
+}
+
+#[test]
+fn a_copy_is_the_same_node_put_at_the_same_time_and_copying_again_changes_nothing() {
+    let (from, nodes) = with_words(&["one", "two"]);
+    let all = reached(&from, &nodes);
+    let to = Store::memory();
+    let copied = from.copy_to(&to, &all).unwrap();
+    assert_eq!((copied.new, copied.present), (all.len(), 0));
+    assert_eq!(to.get(nodes[0]).unwrap(), from.get(nodes[0]).unwrap());
+    assert!(to.verify(None).unwrap().problems.is_empty());
+    let again = from.copy_to(&to, &all).unwrap();
+    assert_eq!((again.new, again.present, again.bytes), (0, all.len(), 0));
+}
+
+#[test]
+fn what_was_put_at_another_time_is_the_same_node_and_what_is_damaged_there_is_repaired() {
+    let (from, nodes) = with_words(&["one"]);
+    let (to, _) = with_words(&["one"]);
+    let before = to.objects().get(nodes[0]).unwrap();
+    assert_eq!(from.copy_to(&to, &nodes).unwrap().present, 1);
+    assert_eq!(to.objects().get(nodes[0]).unwrap(), before, "it keeps its time");
+    to.objects().replace(nodes[0], b"damaged").unwrap();
+    from.copy_to(&to, &nodes).unwrap();
+    assert_eq!(to.get(nodes[0]).unwrap().payload, "one");
+}
+
+#[test]
+fn another_node_of_the_same_hash_is_refused_and_stays() {
+    let stores = [Store::memory(), Store::memory()];
+    let text = stores.each_ref().map(|store| store.put_schema(text_schema()).unwrap())[0];
+    let [one, two] = colliding_texts(text).map(|payload| Draft::new(text, json!(payload)).unwrap());
+    stores[0].put(&one).unwrap();
+    stores[1].put(&two).unwrap();
+    let refused = stores[0].copy_to(&stores[1], &[one.hash()]);
+    assert!(matches!(refused, Err(StoreError::Collision { hash }) if hash == one.hash()));
+    assert_eq!(stores[1].get(two.hash()).unwrap().payload, *two.payload());
+}
+
+#[test]
+fn what_is_damaged_or_missing_is_not_copied() {
+    let (from, nodes) = with_words(&["one", "two"]);
+    from.objects().replace(nodes[0], b"damaged").unwrap();
+    let to = Store::memory();
+    assert!(matches!(from.copy_to(&to, &nodes), Err(StoreError::Corrupt { hash, .. }) if hash == nodes[0]));
+    assert!(!to.has(nodes[0]).unwrap());
+    let missing = Hash::from_u64(1);
+    assert!(matches!(from.copy_to(&to, &[missing]), Err(StoreError::NotFound { hash }) if hash == missing));
+}
