@@ -12,6 +12,7 @@ mod prices;
 mod project;
 mod read;
 mod secret;
+mod store;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,8 @@ pub use prices::{Price, Prices, is_date};
 pub use read::CONFIG_KEYS;
 pub(crate) use read::{AGENT_KEYS, EXTRACT_KEYS, MIN_PROMPT_BUDGET, MODEL_KEYS, NOTIFY_KEYS, PROVIDER_KEYS};
 pub use secret::key_in;
+pub(crate) use store::STORE_KEYS;
+pub use store::{StoreKind, StoreUrl};
 pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};
 
 use crate::document::Problem;
@@ -66,6 +69,8 @@ pub struct Config {
     pub prices: Option<Prices>,
     /// `otel`: where spans are sent.
     pub otel: Option<Otel>,
+    /// `store`: where nodes and heads are when several machines share them; files of the storage root otherwise.
+    pub store: Option<StoreUrl>,
 }
 
 /// Where a model is served.

@@ -17,6 +17,7 @@ pub mod project;
 pub mod project_files;
 pub(crate) mod record;
 pub mod registry;
+pub mod shared_store;
 pub mod sharing;
 pub mod thread_ids;
 pub mod type_index;

@@ -7,6 +7,7 @@ pub mod cas_get;
 pub mod cas_rm;
 pub mod child_threads;
 pub(crate) mod chosen_id;
+pub mod copy_store;
 pub mod cost;
 pub mod course;
 pub(crate) mod decide_workflows;

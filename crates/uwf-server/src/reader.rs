@@ -1,6 +1,5 @@
 //! Reading the storage root from asynchronous code.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use uwf_engine::root::home::Home;
@@ -9,27 +8,22 @@ use crate::failure::Failure;
 
 /// A storage root to be read. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Reader(Arc<Paths>);
-
-struct Paths {
-    root: PathBuf,
-    bin: PathBuf,
-}
+pub(crate) struct Reader(Arc<Home>);
 
 impl Reader {
     /// Reads this storage root.
     pub(crate) fn of(home: &Home) -> Reader {
-        Reader(Arc::new(Paths { root: home.root().to_owned(), bin: home.bin().to_owned() }))
+        Reader(Arc::new(home.again()))
     }
 
     /// The storage root.
     pub(crate) fn root(&self) -> &std::path::Path {
-        &self.0.root
+        self.0.root()
     }
 
     /// The `uwf` program.
     pub(crate) fn bin(&self) -> &std::path::Path {
-        &self.0.bin
+        self.0.bin()
     }
 
     /// Reads on a thread that may wait for files.
@@ -42,7 +36,7 @@ impl Reader {
         W: FnOnce(&Home) -> Result<T, Failure> + Send + 'static,
     {
         let reader = self.clone();
-        let read = move || work(&Home::open(reader.root(), reader.bin()));
+        let read = move || work(&reader.0.again());
         tokio::task::spawn_blocking(read).await.unwrap_or_else(|panic| Err(Failure::internal(panic)))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     Refused(RemoteFault, String),
 }
 
-/// What `SQLSTATE` means for a store: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+/// What `SQLSTATE` means for a store: appendix A of the manual of PostgreSQL.
 fn fault_of(code: &str) -> RemoteFault {
     match code {
         "28P01" | "28000" | "42501" => RemoteFault::Denied,

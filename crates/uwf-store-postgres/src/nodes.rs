@@ -111,6 +111,10 @@ impl Objects for PostgresStore {
         Ok(puts)
     }
 
+    fn is_far(&self) -> bool {
+        true
+    }
+
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
         let parameters = [(&number(hash) as _, Type::INT8), (&bytes as _, Type::BYTEA)];
         self.inner.changed(&format!("replace node {hash}"), REPLACE, &parameters)?;

@@ -66,6 +66,10 @@ impl Objects for S3Store {
         Ok(puts)
     }
 
+    fn is_far(&self) -> bool {
+        true
+    }
+
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
         Ok(self.ready()?.overwrite(&key(hash), bytes)?)
     }

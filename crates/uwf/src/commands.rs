@@ -23,6 +23,7 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod skill;
+pub(crate) mod store;
 pub(crate) mod thread;
 pub(crate) mod top;
 pub(crate) mod workflow;

@@ -17,7 +17,7 @@ use json_cas::nearest::did_you_mean;
 use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 22] = [
+pub const CONFIG_KEYS: [&str; 23] = [
     "providers",
     "models",
     "agents",
@@ -40,6 +40,7 @@ pub const CONFIG_KEYS: [&str; 22] = [
     "notify",
     "prices",
     "otel",
+    "store",
 ];
 /// Bytes below which a prompt has no room for the format of the answer and the task.
 pub(crate) const MIN_PROMPT_BUDGET: u64 = 1000;
@@ -95,6 +96,7 @@ impl ConfigReader {
                 config.providers = self.named(fields, "providers", ConfigReader::provider);
                 config.secrets = self.texts(fields, "secrets").into_iter().collect();
                 config.otel = self.otel(fields);
+                config.store = self.store(fields);
             }
         }
         config.agents.extend(agents);

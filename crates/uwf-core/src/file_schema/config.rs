@@ -8,7 +8,7 @@ use super::{
 };
 use crate::config::{
     AGENT_KEYS, CONFIG_KEYS, DESCRIBE_KEYS, EXTRACT_KEYS, Happening, MAX_OUTPUT_CAP, MAX_ROUNDS, MIN_PROMPT_BUDGET,
-    MODEL_KEYS, NOTIFY_KEYS, OTEL_KEYS, OutputMode, PRICE_KEYS, PRICES_KEYS, PROVIDER_KEYS, Workspace,
+    MODEL_KEYS, NOTIFY_KEYS, OTEL_KEYS, OutputMode, PRICE_KEYS, PRICES_KEYS, PROVIDER_KEYS, STORE_KEYS, Workspace,
 };
 
 /// JSON Schema of config.yaml, without descriptions.
@@ -38,6 +38,7 @@ pub fn config() -> Value {
         "notify": { "anyOf": [notify(), list(notify()), { "type": "null" }] },
         "prices": optional(prices()),
         "otel": optional(otel()),
+        "store": optional(store()),
     });
     add(&mut keys, thread_limits());
     file("config.yaml of uwf", mapping(&CONFIG_KEYS, keys, &[]))
@@ -130,6 +131,11 @@ fn otel() -> Value {
         "content": optional(switch()),
     });
     mapping(&OTEL_KEYS, keys, &["endpoint"])
+}
+
+fn store() -> Value {
+    let keys = json!({ "url": { "type": "string", "pattern": "^(s3|gs|az|postgres|postgresql)://\\S+$" } });
+    mapping(&STORE_KEYS, keys, &["url"])
 }
 
 fn prices() -> Value {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use uwf_core::config::{
     Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Happening, Limits, Model, Notify, NotifyBy, Otel,
-    OutputMode, Price, Prices, Provider, Workspace,
+    OutputMode, Price, Prices, Provider, StoreUrl, Workspace,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -86,6 +86,7 @@ outputCap: 1024
 killGrace: 500ms
 notify: { on: [ended, stuck], webhookEnv: HOOK }
 otel: { endpoint: "https://otlp.example", headers: { x-team: a }, headersEnv: { authorization: OTLP_AUTH }, content: true }
+store: { url: "s3://team/uwf" }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
@@ -162,6 +163,7 @@ prices:
                 ("gpt-4.1".to_owned(), Price { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
             ]),
         }),
+        store: StoreUrl::parse("s3://team/uwf").ok(),
         otel: Some(Otel {
             endpoint: "https://otlp.example".to_owned(),
             headers: [("x-team".to_owned(), "a".to_owned())].into(),

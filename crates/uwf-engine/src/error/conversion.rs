@@ -397,6 +397,7 @@ impl From<VerbError> for Error {
             Verb::Referred { referrer, .. } => of(ErrorKind::Usage).hint(format!(
                 "nothing was removed; nothing leads to either: `uwf cas rm {referrer}` first, or `uwf gc` removes both"
             )),
+            Verb::CopyRaced(_) => of(ErrorKind::Busy).hint("try again: what was copied stays copied"),
             Verb::IndexChanged(_) => of(ErrorKind::Busy).hint("nothing was changed; try again"),
             Verb::ResultRefused { .. } | Verb::RecordedRefused { .. } => {
                 of(ErrorKind::AgentFailed).hint("the node is kept; nothing was linked")
@@ -576,7 +577,11 @@ fn remote_kind(fault: RemoteFault) -> ErrorKind {
         RemoteFault::Unreachable => ErrorKind::Busy,
         RemoteFault::Failed => ErrorKind::Io,
         RemoteFault::Missing => ErrorKind::NotFound,
-        RemoteFault::Denied | RemoteFault::NotReady | RemoteFault::Foreign | RemoteFault::Unfit => ErrorKind::Config,
+        RemoteFault::Denied
+        | RemoteFault::NotReady
+        | RemoteFault::Foreign
+        | RemoteFault::Misnamed
+        | RemoteFault::Unfit => ErrorKind::Config,
     }
 }
 
@@ -585,7 +590,7 @@ fn about_remote(remote: &RemoteError) -> String {
     let is_postgres = remote.store.starts_with("postgres");
     match remote.fault {
         RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
-        RemoteFault::Failed => "nothing is lost: try again; the log of the store may say more".into(),
+        RemoteFault::Failed => "nothing is lost: try again".into(),
         RemoteFault::Denied if is_postgres => {
             "a password comes from PGPASSWORD or PGPASSFILE; the user must be allowed to read and write the tables".into()
         }
@@ -596,6 +601,7 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Missing => "create the bucket first; uwf does not".into(),
         RemoteFault::NotReady => "`uwf store init` makes it ready".into(),
         RemoteFault::Foreign => "name another prefix or database, or install the uwf that made it".into(),
+        RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
         RemoteFault::Unfit => "several machines would overwrite each other there: use a server that has conditional writes".into(),
     }
 }

@@ -415,6 +415,9 @@ pub enum VerbError {
     /// The index was changed while it was being recovered.
     #[error("somebody who does not lock it changed the index while it was being recovered")]
     IndexChanged(PathBuf),
+    /// A thread was changed in the other store while it was being copied there.
+    #[error("somebody changed thread {0} in the other store while it was being copied")]
+    CopyRaced(ThreadId),
 
     /// The step that an agent named is not what it should be.
     #[error("the agent's result {step} was refused: {why}")]

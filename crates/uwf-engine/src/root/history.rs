@@ -56,6 +56,6 @@ pub fn all(home: &Home) -> Result<Vec<Finished>> {
     Ok(lines)
 }
 
-fn finished(line: &Value) -> Option<Finished> {
+pub(crate) fn finished(line: &Value) -> Option<Finished> {
     Finished::deserialize(line).ok()
 }

@@ -14,6 +14,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::root::config_text;
 use crate::root::error::{AtPath, Result, RootError};
+use crate::root::shared_store::SharedStore;
 
 /// Environment variables that name the storage root, the first that is set wins.
 pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
@@ -42,6 +43,7 @@ pub struct Home {
     journal: Arc<dyn Journal>,
     index: Option<FsHeads>,
     files: Option<FsObjects>,
+    shared: Option<SharedStore>,
 }
 
 impl Home {
@@ -73,8 +75,32 @@ impl Home {
             journal: heads,
             index: None,
             files: None,
+            shared: None,
             bin: bin.into(),
             root: root.into(),
+        }
+    }
+
+    /// A storage root whose nodes, heads and names of workflows are in a store that other machines use, too.
+    pub fn sharing(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, shared: SharedStore) -> Home {
+        Home {
+            store: Store::new(Arc::clone(&shared.objects)).with_known(foreign::known_schema),
+            heads: Arc::clone(&shared.heads),
+            journal: Arc::clone(&shared.journal),
+            index: None,
+            files: None,
+            shared: Some(shared),
+            bin: bin.into(),
+            root: root.into(),
+        }
+    }
+
+    /// The same storage root once more, with nothing of it read.
+    #[must_use]
+    pub fn again(&self) -> Home {
+        match &self.shared {
+            Some(shared) => Home::sharing(&self.root, &self.bin, shared.clone()),
+            None => Home::open(&self.root, &self.bin),
         }
     }
 
@@ -92,7 +118,11 @@ impl Home {
     /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
     pub fn at(root: &Path) -> Result<Home> {
         let bin = std::env::current_exe().map_err(RootError::OwnProgram)?;
-        Ok(Home::open(std::path::absolute(root).at("make absolute", root)?, bin))
+        let root = std::path::absolute(root).at("make absolute", root)?;
+        Ok(match SharedStore::of(&config_file(&root), &cached_nodes(&root)) {
+            Some(shared) => Home::sharing(root, bin, shared),
+            None => Home::open(root, bin),
+        })
     }
 
     /// The directory itself.
@@ -135,7 +165,7 @@ impl Home {
     /// # Errors
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn index(&self) -> Result<&FsHeads> {
-        self.index.as_ref().ok_or_else(|| RootError::NoIndex(self.root.clone()))
+        self.index.as_ref().ok_or_else(|| self.kept_elsewhere(RootError::NoIndex))
     }
 
     /// Nodes as files, for whoever packs them.
@@ -143,7 +173,15 @@ impl Home {
     /// # Errors
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn files(&self) -> Result<&FsObjects> {
-        self.files.as_ref().ok_or_else(|| RootError::NoFiles(self.root.clone()))
+        self.files.as_ref().ok_or_else(|| self.kept_elsewhere(RootError::NoFiles))
+    }
+
+    /// Why there are no files: they are kept elsewhere, or nobody can tell where.
+    fn kept_elsewhere(&self, refusal: fn(PathBuf) -> RootError) -> RootError {
+        match self.shared.as_ref().and_then(SharedStore::fault) {
+            Some(fault) => RootError::Store(fault.into()),
+            None => refusal(self.root.clone()),
+        }
     }
 
     /// The configuration; defaults when there is no file.
@@ -183,9 +221,14 @@ impl Home {
         self.root.join("gateway.lock")
     }
 
+    /// The store that other machines use, too, if nodes and heads are in one.
+    pub fn shared(&self) -> Option<&SharedStore> {
+        self.shared.as_ref()
+    }
+
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
-        self.root.join("config.yaml")
+        config_file(&self.root)
     }
 
     /// `threads.yaml`, the index of active threads.
@@ -376,9 +419,14 @@ impl Home {
         self.cache_dir().join("model-modes.json")
     }
 
+    /// Where nodes of a shared store are kept that were read.
+    pub fn cached_nodes(&self) -> PathBuf {
+        cached_nodes(&self.root)
+    }
+
     /// What can be derived and may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
-        self.root.join("cache")
+        cache_dir(&self.root)
     }
 
     /// Threads that have a record.
@@ -430,6 +478,18 @@ impl Home {
 
 fn objects_dir(root: &Path) -> PathBuf {
     root.join("cas")
+}
+
+fn cached_nodes(root: &Path) -> PathBuf {
+    cache_dir(root).join("nodes")
+}
+
+fn cache_dir(root: &Path) -> PathBuf {
+    root.join("cache")
+}
+
+fn config_file(root: &Path) -> PathBuf {
+    root.join("config.yaml")
 }
 
 fn index_file(root: &Path) -> PathBuf {

@@ -22,7 +22,11 @@ pub fn all(home: &Home) -> (Vec<(Hash, String)>, Vec<RootError>) {
 
 fn active(home: &Home) -> Result<Vec<(Hash, String)>> {
     let heads = home.heads().list()?;
-    Ok(heads.into_iter().map(|(id, head)| (head, format!("the head of thread {id}"))).collect())
+    let what = |id: String| match id.as_str() {
+        registry::SHARED => "the names of workflows".to_owned(),
+        _ => format!("the head of thread {id}"),
+    };
+    Ok(heads.into_iter().map(|(id, head)| (head, what(id))).collect())
 }
 
 fn finished(home: &Home) -> Result<Vec<(Hash, String)>> {

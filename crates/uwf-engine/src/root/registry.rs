@@ -1,4 +1,6 @@
 //! Workflow names: `registry.yaml` maps each to a hash and the hashes it had before.
+//!
+//! Where machines share a store, the same text is a node in it, and a head of the name `registry` says which one.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -7,15 +9,23 @@ use std::time::Duration;
 
 use durable_files::FileLock;
 use durable_files::regular;
-use json_cas::{Hash, HashError};
+use json_cas::{Hash, HashError, Head, Swap};
 use serde::Serialize;
+use uwf_core::node::{Content, Payload};
 use yaml_tree::{Data, Node, Position};
 
 use crate::root::error::{AtPath, Result, RootError};
 use crate::root::home::Home;
+use crate::root::node_types;
 
 /// How long to wait for another writer of the registry.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// The head that names the registry of a shared store. No thread has this name: ids have 26 symbols.
+pub(crate) const SHARED: &str = "registry";
+
+/// How often a change is tried again that others were quicker with.
+const TRIES: usize = 20;
 
 /// Hashes a name keeps in its history. People roll back a version or two; nobody has yet gone back a hundred.
 const HISTORY_LIMIT: usize = 100;
@@ -57,8 +67,11 @@ enum Names {
 /// Reads the registry; that of an older store when there is no newer one.
 ///
 /// # Errors
-/// `Data` when the file is not readable, `Io`.
+/// `Data` when the file is not readable, `Io`; those of a shared store.
 pub fn read(home: &Home) -> Result<Registry> {
+    if home.shared().is_some() {
+        return Ok(read_shared(home)?.0);
+    }
     let files = [
         (home.registry_file(), Names::AtTop),
         (home.older_registry_file(), Names::AtTop),
@@ -91,6 +104,9 @@ pub fn read(home: &Home) -> Result<Registry> {
 /// # Errors
 /// `Io` when that cannot be told just now.
 pub(crate) fn is_gone(home: &Home) -> Result<bool> {
+    if home.shared().is_some() {
+        return Ok(false);
+    }
     let is_there = |path: PathBuf| path.try_exists().at("look at", &path);
     if !is_there(home.registry_lock())? {
         return Ok(false);
@@ -103,11 +119,18 @@ pub(crate) fn is_gone(home: &Home) -> Result<bool> {
     Ok(true)
 }
 
-/// Changes the registry under its lock. `change` returns what the caller wants to know.
+/// Changes the registry, one writer at a time. `change` returns what the caller wants to know; it is called again when another
+/// machine was quicker.
 ///
 /// # Errors
-/// `Busy` when another writer holds the lock too long, what `change` fails with, `Io`.
-pub fn update<T, E: From<RootError>>(home: &Home, change: impl FnOnce(&mut Registry) -> Result<T, E>) -> Result<T, E> {
+/// `Busy` when others change it for too long, what `change` fails with, `Io`; those of a shared store.
+pub fn update<T, E: From<RootError>>(
+    home: &Home,
+    mut change: impl FnMut(&mut Registry) -> Result<T, E>,
+) -> Result<T, E> {
+    if home.shared().is_some() {
+        return update_shared(home, change);
+    }
     let _lock = lock(home)?;
     let before = read(home)?;
     let mut registry = before.clone();
@@ -116,6 +139,43 @@ pub fn update<T, E: From<RootError>>(home: &Home, change: impl FnOnce(&mut Regis
         durable_files::replace(&home.registry_file(), write(&registry).as_bytes()).map_err(RootError::from)?;
     }
     Ok(told)
+}
+
+/// The registry of a shared store, and its head.
+fn read_shared(home: &Home) -> Result<(Registry, Option<Head>)> {
+    let Some(head) = home.heads().read(SHARED)? else { return Ok((Registry::new(), None)) };
+    let payload = home.store().get(head.hash)?.payload;
+    let place = PathBuf::from(format!("node {}", head.hash));
+    let text =
+        payload.get("text").and_then(|text| text.as_str()).ok_or_else(|| unreadable(&place, "it has no text"))?;
+    Ok((parse(&place, text, Names::AtTop)?, Some(head)))
+}
+
+fn update_shared<T, E: From<RootError>>(
+    home: &Home,
+    mut change: impl FnMut(&mut Registry) -> Result<T, E>,
+) -> Result<T, E> {
+    let _hold = home.hold_nodes()?;
+    for _ in 0..TRIES {
+        let (before, head) = read_shared(home)?;
+        let mut registry = before.clone();
+        let told = change(&mut registry)?;
+        if registry == before {
+            return Ok(told);
+        }
+        node_types::ensure(home)?;
+        let text = Content { text: write(&registry) };
+        let hash = home.store().put(&text.draft()).map_err(RootError::from)?;
+        let swapped = match &head {
+            Some(head) => home.heads().swap(SHARED, &head.version, hash),
+            None => home.heads().create(SHARED, hash),
+        };
+        match swapped.map_err(RootError::from)? {
+            Swap::Done => return Ok(told),
+            Swap::Moved(_) => {}
+        }
+    }
+    Err(RootError::RegistryBusy(PathBuf::from(SHARED)).into())
 }
 
 fn lock(home: &Home) -> Result<FileLock> {

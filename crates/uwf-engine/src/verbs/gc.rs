@@ -283,7 +283,7 @@ fn stopped(root: &Root, source: StoreError) -> VerbError {
         Root::Name(name) | Root::Version(name) => Some(format!(
             "if the nodes are lost for good: `uwf workflow rm {name}`, then `uwf workflow put` names it again"
         )),
-        Root::Record(_) | Root::Configuration | Root::OwnType => None,
+        Root::Names | Root::Record(_) | Root::Configuration | Root::OwnType => None,
     };
     VerbError::Unfollowed { from: root.to_string(), hint, source }
 }

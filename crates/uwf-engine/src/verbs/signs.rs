@@ -1,12 +1,14 @@
 //! Signs that something changed: what whoever watches looks at before reading anything.
 //!
 //! They are what the file system says of files, never what is in them, so that a look costs some system calls however many
-//! threads and steps there are. A look that finds the same signs as the last one has nothing to read.
+//! threads and steps there are. A look that finds the same signs as the last one has nothing to read. A shared store has no files
+//! to look at: it is asked where heads are, now and then.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
@@ -26,9 +28,36 @@ fn sign(path: &Path) -> Sign {
     Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
 }
 
+/// How often a shared store is asked.
+const ASK: Duration = Duration::from_secs(2);
+
+/// What a shared store answered the last time, and when.
+#[derive(Debug)]
+struct Asked<T> {
+    last: Option<(Instant, T)>,
+}
+
+impl<T> Default for Asked<T> {
+    fn default() -> Asked<T> {
+        Asked { last: None }
+    }
+}
+
+impl<T: Copy> Asked<T> {
+    /// The answer, which is asked for when the last one is old. While the store does not answer, the last one counts.
+    fn now(&mut self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
+        let is_old = self.last.is_none_or(|(at, _)| at.elapsed() >= ASK);
+        if is_old && let Some(answer) = ask() {
+            self.last = Some((Instant::now(), answer));
+        }
+        self.last.map(|(_, answer)| answer)
+    }
+}
+
 /// Signs of what a list of threads shows.
 #[derive(Debug, Default)]
 pub struct SignsOfList {
+    shared: Asked<u64>,
     marks: Sign,
     /// Threads with an open attempt, by the marks that `marks` is the sign of.
     open: Vec<ThreadId>,
@@ -46,8 +75,13 @@ impl SignsOfList {
         }
         let mut hasher = DefaultHasher::new();
         marks.hash(&mut hasher);
-        for file in [home.index_file(), home.history_file(), home.registry_file()] {
-            sign(&file).hash(&mut hasher);
+        if home.shared().is_some() {
+            // The end of a thread takes its head away, and the names of workflows are a head, too.
+            self.shared.now(|| Some(sum(&home.heads().list().ok()?))).hash(&mut hasher);
+        } else {
+            for file in [home.index_file(), home.history_file(), home.registry_file()] {
+                sign(&file).hash(&mut hasher);
+            }
         }
         // A process that is killed takes nothing with it but its lock.
         for thread in &self.open {
@@ -57,10 +91,17 @@ impl SignsOfList {
     }
 }
 
+fn sum(what: &impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Signs of what is to be seen of a thread and its child threads.
 #[derive(Debug)]
 pub struct SignsOfThread {
     thread: ThreadId,
+    shared: Asked<Option<Hash>>,
     index: Sign,
     /// The head by the index that `index` is the sign of; `None` of a thread that has ended.
     head: Option<Hash>,
@@ -76,7 +117,16 @@ impl SignsOfThread {
     /// Those of a thread. Nothing is looked at yet.
     pub fn of(thread: ThreadId) -> SignsOfThread {
         let (children, below) = ((None, None), BTreeMap::new());
-        SignsOfThread { thread, index: None, head: None, record: None, attempt: None, children, below }
+        SignsOfThread {
+            thread,
+            shared: Asked::default(),
+            index: None,
+            head: None,
+            record: None,
+            attempt: None,
+            children,
+            below,
+        }
     }
 
     /// Looks. The number is another one once there is something new.
@@ -106,6 +156,10 @@ impl SignsOfThread {
     /// The index is written at every step of any thread, and read only then. That of a thread that has ended says nothing
     /// about it any more.
     fn head(&mut self, home: &Home) -> Option<Hash> {
+        if home.shared().is_some() {
+            let read = || Some(home.heads().read(self.thread.as_str()).ok()?.map(|head| head.hash));
+            return self.shared.now(read).flatten();
+        }
         let index = sign(&home.index_file());
         if index != self.index {
             self.index = index;

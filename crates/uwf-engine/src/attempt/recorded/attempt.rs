@@ -85,8 +85,8 @@ impl Attempt {
         self.opened.rereads.saturating_add(u32::from(self.gave_up.is_none()))
     }
 
-    /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full,
-    /// another node stands in the place of one of its nodes, or a process was killed. What the agent was paid for is then
+    /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full, the store
+    /// was away or let nobody in any more, another node stands in the place of one of its nodes, or a process was killed. What the agent was paid for is then
     /// in the attempt node, or in the file of the value it handed in.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Attempt {
             && opened.role == role
             && is_kept
             && self.result().is_none()
-            && self.gave_up.as_ref().is_none_or(|gave_up| matches!(gave_up.kind, ErrorKind::Io | ErrorKind::Data))
+            && self.gave_up.as_ref().is_none_or(|gave_up| failed_to_keep(gave_up.kind))
             && opened.rereads < MAX_REREADS;
         match &self.answered {
             _ if !may_be => Ok(false),
@@ -173,6 +173,21 @@ impl Attempt {
     }
 }
 
+/// Whether a failure after the answer is none of the agent's.
+fn failed_to_keep(kind: ErrorKind) -> bool {
+    match kind {
+        ErrorKind::Io | ErrorKind::Data | ErrorKind::Busy | ErrorKind::Config | ErrorKind::NotFound => true,
+        ErrorKind::Usage
+        | ErrorKind::Internal
+        | ErrorKind::Waiting
+        | ErrorKind::Limit
+        | ErrorKind::AgentFailed
+        | ErrorKind::NotExtractable
+        | ErrorKind::Interrupted
+        | ErrorKind::Terminated => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -227,6 +242,8 @@ mod tests {
         assert!(unread(json!({}), None), "its process was killed");
         assert!(unread(json!({}), Some(ErrorKind::Io)), "the disk was full");
         assert!(unread(json!({}), Some(ErrorKind::Data)), "another node has its hash");
+        assert!(unread(json!({}), Some(ErrorKind::Busy)), "the store was away");
+        assert!(unread(json!({}), Some(ErrorKind::Config)), "the store took these credentials no more");
         assert!(!unread(json!({}), Some(ErrorKind::NotExtractable)), "it was read, and is no use");
         assert!(!unread(json!({ "bootId": "another" }), None), "after a power loss the file may be shorter");
         assert!(unread(json!({ "reextract": head, "rereads": MAX_REREADS - 1 }), None));

@@ -29,6 +29,8 @@ pub(crate) enum Root {
     Thread(String),
     /// A thread that has ended.
     Ended(String),
+    /// The registry of a shared store.
+    Names,
     /// A name of the registry.
     Name(String),
     /// What a name stood for before.
@@ -46,6 +48,7 @@ impl fmt::Display for Root {
         match self {
             Root::Thread(thread) => write!(f, "the head of thread {thread}"),
             Root::Ended(thread) => write!(f, "the history of thread {thread}"),
+            Root::Names => f.write_str("the names of workflows"),
             Root::Name(name) => write!(f, "workflow `{name}`"),
             Root::Version(name) => write!(f, "an earlier version of workflow `{name}`"),
             Root::Record(thread) => write!(f, "the record of thread {thread}"),
@@ -102,6 +105,10 @@ impl Roots {
 
     fn add_heads(&mut self, home: &Home) -> Result<()> {
         for (name, head) in home.heads().list()? {
+            if name == registry::SHARED {
+                self.needed.push((head, Root::Names));
+                continue;
+            }
             self.needed.push((head, Root::Thread(name.clone())));
             self.threads.insert(name);
         }
@@ -131,6 +138,9 @@ impl Roots {
     /// that was torn by a crash is one of a thread that was still active.
     fn check_damaged(&self, home: &Home, problem: &str) -> Result<()> {
         let path = home.history_file();
+        if home.shared().is_some() {
+            return Err(VerbError::DamagedHistory { path, problem: problem.to_owned() }.into());
+        }
         let bytes = regular::read(&path, regular::MAX_LIST).at("read", &path)?;
         let recorded = home.recorded_threads()?;
         let is_damaged = |line: &&[u8]| {

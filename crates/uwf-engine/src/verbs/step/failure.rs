@@ -104,6 +104,10 @@ impl Step<'_, '_> {
             // All it said that matters is the question.
             Ok(_) if attempt.asks() => error,
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
+            Err(lost) if has_answer => error.hint(format!(
+                "its answer is on this machine, and could not be stored ({lost}): the next `uwf thread step {}` here does it, without the agent",
+                self.thread.id
+            )),
             Err(lost) => {
                 let dir = self.home.attempts_dir(&self.thread.id);
                 error.hint(format!("storing what it printed failed too ({lost}); it is still in {}", dir.display()))

@@ -1,0 +1,117 @@
+//! `store`: where nodes and heads are kept when several machines share them.
+
+use std::fmt;
+
+use super::read::ConfigReader;
+use crate::document::fields::Fields;
+
+/// Keys of `store`.
+pub(crate) const STORE_KEYS: [&str; 1] = ["url"];
+
+/// Which kind of store a URL names, by its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    /// `s3://bucket/prefix`, `gs://…`, `az://…`: objects in a bucket.
+    Bucket,
+    /// `postgres://host/database`.
+    Postgres,
+}
+
+/// The URL of a store that several machines share, without a password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreUrl {
+    kind: StoreKind,
+    text: String,
+}
+
+/// Beginnings of URLs and what they name.
+const SCHEMES: [(&str, StoreKind); 5] = [
+    ("s3://", StoreKind::Bucket),
+    ("gs://", StoreKind::Bucket),
+    ("az://", StoreKind::Bucket),
+    ("postgres://", StoreKind::Postgres),
+    ("postgresql://", StoreKind::Postgres),
+];
+
+impl StoreUrl {
+    /// Understands a URL.
+    ///
+    /// # Errors
+    /// What is wrong with it, one line.
+    pub fn parse(text: &str) -> Result<StoreUrl, String> {
+        let found = SCHEMES.iter().find_map(|(scheme, kind)| Some((*kind, text.strip_prefix(scheme)?)));
+        let Some((kind, rest)) = found else {
+            return Err(
+                "a store is s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE"
+                    .to_owned(),
+            );
+        };
+        let place = rest.split(['/', '?']).next().unwrap_or_default();
+        if text.contains(|symbol: char| symbol.is_whitespace() || symbol.is_control()) || rest.is_empty() {
+            return Err(format!("`{text}` names no store"));
+        }
+        if place.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) || rest.contains("password=") {
+            return Err("a password does not belong into the URL: PGPASSWORD or PGPASSFILE has it".to_owned());
+        }
+        Ok(StoreUrl { kind, text: text.to_owned() })
+    }
+
+    /// What it names.
+    #[must_use]
+    pub fn kind(&self) -> StoreKind {
+        self.kind
+    }
+
+    /// The URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl ConfigReader {
+    /// The store; `None` when nodes and heads are files of the storage root.
+    pub(super) fn store(&mut self, fields: Fields<'_>) -> Option<StoreUrl> {
+        let entry = fields.get("store")?;
+        let own = self.entry(entry, &STORE_KEYS)?;
+        let url = self.required(own, entry, "url", "store")?;
+        let at = own.get("url")?.value.at;
+        StoreUrl::parse(&url).map_err(|why| self.problems.error("bad-value", at, why, None)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_name_stores_and_hold_no_password() {
+        for (text, kind) in [
+            ("s3://bucket", StoreKind::Bucket),
+            ("s3://bucket/team/uwf", StoreKind::Bucket),
+            ("gs://bucket/uwf", StoreKind::Bucket),
+            ("postgres://ann@db:5433/uwf?sslmode=require", StoreKind::Postgres),
+            ("postgresql:///uwf?host=/run/postgresql", StoreKind::Postgres),
+        ] {
+            assert_eq!(StoreUrl::parse(text).map(|url| url.kind()), Ok(kind), "{text}");
+        }
+        for text in [
+            "",
+            "bucket",
+            "s3://",
+            "file:///tmp/x",
+            "s3://a b",
+            "postgres://ann:secret@db/uwf",
+            "postgres://db/uwf?user=ann&password=secret",
+        ] {
+            let why = StoreUrl::parse(text).unwrap_err();
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Nodes and heads in a store that several machines share, in place of files of the storage root.
+//!
+//! Which one it is say a variable of the environment and the configuration. Nothing is contacted before something is read or
+//! written, so commands about the configuration work whatever is wrong with the store.
+
+mod unusable;
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use durable_files::regular;
+
+use json_cas::{CachedObjects, Heads, Journal, Objects, RemoteError, RemoteFault};
+use uwf_core::config::{Config, StoreKind, StoreUrl};
+
+use self::unusable::Unusable;
+use crate::root::error::is_damage;
+
+/// Variable that names the store, before the configuration does.
+const STORE_VARIABLE: &str = "UWF_STORE_URL";
+
+/// The store a root uses, when it isn't its own files.
+#[derive(Clone)]
+pub struct SharedStore {
+    name: String,
+    pub(super) objects: Arc<dyn Objects>,
+    pub(super) heads: Arc<dyn Heads>,
+    pub(super) journal: Arc<dyn Journal>,
+    init: Arc<dyn Fn() -> Result<bool, RemoteError> + Send + Sync>,
+    unusable: Option<Arc<Unusable>>,
+}
+
+impl SharedStore {
+    /// The store that environment or configuration name for a root; `None` when it is files of the root. One that cannot be
+    /// understood is a store that fails with the reason.
+    pub(super) fn of(config_file: &Path, cache: &Path) -> Option<SharedStore> {
+        match named(config_file) {
+            Ok(url) => url.map(|url| SharedStore::open(&url, cache)),
+            Err(unusable) => Some(SharedStore::over(unusable)),
+        }
+    }
+
+    /// The store at a URL, with a directory in front that keeps what was read.
+    pub fn open(url: &StoreUrl, cache: &Path) -> SharedStore {
+        let store = match url.kind() {
+            StoreKind::Bucket => bucket(url),
+            StoreKind::Postgres => postgres(url),
+        };
+        match store {
+            Ok(store) => {
+                let objects = CachedObjects::new(Arc::clone(&store.objects), cache);
+                SharedStore { objects: Arc::new(objects), ..store }
+            }
+            Err(error) => SharedStore::over(Unusable::new(url.as_str(), error.fault, error.message)),
+        }
+    }
+
+    fn over(unusable: Unusable) -> SharedStore {
+        let unusable = Arc::new(unusable);
+        let init = Arc::clone(&unusable);
+        SharedStore {
+            name: unusable.name().to_owned(),
+            objects: unusable.clone(),
+            heads: unusable.clone(),
+            journal: unusable.clone(),
+            init: Arc::new(move || Err(init.error())),
+            unusable: Some(Arc::clone(&unusable)),
+        }
+    }
+
+    /// Why it cannot be used, when that is known from its name already.
+    pub(super) fn fault(&self) -> Option<RemoteError> {
+        self.unusable.as_ref().map(|unusable| unusable.error())
+    }
+
+    /// Its URL.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes it ready to be used; `false` if it was. Safe to repeat.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn init(&self) -> Result<bool, RemoteError> {
+        (self.init)()
+    }
+}
+
+/// What names the store.
+fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
+    let misnamed = |by: &str, why: String| Unusable::new(&format!("that {by} names"), RemoteFault::Misnamed, why);
+    if let Some(text) = std::env::var(STORE_VARIABLE).ok().filter(|text| !text.is_empty()) {
+        return StoreUrl::parse(&text).map(Some).map_err(|why| misnamed(STORE_VARIABLE, why));
+    }
+    let name = || config_file.display().to_string();
+    let bytes = match regular::read(config_file, regular::MAX_TEXT) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        // Whether nodes are elsewhere nobody can tell just now, and what is here may be nothing.
+        Err(error) if !is_damage(&error) => {
+            let why = format!("cannot read {}: {error}", name());
+            return Err(Unusable::new(&format!("that {} names", name()), RemoteFault::Failed, why));
+        }
+        other => other.unwrap_or_default(),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    // Most have no shared store, and are not made to wait until a configuration is understood.
+    if !text.lines().any(|line| line.trim_start_matches(['"', '\'', '{', ' ']).starts_with("store")) {
+        return Ok(None);
+    }
+    let (config, problems) = Config::parse(&text, &name());
+    match problems.iter().find(|problem| problem.is_error()) {
+        Some(problem) if config.store.is_none() => Err(misnamed(&name(), problem.to_string())),
+        _ => Ok(config.store),
+    }
+}
+
+#[cfg(feature = "s3")]
+fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
+    let store = uwf_store_s3::S3Store::open(url.as_str())?;
+    let init = store.clone();
+    let (name, store) = (store.name().to_owned(), Arc::new(store));
+    let (heads, journal) = (store.clone(), store.clone());
+    Ok(SharedStore { name, objects: store, heads, journal, init: Arc::new(move || init.init()), unusable: None })
+}
+
+#[cfg(not(feature = "s3"))]
+fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
+    Err(not_built_in(url, "s3"))
+}
+
+#[cfg(feature = "postgres")]
+fn postgres(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
+    let store = uwf_store_postgres::PostgresStore::open(url.as_str())?;
+    let init = store.clone();
+    let (name, store) = (store.name().to_owned(), Arc::new(store));
+    let (heads, journal) = (store.clone(), store.clone());
+    Ok(SharedStore { name, objects: store, heads, journal, init: Arc::new(move || init.init()), unusable: None })
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgres(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
+    Err(not_built_in(url, "postgres"))
+}
+
+#[cfg(not(all(feature = "s3", feature = "postgres")))]
+fn not_built_in(url: &StoreUrl, feature: &str) -> RemoteError {
+    let message = format!("this uwf was built without such stores; `cargo install uwf --features {feature}` has them");
+    RemoteError { store: url.to_string(), fault: RemoteFault::Misnamed, message, source: None }
+}

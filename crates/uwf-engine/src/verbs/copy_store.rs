@@ -1,0 +1,267 @@
+//! `uwf store copy`: threads and names of workflows from one store to another.
+//!
+//! Of each thread first its nodes are copied, then its head is set, so that whoever is killed leaves no thread that lacks nodes. What
+//! was copied before is found and left as it is, so it can be run again until all of it went through. Nothing is merged: a thread
+//! that has gone on elsewhere, and a name that stands for something else there, stay as they are and are reported.
+
+use json_cas::{Hash, Head, HeadsError, Missing, Reached, Swap};
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+
+use crate::error::{Result, VerbError};
+use crate::root::history::{self, Finished};
+use crate::root::home::Home;
+use crate::root::missing_thread;
+use crate::root::registry::{self, Entry};
+use crate::thread::load::Thread;
+
+/// What became of a thread or a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It was not there and is now.
+    Copied,
+    /// It was there, and is where it is here.
+    Present,
+    /// It was there with fewer steps, and has the others now.
+    Advanced,
+    /// It is something else there. Nothing of it was changed.
+    Differs,
+}
+
+/// A thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CopiedThread {
+    /// Its id.
+    pub thread: ThreadId,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Its head here.
+    pub head: Hash,
+    /// Its head there, when that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub there: Option<Hash>,
+}
+
+/// A name of a workflow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CopiedName {
+    /// The name.
+    pub name: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What was copied.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CopiedStore {
+    /// Threads, oldest first.
+    pub threads: Vec<CopiedThread>,
+    /// Names of workflows; none when only some threads were asked for.
+    pub names: Vec<CopiedName>,
+    /// Nodes that were not there.
+    pub new_nodes: usize,
+    /// Nodes that were there already.
+    pub present_nodes: usize,
+    /// Bytes of the new ones.
+    pub bytes: u64,
+}
+
+impl CopiedStore {
+    /// Whether something is different there and stayed so.
+    pub fn differs(&self) -> bool {
+        let threads = self.threads.iter().map(|thread| thread.outcome);
+        threads.chain(self.names.iter().map(|name| name.outcome)).any(|outcome| outcome == Outcome::Differs)
+    }
+}
+
+/// Copies these threads, or all threads and names when none are given. `progress` is told after each how many of how many are
+/// done.
+///
+/// # Errors
+/// `NotFound` for a thread that does not exist, `Data` for nodes that cannot be read here or are other nodes there, those of both
+/// stores. What was copied until then stays, and the same call goes on from there.
+pub fn copy(
+    from: &Home,
+    to: &Home,
+    threads: &[ThreadId],
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<CopiedStore> {
+    let mut copy = Copy { from, to, reached: from.store().reach(), report: CopiedStore::default() };
+    let sources = sources(from, threads)?;
+    for (done, source) in sources.iter().enumerate() {
+        progress(done, sources.len());
+        copy.thread(source)?;
+    }
+    if threads.is_empty() {
+        copy.names()?;
+    }
+    progress(sources.len(), sources.len());
+    Ok(copy.report)
+}
+
+/// A thread that is to be copied.
+struct Source {
+    thread: ThreadId,
+    head: Hash,
+    /// Of one that has ended: its line in the history as it is there.
+    ended: Option<(Finished, Value)>,
+}
+
+fn sources(from: &Home, threads: &[ThreadId]) -> Result<Vec<Source>> {
+    if threads.is_empty() {
+        let mut all = ended(from)?;
+        let active = from.heads().list()?.into_iter();
+        let active = active.filter_map(|(name, head)| Some(Source { thread: name.parse().ok()?, head, ended: None }));
+        // Whoever ended since the index was read is in both.
+        let active: Vec<Source> =
+            active.filter(|source| all.iter().all(|ended| ended.thread != source.thread)).collect();
+        all.extend(active);
+        all.sort_by(|a, b| a.thread.cmp(&b.thread));
+        return Ok(all);
+    }
+    threads.iter().map(|thread| source(from, thread)).collect()
+}
+
+fn source(from: &Home, thread: &ThreadId) -> Result<Source> {
+    if let Some(head) = from.heads().read(thread.as_str())? {
+        return Ok(Source { thread: thread.clone(), head: head.hash, ended: None });
+    }
+    let line = from.journal().newest(thread.as_str())?;
+    let ended = line.and_then(|line| Some((history::finished(&line)?, line)));
+    let ended = ended.ok_or_else(|| missing_thread::not_found(from, thread))?;
+    Ok(Source { thread: thread.clone(), head: ended.0.head, ended: Some(ended) })
+}
+
+fn ended(from: &Home) -> Result<Vec<Source>> {
+    let mut newest = std::collections::BTreeMap::new();
+    for line in from.journal().records()?.readable {
+        if let Some(finished) = history::finished(&line) {
+            newest.insert(finished.thread.clone(), (finished, line));
+        }
+    }
+    let source =
+        |(thread, ended): (ThreadId, (Finished, Value))| Source { thread, head: ended.0.head, ended: Some(ended) };
+    Ok(newest.into_iter().map(source).collect())
+}
+
+struct Copy<'h> {
+    from: &'h Home,
+    to: &'h Home,
+    /// What was copied.
+    reached: Reached<'h>,
+    report: CopiedStore,
+}
+
+impl Copy<'_> {
+    fn thread(&mut self, source: &Source) -> Result<()> {
+        let to = self.to;
+        let _hold = to.hold_nodes()?;
+        let there = to.heads().read(source.thread.as_str())?;
+        let ended_there = history::of(to, &source.thread)?;
+        let (outcome, there) = match (there, ended_there) {
+            (None, Some(line)) => self.beside_ended(source, &line),
+            (Some(head), _) => self.beside(source, &head)?,
+            (None, None) => {
+                self.nodes(source)?;
+                (self.begin(source)?, None)
+            }
+        };
+        self.report.threads.push(CopiedThread { thread: source.thread.clone(), outcome, head: source.head, there });
+        Ok(())
+    }
+
+    /// A thread that has ended there.
+    fn beside_ended(&self, source: &Source, line: &Finished) -> (Outcome, Option<Hash>) {
+        let is_same = source.ended.as_ref().is_some_and(|(own, _)| own.head == line.head && own.status == line.status);
+        if is_same { (Outcome::Present, None) } else { (Outcome::Differs, Some(line.head)) }
+    }
+
+    /// A thread that is active there.
+    fn beside(&mut self, source: &Source, there: &Head) -> Result<(Outcome, Option<Hash>)> {
+        if there.hash == source.head && source.ended.is_none() {
+            return Ok((Outcome::Present, None));
+        }
+        let thread = Thread::at(self.from, source.thread.clone(), source.head)?;
+        let has_passed = thread.start_hash == there.hash || thread.chain()?.position(there.hash).is_some();
+        if !has_passed {
+            return Ok((Outcome::Differs, Some(there.hash)));
+        }
+        self.nodes(source)?;
+        let swapped = match &source.ended {
+            Some((_, line)) => self.to.heads().remove(source.thread.as_str(), &there.version, line)?,
+            None => self.to.heads().swap(source.thread.as_str(), &there.version, source.head)?,
+        };
+        Ok(match swapped {
+            Swap::Done => (Outcome::Advanced, None),
+            Swap::Moved(now) => (Outcome::Differs, now.map(|head| head.hash)),
+        })
+    }
+
+    /// Sets the head of a thread that is not there.
+    fn begin(&self, source: &Source) -> Result<Outcome> {
+        let name = source.thread.as_str();
+        match self.to.heads().create(name, source.head) {
+            Ok(Swap::Done) => {}
+            // Somebody else copied it in this moment.
+            Ok(Swap::Moved(_)) | Err(HeadsError::Removed { .. }) => return Ok(Outcome::Differs),
+            Err(error) => return Err(error.into()),
+        }
+        let Some((_, line)) = &source.ended else { return Ok(Outcome::Copied) };
+        let head = self.to.heads().read(name)?.filter(|head| head.hash == source.head);
+        let head = head.ok_or_else(|| VerbError::CopyRaced(source.thread.clone()))?;
+        match self.to.heads().remove(name, &head.version, line)? {
+            Swap::Done => Ok(Outcome::Copied),
+            Swap::Moved(_) => Ok(Outcome::Differs),
+        }
+    }
+
+    /// Copies everything that a thread leads to.
+    fn nodes(&mut self, source: &Source) -> Result<()> {
+        let mut new = self.reached.add(source.head, Missing::Fails)?;
+        if let Some(end) = source.ended.as_ref().and_then(|(line, _)| line.end) {
+            new.extend(self.reached.add(end, Missing::Fails)?);
+        }
+        self.copy(&new)
+    }
+
+    fn copy(&mut self, nodes: &[Hash]) -> Result<()> {
+        let copied = self.from.store().copy_to(self.to.store(), nodes)?;
+        self.report.new_nodes += copied.new;
+        self.report.present_nodes += copied.present;
+        self.report.bytes += copied.bytes;
+        Ok(())
+    }
+
+    fn names(&mut self) -> Result<()> {
+        let names = registry::read(self.from)?;
+        let _hold = self.to.hold_nodes()?;
+        let versions = |entry: &Entry| {
+            std::iter::once((entry.hash, Missing::Fails))
+                .chain(entry.history.iter().map(|past| (past.hash, Missing::IsFine)))
+                .collect::<Vec<_>>()
+        };
+        for (hash, missing) in names.values().flat_map(versions) {
+            let new = self.reached.add(hash, missing)?;
+            self.copy(&new)?;
+        }
+        let report = registry::update(self.to, |there| {
+            let outcomes = names.iter().map(|(name, entry)| {
+                let outcome = match there.get(name) {
+                    None => Outcome::Copied,
+                    Some(other) if other.hash == entry.hash => Outcome::Present,
+                    Some(_) => Outcome::Differs,
+                };
+                if outcome == Outcome::Copied {
+                    there.insert(name.clone(), entry.clone());
+                }
+                CopiedName { name: name.clone(), outcome }
+            });
+            Ok::<_, crate::error::Error>(outcomes.collect())
+        })?;
+        self.report.names = report;
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! `uwf store …`
+
+mod copy;
+mod init;
+mod show;
+
+use crate::context::Context;
+use crate::printer::CommandResult;
+
+/// Commands of the group.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Say where nodes and heads are kept, and whether that can be used.
+    Show(show::Args),
+    /// Make a shared store ready: its format in a bucket, its tables in a database.
+    Init(init::Args),
+    /// Copy threads and workflows from one store to another.
+    Copy(copy::Args),
+}
+
+/// Examples of the group.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  uwf store show
+  UWF_STORE_URL=s3://team-bucket/uwf uwf store init
+  uwf store copy . s3://team-bucket/uwf
+
+Nodes and heads are files of the storage root unless UWF_STORE_URL, or `store: {url: …}` in config.yaml, names a store
+that several machines share. Locks, records, settings and caches stay on each machine.";
+
+/// Runs a command of the group.
+pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+    match command {
+        Command::Show(args) => show::run(context, &args),
+        Command::Init(args) => init::run(context, &args),
+        Command::Copy(args) => copy::run(context, &args),
+    }
+}

@@ -1,0 +1,106 @@
+//! `uwf store copy`
+
+use std::path::Path;
+
+use uwf_core::config::StoreUrl;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::shared_store::SharedStore;
+use uwf_engine::root::thread_ids;
+use uwf_engine::verbs::copy_store::{self, CopiedStore, Outcome};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::progress::Progress;
+use crate::style;
+use crate::table::count;
+
+/// Arguments of `uwf store copy`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf store copy . s3://team-bucket/uwf
+  uwf store copy . postgres://uwf@db.example/uwf 7Q2M4 9XQ1     only these threads
+  uwf store copy s3://team-bucket/uwf /srv/backup/uwf
+
+A store is a URL, the directory of a storage root, or `.` for the one that is used here. Each node is compared with what is
+there. A thread or a name that is something else there stays as it is, and the exit code is 65. What was copied is left
+alone, so run it again after an interruption, or to bring what has happened since.
+
+Copy a thread that is active, and both can go on: two threads of the same id that know nothing of each other. Settings and
+records of threads stay on this machine.")]
+pub(crate) struct Args {
+    /// Where from.
+    #[arg(value_name = "FROM")]
+    from: String,
+    /// Where to.
+    #[arg(value_name = "TO")]
+    to: String,
+    /// Only these threads, without names of workflows [default: everything].
+    #[arg(value_name = "THREAD")]
+    threads: Vec<String>,
+}
+
+impl Report for CopiedStore {
+    fn text(&self) -> String {
+        let of = |outcome: Outcome| self.threads.iter().filter(|thread| thread.outcome == outcome).count();
+        let mut text = String::new();
+        for thread in self.threads.iter().filter(|thread| thread.outcome == Outcome::Differs) {
+            let there = thread.there.map(|head| format!(": {head} there, {} here", thread.head)).unwrap_or_default();
+            text.push_str(&format!("{}  {}{there}\n", thread.thread, style::red("differs")));
+        }
+        for name in self.names.iter().filter(|name| name.outcome == Outcome::Differs) {
+            text.push_str(&format!("workflow {}  {}\n", name.name, style::red("differs")));
+        }
+        text.push_str(&format!(
+            "{} copied, {} went on, {} there already; {} and {} bytes copied\n",
+            count(of(Outcome::Copied), "thread"),
+            of(Outcome::Advanced),
+            of(Outcome::Present),
+            count(self.new_nodes, "node"),
+            self.bytes,
+        ));
+        text
+    }
+
+    fn exit_code(&self) -> u8 {
+        if self.differs() { ErrorKind::Data.exit_code() } else { 0 }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let (from, to) = (home(context, &args.from)?, home(context, &args.to)?);
+    let threads = args.threads.iter().map(|typed| thread_ids::resolve(&from, typed)).collect::<Result<Vec<_>, _>>()?;
+    let mut progress = Progress::new(context.printer, "threads copied");
+    let copied = copy_store::copy(&from, &to, &threads, &mut |done, _| progress.at(done))?;
+    drop(progress);
+    Printed::new(&copied)
+}
+
+/// The store that is meant.
+fn home(context: &Context, typed: &str) -> Result<Home, CommandError> {
+    let here = &context.home;
+    if typed == "." {
+        return Ok(here.again());
+    }
+    if typed.contains("://") {
+        let url = StoreUrl::parse(typed).map_err(|why| CommandError::new(ErrorKind::Usage, why))?;
+        return Ok(Home::sharing(here.root(), here.bin(), SharedStore::open(&url, &here.cached_nodes())));
+    }
+    let dir = context.cwd.join(typed);
+    if !is_root(&dir) {
+        let message = format!("{} is no storage root", dir.display());
+        return Err(CommandError::new(ErrorKind::NotFound, message).hint(
+            "it is the directory with `cas` and `threads.yaml`, or an empty one; `.` is the one that is used here",
+        ));
+    }
+    Ok(Home::open(dir, here.bin()))
+}
+
+/// Whether a directory is a storage root, or could become one.
+fn is_root(dir: &Path) -> bool {
+    let is_empty = || std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    dir.join("cas").is_dir() || is_empty()
+}

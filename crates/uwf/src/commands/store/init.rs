@@ -1,0 +1,35 @@
+//! `uwf store init`
+
+use json_cas::StoreError;
+use serde_json::json;
+use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::root::node_types;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf store init`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  UWF_STORE_URL=s3://team-bucket/uwf uwf store init
+  uwf config set store.url postgres://uwf@db.example/uwf && uwf store init
+
+The bucket or the database must be there. What is ready stays as it is, so it can be run again, also by several at once,
+and after an update of uwf. A server that would let machines overwrite each other is refused.")]
+pub(crate) struct Args {}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let home = &context.home;
+    let Some(shared) = home.shared() else {
+        let message = "nodes and heads are files of this storage root, which need nothing to be made ready";
+        return Err(CommandError::new(ErrorKind::Usage, message)
+            .hint("name a shared store: UWF_STORE_URL=s3://BUCKET/PREFIX or postgres://HOST/DATABASE"));
+    };
+    let is_new = shared.init().map_err(|error| Error::from(StoreError::from(error)))?;
+    node_types::ensure(home).map_err(Error::from)?;
+    let text = format!("{} is ready{}\n", shared.name(), if is_new { "" } else { "; it was before" });
+    Ok(Printed::of(json!({ "store": shared.name(), "initialized": is_new }), text))
+}

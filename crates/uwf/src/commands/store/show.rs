@@ -1,0 +1,31 @@
+//! `uwf store show`
+
+use serde_json::json;
+use uwf_engine::error::Error;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed};
+use crate::style;
+
+/// Arguments of `uwf store show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf store show
+  uwf store show | jq -r .store
+
+A shared store is asked for something. If it cannot be used, the command fails with the reason and what to do.")]
+pub(crate) struct Args {}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let home = &context.home;
+    let root = home.root().display().to_string();
+    let Some(shared) = home.shared() else {
+        let text = format!("{}\nfiles of the storage root\n", style::bold(&root));
+        return Ok(Printed::of(json!({ "store": root, "kind": "files", "root": root }), text));
+    };
+    let threads = home.heads().list().map_err(Error::from)?.len();
+    let text = format!("{}\nshared; locks, records and caches are in {root}\n", style::bold(shared.name()));
+    Ok(Printed::of(json!({ "store": shared.name(), "kind": "shared", "root": root, "heads": threads }), text))
+}

@@ -1,0 +1,42 @@
+//! `uwf store show`: where nodes and heads are.
+
+use serde_json::json;
+
+use crate::home;
+
+#[test]
+fn the_store_of_a_root_is_its_files_unless_another_is_named() {
+    let home = home();
+    let shown = home.json(&["store", "show"]);
+    let root = home.root();
+    let root = root.to_str().unwrap();
+    assert_eq!(shown, json!({ "store": root, "kind": "files", "root": root }));
+}
+
+#[test]
+fn a_store_that_is_not_understood_stops_everything_but_the_configuration() {
+    let home = home();
+    home.config("store: { url: 'postgres://ann:secret@host/uwf' }\n");
+    for args in [&["thread", "list"][..], &["store", "show"], &["workflow", "list"], &["recover"], &["pack"]] {
+        let done = home.uwf(args);
+        assert_eq!(done.code, Some(78), "{args:?}: {}", done.stderr);
+        assert!(done.stderr.contains("a password does not belong into the URL"), "{}", done.stderr);
+        assert!(!done.stderr.contains("secret@"), "{}", done.stderr);
+    }
+    assert_eq!(home.uwf(&["config", "validate"]).code, Some(78));
+    home.told(&["config", "unset", "store"]);
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn a_url_in_the_environment_goes_before_the_configuration() {
+    let home = home();
+    let mut command = home.command(&["thread", "list"]);
+    command.env("UWF_STORE_URL", "ftp://host");
+    let done = command.output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        done.status.code() == Some(78) && told.contains("the store that UWF_STORE_URL names: a store is s3://"),
+        "{told}"
+    );
+}

@@ -1,0 +1,100 @@
+//! Every command does on a shared store what it does on files.
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::machine::{Machine, paid};
+use crate::postgres::Postgres;
+use crate::s3::Moto;
+
+#[test]
+fn two_machines_work_on_one_thread_in_a_bucket() {
+    let server = Moto::start();
+    go_through(server.variables("uwf"));
+}
+
+#[test]
+fn two_machines_work_on_one_thread_in_a_database() {
+    let server = Postgres::start();
+    go_through(server.variables("uwf"));
+}
+
+fn go_through(variables: Vec<(String, String)>) {
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let [one, two] = [(); 2].map(|()| Machine::new(variables.clone(), &ledger));
+
+    let refused = one.uwf(&["thread", "list"]);
+    assert_eq!(refused.code, Some(78), "before it is ready: {}", refused.stderr);
+    assert!(refused.stderr.contains("`uwf store init` makes it ready"), "{}", refused.stderr);
+    assert_eq!(one.json(&["store", "init"])["initialized"], true);
+    assert_eq!(two.json(&["store", "init"])["initialized"], false);
+    assert_eq!(two.json(&["store", "show"])["kind"], "shared");
+
+    let thread = one.begin();
+    assert_eq!(two.json(&["workflow", "list"])[0]["name"], "count-rounds", "names are shared");
+    assert_eq!(two.json(&["thread", "list"])[0]["thread"], thread);
+    one.step(&thread);
+    assert_eq!(two.head(&thread), one.head(&thread));
+    two.step(&thread);
+    let steps = one.json(&["thread", "steps", &thread]);
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 3, "the start and a step of each machine");
+    one.step(&thread);
+    assert_eq!(paid(&ledger), 3);
+    assert_eq!(two.json(&["thread", "show", &thread])["state"], "completed");
+    assert_eq!(two.json(&["thread", "list", "--all"])[0]["state"], "completed", "the history is shared");
+
+    // Each of the other commands finds what the other machine made.
+    let head = one.head(&thread);
+    for args in [
+        &["thread", "why", &thread][..],
+        &["thread", "read", &thread],
+        &["thread", "step-details", &head],
+        &["thread", "cost", &thread],
+        &["workflow", "show", "count-rounds"],
+        &["workflow", "history", "count-rounds"],
+        &["cas", "get", &head],
+        &["cas", "list", "--type", "StepNode"],
+        &["log"],
+        &["doctor"],
+        &["api", "GET", "/threads"],
+    ] {
+        let done = two.uwf(args);
+        assert_eq!(done.code, Some(0), "{args:?}: {}{}", done.stdout, done.stderr);
+    }
+    let verified = two.json(&["cas", "verify"]);
+    assert_eq!(verified["problems"], json!([]));
+
+    let fork = two.json(&["thread", "fork", steps["steps"][1]["hash"].as_str().unwrap()]);
+    let fork = fork["thread"].as_str().unwrap().to_owned();
+    two.json(&["thread", "kill", &fork]);
+    assert_eq!(one.json(&["thread", "show", &fork])["state"], "killed");
+    one.json(&["thread", "rm", &fork]);
+    let gone = one.json(&["gc", "--grace", "0s"]);
+    assert!(gone["deletedEntries"].as_u64().unwrap() > 0, "{gone}");
+    assert_eq!(two.json(&["cas", "verify"])["problems"], json!([]), "what is used was kept");
+    assert_eq!(two.json(&["workflow", "list"])[0]["name"], "count-rounds", "the names were kept");
+    let next: Value = two.json(&["thread", "start", "count-rounds", "-p", "Count goats"]);
+    two.step(next["thread"].as_str().unwrap());
+    for args in [&["pack"][..], &["recover"]] {
+        let refused = one.uwf(args);
+        assert_eq!(refused.code, Some(64), "{args:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn names_put_at_the_same_time_are_all_kept() {
+    let server = Postgres::start();
+    let dir = TempDir::new().unwrap();
+    let machines: Vec<Machine> =
+        (0..4).map(|_| Machine::new(server.variables("uwf"), &dir.path().join("ledger"))).collect();
+    machines[0].json(&["store", "init"]);
+    std::thread::scope(|scope| {
+        for (number, machine) in machines.iter().enumerate() {
+            let text = uwf_testing::counting_workflow(3).replace("count-rounds", &format!("count-{number}"));
+            machine.home.file("count.yaml", &text);
+            scope.spawn(move || machine.json(&["workflow", "put", "count.yaml"]));
+        }
+    });
+    assert_eq!(machines[0].json(&["workflow", "list"]).as_array().unwrap().len(), 4);
+}

@@ -1,0 +1,112 @@
+//! A store that is away, is not what it should be, or goes away in the middle of a step.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::machine::{Machine, paid};
+use crate::postgres::Postgres;
+use crate::s3::Moto;
+
+#[test]
+fn each_fault_is_one_clear_error() {
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let (moto, postgres) = (Moto::start(), Postgres::start());
+    let with = |variables: &[(&str, &str)]| {
+        let mut all = moto.variables("uwf");
+        all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Machine::new(all, &ledger)
+    };
+    let database = postgres.variables("uwf").remove(0).1;
+    let cases = [
+        ("not ready", vec![], 78, "uwf store init"),
+        ("no such bucket", vec![("UWF_STORE_URL", "s3://nobody/uwf")], 69, "create the bucket first"),
+        ("no server", vec![("AWS_ENDPOINT_URL", "http://127.0.0.1:9")], 75, "try again"),
+        ("no such database", vec![("UWF_STORE_URL", "postgres://postgres@127.0.0.1/nowhere")], 69, "createdb"),
+        ("tables missing", vec![("UWF_STORE_URL", &database)], 78, "uwf store init"),
+        ("no server there", vec![("UWF_STORE_URL", "postgres://postgres@127.0.0.1:9/work")], 75, "try again"),
+    ];
+    let port = database.split(':').nth(2).unwrap().split('/').next().unwrap().to_owned();
+    for (what, variables, code, hint) in cases {
+        let url = |value: &str| value.replace("127.0.0.1/nowhere", &format!("127.0.0.1:{port}/nowhere"));
+        let variables: Vec<(&str, String)> = variables.iter().map(|(name, value)| (*name, url(value))).collect();
+        let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let done = with(&variables).uwf(&["thread", "list"]);
+        assert_eq!(done.code, Some(code), "{what}: {}", done.stderr);
+        assert!(done.stderr.contains(hint), "{what}: {}", done.stderr);
+        assert!(!done.stderr.contains("hush-this"), "{what}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn an_answer_that_was_paid_for_is_stored_once_the_store_is_back() {
+    let mut server = Postgres::start();
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let machine = Machine::new(server.variables("uwf"), &ledger);
+    let thread = machine.begin();
+    machine.step(&thread);
+    let mut step = machine.command(&["thread", "step", &thread]);
+    let step = step.env("AGENT_SLEEPS", "3").stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let step = step.spawn().unwrap();
+    while paid(&ledger) < 2 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+    let ended = step.wait_with_output().unwrap();
+    assert!(!ended.status.success());
+    server.run();
+    machine.step(&thread);
+    assert_eq!(paid(&ledger), 2, "the answer was kept on this machine: {}", String::from_utf8_lossy(&ended.stderr));
+    let steps = machine.json(&["thread", "steps", &thread]);
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 3);
+    assert_eq!(machine.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn of_two_machines_that_step_one_thread_one_is_linked_and_the_other_is_kept() {
+    let server = Postgres::start();
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &ledger));
+    let thread = one.begin();
+    let step = |machine: &Machine| {
+        let work = machine.home.work();
+        let mut command = machine.command(&["thread", "step", &thread, "--cwd", work.to_str().unwrap()]);
+        command.env("AGENT_SLEEPS", "2").output().unwrap().status.code()
+    };
+    let codes = std::thread::scope(|scope| {
+        let both = [scope.spawn(|| step(&one)), scope.spawn(|| step(&two))];
+        both.map(|one| one.join().unwrap())
+    });
+    assert!(codes.contains(&Some(0)), "{codes:?}");
+    assert!(codes == [Some(0); 2] || codes.contains(&Some(75)), "{codes:?}");
+    let steps = one.json(&["thread", "steps", &thread]);
+    let linked = steps["steps"].as_array().unwrap().len() - 1;
+    assert_eq!(linked, codes.iter().filter(|code| **code == Some(0)).count(), "never two steps for one position");
+    assert_eq!(one.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn a_store_that_hangs_for_some_seconds_is_waited_for() {
+    let server = Moto::start();
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let machine = Machine::new(server.variables("uwf"), &ledger);
+    let thread = machine.begin();
+    let mut step = machine.command(&["thread", "step", &thread]);
+    let step = step.env("AGENT_SLEEPS", "1").stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let step = step.spawn().unwrap();
+    while paid(&ledger) < 1 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.freeze(true);
+    std::thread::sleep(Duration::from_secs(4));
+    server.freeze(false);
+    let ended = step.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(paid(&ledger), 1);
+    assert_eq!(machine.json(&["cas", "verify"])["problems"], json!([]));
+}

@@ -1,0 +1,11 @@
+//! Stores that several machines share, on real servers: each machine is a storage root of its own.
+//!
+//! Needs a uwf with the features `s3` and `postgres`: `./test --stores` builds and runs it.
+#![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
+
+mod commands;
+mod copying;
+mod faults;
+mod machine;
+mod postgres;
+mod s3;
