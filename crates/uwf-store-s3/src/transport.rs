@@ -26,8 +26,8 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// The same for the address at which machines of a cloud find their keys: where there is none, nobody answers.
 const CONNECT_TO_MACHINE: Duration = Duration::from_secs(1);
 
-/// How long a server may think about an answer.
-const ANSWER: Duration = Duration::from_secs(10);
+/// How long a server may think about an answer. One that hangs leaves time for another try.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long the bytes of one request or answer may take.
 const BYTES: Duration = Duration::from_mins(2);

@@ -4,6 +4,7 @@
 
 mod conformance;
 mod faults;
+mod late;
 mod processes;
 mod proxy;
 mod refusals;

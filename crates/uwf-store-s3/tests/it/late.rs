@@ -1,0 +1,190 @@
+//! A request that arrives late, as that of a machine that stood still: what it finds has changed, and it must not undo it.
+
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use json_cas::{Hash, Heads, HeadsError, Journal, Swap};
+use serde_json::{Value, json};
+use uwf_store_s3::S3Store;
+
+use crate::proxy::{Fate, Proxy};
+use crate::servers::{Kind, Server, environment};
+
+fn hash(value: u64) -> Hash {
+    Hash::from_u64(value)
+}
+
+fn record(number: u64) -> Value {
+    json!({ "thread": "a", "number": number })
+}
+
+fn create(store: &S3Store, to: u64) {
+    assert_eq!(store.create("a", hash(to)).unwrap(), Swap::Done);
+}
+
+fn remove(store: &S3Store, number: u64) {
+    let version = store.read("a").unwrap().unwrap().version;
+    assert_eq!(store.remove("a", &version, &record(number)).unwrap(), Swap::Done);
+}
+
+fn forget(store: &S3Store) {
+    assert_eq!(store.forget(&["a"]).unwrap(), 1);
+}
+
+/// A store whose first request of a kind arrives only after others did something.
+struct Late {
+    store: S3Store,
+    _proxy: Proxy,
+    /// Told when the request after that one arrives.
+    next: Receiver<()>,
+}
+
+/// What becomes of the request after the late one is `then`.
+fn late(
+    server: &Server,
+    store: &S3Store,
+    what: &str,
+    then: Fate,
+    others: impl Fn(&S3Store) + Send + Sync + 'static,
+) -> Late {
+    let (method, key) = what.split_once(' ').unwrap();
+    let line = format!("{method} /{}/{key}", store.name().trim_start_matches("s3://"));
+    let (other, met) = (server.store(store.name()), Mutex::new(0));
+    let (tell, next) = mpsc::channel();
+    let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, move |passing| {
+        let mut met = met.lock().unwrap();
+        if *met > 0 {
+            *met += 1;
+        } else if passing.line.replace("%40", "@") == line {
+            *met = 1;
+            others(&other);
+        }
+        if *met != 2 {
+            return Fate::Passes;
+        }
+        // Nobody may be waiting for it.
+        let _ = tell.send(());
+        then
+    });
+    let variables = environment(&proxy.endpoint(), "AKIATEST", "hush-this-is-secret");
+    Late { store: S3Store::open_with(store.name(), variables).unwrap(), _proxy: proxy, next }
+}
+
+/// Nothing is alive, and nothing comes back by looking.
+fn is_gone(store: &S3Store, newest: Option<Value>) {
+    assert_eq!((store.read("a").unwrap(), Heads::list(store).unwrap()), (None, vec![]));
+    assert_eq!(store.newest("a").unwrap(), newest);
+    assert_eq!(store.records().unwrap().readable, Vec::from_iter(newest));
+}
+
+fn is_at(store: &S3Store, head: u64) {
+    assert_eq!(store.read("a").unwrap().map(|head| head.hash), Some(hash(head)));
+    assert_eq!(Heads::list(store).unwrap(), [("a".to_owned(), hash(head))]);
+    assert_eq!((store.newest("a").unwrap(), store.records().unwrap().readable), (None, vec![]));
+}
+
+/// Who comes across the waste of a creator that came late.
+const LOOKS: [fn(&S3Store); 3] = [
+    |store| assert_eq!(Heads::list(store).unwrap(), []),
+    |store| assert_eq!(store.read("a").unwrap(), None),
+    |store| {
+        forget(store);
+        create(store, 3);
+        is_at(store, 3);
+        remove(store, 1);
+    },
+];
+
+#[test]
+fn a_late_creation_brings_no_name_back() {
+    for kind in [Kind::Moto, Kind::SeaweedFs] {
+        let server = Server::start(kind);
+
+        let store = server.fresh();
+        let creator = late(&server, &store, "PUT heads/a@1", Fate::Passes, |other| {
+            create(other, 1);
+            remove(other, 1);
+        });
+        assert!(matches!(creator.store.create("a", hash(2)), Err(HeadsError::Removed { .. })));
+        is_gone(&store, Some(record(1)));
+
+        // The same, and whoever created it has no time to notice.
+        let begin = |_| {
+            let store = server.fresh();
+            let late = late(&server, &store, "PUT heads/a@1", Fate::Hangs, |other| {
+                create(other, 1);
+                remove(other, 1);
+            });
+            (store, late)
+        };
+        let cases: Vec<(S3Store, Late)> = LOOKS.iter().map(begin).collect();
+        thread::scope(|scope| {
+            for ((store, Late { store: creator, next, .. }), look) in cases.iter().zip(LOOKS) {
+                scope.spawn(|| assert!(matches!(creator.create("a", hash(2)), Err(HeadsError::Removed { .. }))));
+                next.recv_timeout(Duration::from_secs(20)).unwrap();
+                look(store);
+                is_gone(store, Some(record(1)));
+            }
+        });
+
+        let store = server.fresh();
+        let creator = late(&server, &store, "PUT heads/a@1", Fate::Passes, |other| {
+            create(other, 1);
+            remove(other, 1);
+            forget(other);
+            create(other, 3);
+        });
+        let Swap::Moved(Some(there)) = creator.store.create("a", hash(2)).unwrap() else {
+            panic!("it created what is there")
+        };
+        assert_eq!(there.hash, hash(3));
+        is_at(&store, 3);
+
+        let store = server.fresh();
+        let creator = late(&server, &store, "PUT heads/a@1", Fate::Passes, |other| {
+            create(other, 1);
+            remove(other, 1);
+            forget(other);
+        });
+        assert_eq!(creator.store.create("a", hash(2)).unwrap(), Swap::Done, "it is forgotten");
+        is_at(&store, 2);
+    }
+}
+
+#[test]
+fn a_late_removal_takes_no_later_life() {
+    for kind in [Kind::Moto, Kind::SeaweedFs] {
+        let server = Server::start(kind);
+        // What the removal has still to do when others have tidied up after it, forgotten the name and created it again.
+        for what in ["PUT history/a.json", "DELETE heads/a@1"] {
+            let store = server.fresh();
+            create(&store, 1);
+            let remover = late(&server, &store, what, Fate::Passes, |other| {
+                assert_eq!(other.read("a").unwrap(), None, "it is removed from its first write on");
+                forget(other);
+                create(other, 2);
+            });
+            remove(&remover.store, 1);
+            is_at(&store, 2);
+            remove(&store, 2);
+            is_gone(&store, Some(record(2)));
+        }
+
+        // One that has not been made yet is not made any more.
+        let store = server.fresh();
+        create(&store, 1);
+        let version = store.read("a").unwrap().unwrap().version;
+        let remover = late(&server, &store, "PUT heads/a@1", Fate::Passes, |other| {
+            remove(other, 1);
+            forget(other);
+            create(other, 2);
+        });
+        let Swap::Moved(Some(there)) = remover.store.remove("a", &version, &record(9)).unwrap() else {
+            panic!("it was removed")
+        };
+        assert_eq!(there.hash, hash(2));
+        is_at(&store, 2);
+    }
+}
