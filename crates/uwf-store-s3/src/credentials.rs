@@ -68,8 +68,9 @@ impl Environment {
         }
         let endpoint = builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint);
         let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
-        if let Some(endpoint) = endpoint.filter(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-            return Err((RemoteFault::Unreachable, format!("AWS_ENDPOINT_URL is no URL of HTTP: {endpoint}")));
+        if endpoint.is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+            let message = "the endpoint (AWS_ENDPOINT_URL) has to begin with http:// or https://";
+            return Err((RemoteFault::Unreachable, message.to_owned()));
         }
         builder
             .with_bucket_name(bucket)
@@ -86,7 +87,7 @@ impl Environment {
     /// The variables, with what the profile says where they say nothing.
     fn settings(&self) -> Result<BTreeMap<String, String>, Trouble> {
         let mut settings = self.0.clone();
-        // A name of its own of an older time, which the client does not know.
+        // The one counts before the other.
         if let Some(region) = self.get("AWS_REGION").or_else(|| self.get("AWS_DEFAULT_REGION")) {
             settings.insert("AWS_REGION".to_owned(), region.to_owned());
         }

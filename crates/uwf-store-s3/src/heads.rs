@@ -17,16 +17,14 @@
 //! moved it had found it alive, and what was moved since makes every conditional write of others fail. So a name never comes back to
 //! life, not for a moment: there is no time at which a reader takes the waste of a late creator for a head.
 
-mod look;
-
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use json_cas::{Hash, Head, Heads, HeadsError, RemoteError, RemoteFault, Swap, Version, check_name};
 use serde_json::Value;
 
-pub(crate) use self::look::{Settled, State, finish, look, look_past, past_key, settle};
-use crate::bucket::{Bucket, Listed, Written};
+use crate::bucket::{Bucket, Written};
+use crate::name::{Seat, State, finish, head_key, look, look_past, parse_key, settle};
 use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::{Left, Live, Removed, Said, Trace};
 use crate::store::S3Store;
@@ -34,41 +32,6 @@ use crate::token;
 
 /// How often a change is begun anew that was refused although nothing had changed, or that met one half done.
 const ROUNDS: usize = 8;
-
-/// The object of a life of a name. The number keeps names like `..` from being a path.
-pub(crate) fn head_key(name: &str, life: u64) -> String {
-    format!("heads/{name}@{life}")
-}
-
-/// Name and life of a key; `None` for what is not ours.
-fn parse_key(key: &str) -> Option<(&str, u64)> {
-    let (name, life) = key.strip_prefix("heads/")?.rsplit_once('@')?;
-    Some((name, life.parse().ok()?)).filter(|(name, _)| check_name(name).is_ok())
-}
-
-/// Where a name was seen to be, with all that is needed to move it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seat {
-    life: u64,
-    etag: String,
-    head: Hash,
-    trace: Trace,
-}
-
-impl Seat {
-    fn head(self) -> Head {
-        let Seat { life, etag, head, trace } = self;
-        Head { hash: head, version: Version::new(format!("{etag}\n{life}\n{head}\n{}\n{}", trace.moves, trace.tokens)) }
-    }
-
-    /// From a version that this store made.
-    fn of(version: &Version) -> Option<Seat> {
-        let mut lines = version.token().split('\n');
-        let (etag, life, head) = (lines.next()?.to_owned(), lines.next()?.parse().ok()?, lines.next()?.parse().ok()?);
-        let trace = Trace { moves: lines.next()?.parse().ok()?, tokens: lines.next()?.to_owned() };
-        Some(Seat { life, etag, head, trace })
-    }
-}
 
 /// What became of a change that was refused.
 enum Found {
@@ -248,13 +211,4 @@ impl Heads for S3Store {
             Err(lost) => Ok(lost),
         }
     }
-}
-
-/// Tidies up all removals that somebody left half done, of which a listing tells.
-pub(crate) fn finish_all(bucket: &Bucket) -> Result<(), HeadsError> {
-    let listed = bucket.list("heads/")?;
-    let is_removed = |object: &&Listed| object.size >= crate::past::REMOVED_BYTES as u64;
-    let names: Vec<(&str, u64)> =
-        listed.iter().filter(is_removed).filter_map(|object| parse_key(&object.key)).collect();
-    each(&names, READS_AT_ONCE, |(name, life)| settle(bucket, name, *life)).map(|_| ())
 }

@@ -7,7 +7,7 @@ use json_cas::{HeadsError, Journal, Records, RemoteFault, check_name};
 use serde_json::Value;
 
 use crate::bucket::{Bucket, Listed, Written};
-use crate::heads::{State, finish_all, look, look_past, past_key};
+use crate::name::{State, finish_all, look, look_past, past_key};
 use crate::parallel::{NODES_AT_ONCE, READS_AT_ONCE, each};
 use crate::past::{Past, json_bytes};
 use crate::store::S3Store;

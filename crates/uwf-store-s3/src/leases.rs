@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use self::lease::{Lease, SweepLease};
 use crate::bucket::{Bucket, Written};
 use crate::past::json_bytes;
-use crate::store::{Inner, S3Store};
 use crate::token;
 
 /// How long a lease counts.
@@ -74,11 +73,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct OneHold(Arc<Inner>);
+struct OneHold(Arc<Leases>);
 
 impl Drop for OneHold {
     fn drop(&mut self) {
-        let mut holding = lock(&self.0.leases.holding);
+        let mut holding = lock(&self.0.holding);
         holding.count -= 1;
         if holding.count == 0 {
             holding.lease = None;
@@ -86,43 +85,44 @@ impl Drop for OneHold {
     }
 }
 
-struct OneSweep(Arc<Inner>);
+struct OneSweep(Arc<Leases>);
 
 impl Drop for OneSweep {
     fn drop(&mut self) {
-        let lease = lock(&self.0.leases.sweeping).take();
+        let lease = lock(&self.0.sweeping).take();
         if let Some(lease) = lease {
             lease.end();
         }
     }
 }
 
-impl S3Store {
-    pub(crate) fn hold_nodes(&self) -> Result<Hold, StoreError> {
-        let bucket = self.ready()?;
-        let mut holding = lock(&self.inner.leases.holding);
+impl Leases {
+    /// Waits while somebody sweeps.
+    pub(crate) fn hold(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Hold, StoreError> {
+        let mut holding = lock(&self.holding);
         if holding.count == 0 {
-            holding.lease = Some(hold(&bucket)?);
+            holding.lease = Some(hold(bucket)?);
         }
         holding.count += 1;
-        Ok(Hold::new(OneHold(Arc::clone(&self.inner))))
+        Ok(Hold::new(OneHold(Arc::clone(self))))
     }
 
-    pub(crate) fn sweep_nodes(&self) -> Result<Sweep, StoreError> {
-        let bucket = self.ready()?;
-        let lease = Arc::new(sweep(&bucket)?);
-        *lock(&self.inner.leases.sweeping) = Some(lease);
-        Ok(Sweep::new(OneSweep(Arc::clone(&self.inner))))
+    /// Waits while somebody holds or sweeps.
+    pub(crate) fn sweep(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Sweep, StoreError> {
+        let lease = sweep(bucket)?;
+        *lock(&self.sweeping) = Some(Arc::new(lease));
+        Ok(Sweep::new(OneSweep(Arc::clone(self))))
     }
 
     /// Refuses to remove anything once it is no longer sure that nobody holds.
     ///
     /// The danger: a machine stands still in the middle of a sweep for longer than its lease, others hold and let something lead to a
-    /// node, and the machine goes on to remove that node.
-    pub(crate) fn is_still_swept(&self) -> Result<(), StoreError> {
-        match &*lock(&self.inner.leases.sweeping) {
+    /// node, and the machine goes on to remove that node. What is left of it is a request that is on its way when the machine stands
+    /// still, and a machine that holds and stands still for so long itself: it does not notice.
+    pub(crate) fn is_still_swept(&self, bucket: &Bucket) -> Result<(), StoreError> {
+        match &*lock(&self.sweeping) {
             Some(lease) if lease.is_fresh() => Ok(()),
-            Some(_) | None => Err(busy(&*self.ready()?, Duration::ZERO)),
+            Some(_) | None => Err(busy(bucket, Duration::ZERO)),
         }
     }
 }

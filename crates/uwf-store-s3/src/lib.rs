@@ -10,6 +10,7 @@ mod format;
 mod heads;
 mod journal;
 mod leases;
+mod name;
 mod objects;
 mod parallel;
 mod past;

@@ -109,11 +109,11 @@ impl Objects for S3Store {
     }
 
     fn hold(&self) -> Result<Hold, StoreError> {
-        self.hold_nodes()
+        self.inner.leases.hold(&self.ready()?)
     }
 
     fn sweep(&self) -> Result<Sweep, StoreError> {
-        self.sweep_nodes()
+        self.inner.leases.sweep(&self.ready()?)
     }
 
     /// One after the other, as only so those removed are the first ones whenever it ends.
@@ -123,7 +123,7 @@ impl Objects for S3Store {
         for some in hashes.chunks(NODES_AT_ONCE) {
             let there = each(some, NODES_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
             for (hash, there) in some.iter().zip(there) {
-                self.is_still_swept()?;
+                self.inner.leases.is_still_swept(&bucket)?;
                 if there.is_some() {
                     bucket.delete(&key(*hash))?;
                 }

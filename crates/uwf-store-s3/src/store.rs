@@ -10,6 +10,8 @@ use crate::bucket::Bucket;
 use crate::credentials::{Environment, Trouble};
 use crate::format;
 use crate::leases::Leases;
+use crate::name::Settled;
+use crate::past::Past;
 use crate::requests::Requests;
 use crate::seen::Seen;
 use crate::transport::Transport;
@@ -30,9 +32,9 @@ pub(crate) struct Inner {
     bucket: Mutex<Option<Arc<Bucket>>>,
     /// Set once the store was found to be there and of our format.
     ready: OnceLock<()>,
-    pub(crate) heads_seen: Seen<crate::heads::Settled>,
-    pub(crate) past_seen: Seen<crate::past::Past>,
-    pub(crate) leases: Leases,
+    pub(crate) heads_seen: Seen<Settled>,
+    pub(crate) past_seen: Seen<Past>,
+    pub(crate) leases: Arc<Leases>,
 }
 
 impl fmt::Debug for S3Store {
@@ -71,7 +73,7 @@ impl S3Store {
             ready: OnceLock::new(),
             heads_seen: Seen::default(),
             past_seen: Seen::default(),
-            leases: Leases::default(),
+            leases: Arc::default(),
         };
         Ok(S3Store { inner: Arc::new(inner) })
     }

@@ -10,3 +10,4 @@ mod proxy;
 mod refusals;
 mod requests;
 mod servers;
+mod tls;

@@ -41,7 +41,8 @@ impl Drop for Server {
     }
 }
 
-fn programs() -> PathBuf {
+/// Where the programs of the servers are, which are installed first.
+pub(crate) fn programs() -> PathBuf {
     let script = repository().join("scripts/s3-servers.sh");
     let output = Command::new(&script).stderr(Stdio::inherit()).output().unwrap();
     assert!(output.status.success(), "{} cannot install the servers: run it to see why", script.display());
@@ -49,7 +50,7 @@ fn programs() -> PathBuf {
 }
 
 /// Ports that were free a moment ago.
-fn free_ports(count: usize) -> Vec<u16> {
+pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     let listeners: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }

@@ -2,14 +2,50 @@
 
 use std::path::PathBuf;
 
-use json_cas::{Hash, HeadsError, RemoteError};
+use json_cas::{Hash, Head, HeadsError, RemoteError, RemoteFault, Version, check_name};
 
-use super::{Seat, head_key};
-use crate::bucket::{Bucket, Found, Written};
-use crate::past::{Left, Past, Removed, Said, Trace, json_bytes};
+use crate::bucket::{Bucket, Found, Listed, Written};
+use crate::parallel::{READS_AT_ONCE, each};
+use crate::past::{Left, Past, REMOVED_BYTES, Removed, Said, Trace, json_bytes};
 
 /// How often the record of a name is written anew because others write it, too. They write the same.
 const ROUNDS: usize = 8;
+
+/// The object of a life of a name. The number keeps names like `..` from being a path.
+pub(crate) fn head_key(name: &str, life: u64) -> String {
+    format!("heads/{name}@{life}")
+}
+
+/// Name and life of a key; `None` for what is not ours.
+pub(crate) fn parse_key(key: &str) -> Option<(&str, u64)> {
+    let (name, life) = key.strip_prefix("heads/")?.rsplit_once('@')?;
+    Some((name, life.parse().ok()?)).filter(|(name, _)| check_name(name).is_ok())
+}
+
+/// Where a name was seen to be, with all that is needed to move it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) life: u64,
+    pub(crate) etag: String,
+    pub(crate) head: Hash,
+    pub(crate) trace: Trace,
+}
+
+impl Seat {
+    /// As callers get it.
+    pub(crate) fn head(self) -> Head {
+        let Seat { life, etag, head, trace } = self;
+        Head { hash: head, version: Version::new(format!("{etag}\n{life}\n{head}\n{}\n{}", trace.moves, trace.tokens)) }
+    }
+
+    /// From a version that this store made.
+    pub(crate) fn of(version: &Version) -> Option<Seat> {
+        let mut lines = version.token().split('\n');
+        let (etag, life, head) = (lines.next()?.to_owned(), lines.next()?.parse().ok()?, lines.next()?.parse().ok()?);
+        let trace = Trace { moves: lines.next()?.parse().ok()?, tokens: lines.next()?.to_owned() };
+        Some(Seat { life, etag, head, trace })
+    }
+}
 
 /// What is true of a name.
 #[derive(Debug, Clone)]
@@ -52,7 +88,7 @@ pub(crate) fn past_key(name: &str) -> String {
 }
 
 /// Where an object is, for people.
-pub(crate) fn place(bucket: &Bucket, key: &str) -> PathBuf {
+fn place(bucket: &Bucket, key: &str) -> PathBuf {
     PathBuf::from(format!("{}/{key}", bucket.name()))
 }
 
@@ -155,6 +191,14 @@ pub(crate) fn finish(bucket: &Bucket, name: &str, life: u64, removed: &Removed) 
 }
 
 fn stuck(bucket: &Bucket, name: &str) -> RemoteError {
-    bucket
-        .error(json_cas::RemoteFault::Failed, format!("it refuses the record of {name} although nobody else writes it"))
+    bucket.error(RemoteFault::Failed, format!("it refuses the record of {name} although nobody else writes it"))
+}
+
+/// Tidies up all removals that somebody left half done, of which a listing tells.
+pub(crate) fn finish_all(bucket: &Bucket) -> Result<(), HeadsError> {
+    let listed = bucket.list("heads/")?;
+    let is_removed = |object: &&Listed| object.size >= REMOVED_BYTES as u64;
+    let names: Vec<(&str, u64)> =
+        listed.iter().filter(is_removed).filter_map(|object| parse_key(&object.key)).collect();
+    each(&names, READS_AT_ONCE, |(name, life)| settle(bucket, name, *life)).map(|_| ())
 }
