@@ -49,8 +49,13 @@ pub(crate) struct Listed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Written {
-    /// It was made; the object has this tag now.
-    Done(String),
+    /// It was made.
+    Done {
+        /// The object has this tag now.
+        etag: String,
+        /// An earlier try of the same write had no answer, so that it may have been made twice.
+        doubt: bool,
+    },
     /// The condition did not hold.
     Refused {
         /// An earlier try of the same write had no answer, so that it may be this very write that stands in the way.
@@ -60,7 +65,7 @@ pub(crate) enum Written {
 
 /// What a request came to that the server understood.
 enum Answer<T> {
-    Given(T),
+    Given { given: T, doubt: bool },
     Absent,
     Refused { doubt: bool },
 }
@@ -119,7 +124,7 @@ impl Bucket {
         loop {
             let doubt = number > 1;
             let failure = match request() {
-                Ok(given) => return Ok(Answer::Given(given)),
+                Ok(given) => return Ok(Answer::Given { given, doubt }),
                 Err(Error::NotFound { .. }) => return Ok(Answer::Absent),
                 Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotModified { .. }) => {
                     return Ok(Answer::Refused { doubt });
@@ -138,7 +143,7 @@ impl Bucket {
     /// Where only an error is no answer.
     fn certain<T>(&self, action: &str, key: &str, answer: Answer<T>) -> Result<Option<T>, RemoteError> {
         match answer {
-            Answer::Given(given) => Ok(Some(given)),
+            Answer::Given { given, .. } => Ok(Some(given)),
             Answer::Absent => Ok(None),
             Answer::Refused { .. } => {
                 let told = "the server refused it for a condition that was not set".to_owned();
@@ -173,7 +178,7 @@ impl Bucket {
             wait_for(self.client.put_opts(&path, PutPayload::from(bytes.to_vec()), options))
         };
         match self.tried("write", key, write)? {
-            Answer::Given(put) => Ok(Written::Done(put.e_tag.unwrap_or_default())),
+            Answer::Given { given, doubt } => Ok(Written::Done { etag: given.e_tag.unwrap_or_default(), doubt }),
             // A write of what has to be there, and is not.
             Answer::Absent => Ok(Written::Refused { doubt: false }),
             Answer::Refused { doubt } => Ok(Written::Refused { doubt }),
@@ -194,7 +199,7 @@ impl Bucket {
     /// Writes an object whatever is there.
     pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<(), RemoteError> {
         match self.put(key, bytes, &PutMode::Overwrite)? {
-            Written::Done(_) => Ok(()),
+            Written::Done { .. } => Ok(()),
             Written::Refused { .. } => {
                 self.certain("write", key, Answer::Refused { doubt: false }).map(|_: Option<()>| ())
             }
@@ -210,16 +215,23 @@ impl Bucket {
 
     /// All objects whose keys begin like this, sorted by key.
     pub(crate) fn list(&self, begin: &str) -> Result<Vec<Listed>, RemoteError> {
+        Ok(self.list_pages(begin, usize::MAX)?.unwrap_or_default())
+    }
+
+    /// The same, unless there are more pages than so many.
+    pub(crate) fn list_pages(&self, begin: &str, pages: usize) -> Result<Option<Vec<Listed>>, RemoteError> {
         let mut all = Vec::new();
         let mut token = None;
-        loop {
+        for _ in 0..pages {
             let (page, next) = self.page(begin, token, None)?;
             all.extend(page);
-            let Some(next) = next else { break };
-            token = Some(next);
+            if next.is_none() {
+                all.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+                return Ok(Some(all));
+            }
+            token = next;
         }
-        all.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        Ok(all)
+        Ok(None)
     }
 
     /// A few of the objects whose keys begin like this.

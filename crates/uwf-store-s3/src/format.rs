@@ -51,7 +51,7 @@ pub(crate) fn init(bucket: &Bucket) -> Result<bool, RemoteError> {
     }
     let mark = json!({ "format": FORMAT, "version": VERSION }).to_string();
     match bucket.create(KEY, mark.as_bytes())? {
-        Written::Done(_) => Ok(true),
+        Written::Done { .. } => Ok(true),
         // Another machine was faster, or it was this one after all.
         Written::Refused { doubt } => check(bucket).map(|()| doubt),
     }

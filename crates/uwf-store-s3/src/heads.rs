@@ -24,8 +24,7 @@ use json_cas::{Hash, Head, Heads, HeadsError, RemoteError, RemoteFault, Swap, Ve
 use serde_json::Value;
 
 use crate::bucket::{Bucket, Written};
-use crate::name::{Seat, State, finish, head_key, look, look_past, parse_key, settle};
-use crate::parallel::{READS_AT_ONCE, each};
+use crate::name::{Seat, State, finish, head_key, look, look_past, parse_key, settle_all};
 use crate::past::{Left, Live, Removed, Said, Trace};
 use crate::store::S3Store;
 use crate::token;
@@ -42,42 +41,56 @@ enum Found {
     Moved(Option<Head>),
 }
 
-impl S3Store {
-    /// Looks what stands in the way of a move with this token from there.
+/// A change that was refused, or made twice.
+struct Change<'t> {
+    life: u64,
+    /// Of all moves in that life, the creation being the first.
+    number: u64,
+    token: &'t str,
+}
+
+impl Change<'_> {
+    /// Whether it is in what is true now.
     ///
-    /// The danger: the answer to a move is lost, the move itself is not, and the second try is refused, by the first. To call that
+    /// The danger: the answer to a change is lost, the change itself is not, and the second try is refused, by the first. To call that
     /// lost would make somebody pay a step again that is in the chain already. So each head has the tokens of its newest moves, and
-    /// so has what is left of its last life. If others went on so far meanwhile that these no longer tell, it is an error that says so.
-    fn find_out(
-        &self,
-        bucket: &Bucket,
-        name: &str,
-        from: &Seat,
-        token: &str,
-        doubt: bool,
-    ) -> Result<Found, HeadsError> {
-        let number = from.trace.moves + 1;
-        let state = look(bucket, name)?;
-        let trace = match &state {
-            State::Live(now) if now.etag == from.etag => return Ok(Found::Same),
-            State::Live(now) if now.life == from.life => Some(now.trace.clone()),
-            State::Removed { over, trace, .. } if *over == from.life => Some(trace.clone()),
-            _ if doubt => look_past(bucket, name)?
-                .map(|(_, past)| past)
-                .filter(|past| past.over == from.life)
-                .map(|past| past.trace),
+    /// so has what is left of the last life of a name. If others went on so far meanwhile that these no longer tell, it is an
+    /// error that says so.
+    fn was_made(&self, bucket: &Bucket, name: &str, state: &State, doubt: bool) -> Result<bool, HeadsError> {
+        let trace = match state {
+            State::Live(now) if now.life == self.life => Some(now.trace.clone()),
+            State::Removed { over, trace, .. } if *over == self.life => Some(trace.clone()),
+            State::Absent { next } if *next == self.life => return Ok(false),
+            _ if doubt => {
+                let past = look_past(bucket, name)?.map(|(_, past)| past);
+                past.filter(|past| past.over == self.life).map(|past| past.trace)
+            }
             _ => None,
         };
-        let current = match state {
+        match trace {
+            Some(trace) if trace.has(self.token) => Ok(true),
+            Some(trace) if doubt && !trace.reaches(self.number) => Err(unknown(bucket, name)),
+            None if doubt => Err(unknown(bucket, name)),
+            Some(_) | None => Ok(false),
+        }
+    }
+}
+
+impl S3Store {
+    /// Looks what stands in the way of a move with this token from there.
+    fn find_out(bucket: &Bucket, name: &str, from: &Seat, token: &str, doubt: bool) -> Result<Found, HeadsError> {
+        let state = look(bucket, name)?;
+        if matches!(&state, State::Live(now) if now.etag == from.etag) {
+            return Ok(Found::Same);
+        }
+        let change = Change { life: from.life, number: from.trace.moves + 1, token };
+        if change.was_made(bucket, name, &state, doubt)? {
+            return Ok(Found::Ours);
+        }
+        Ok(Found::Moved(match state {
             State::Live(now) => Some(now.head()),
             State::Removed { .. } | State::Absent { .. } => None,
-        };
-        match trace {
-            Some(trace) if trace.has(token) => Ok(Found::Ours),
-            Some(trace) if doubt && !trace.reaches(number) => Err(unknown(bucket, name)),
-            None if doubt => Err(unknown(bucket, name)),
-            _ => Ok(Found::Moved(current)),
-        }
+        }))
     }
 
     /// Makes a move: writes what `next` gives for it, if the name is still where it was expected to be. `Ok(Ok(…))` is the trace
@@ -99,7 +112,7 @@ impl S3Store {
             else {
                 return Ok(Ok((from, said)));
             };
-            match self.find_out(bucket, name, &from, &token, doubt)? {
+            match S3Store::find_out(bucket, name, &from, &token, doubt)? {
                 Found::Ours => return Ok(Ok((from, said))),
                 Found::Same => (),
                 Found::Moved(now) => return Ok(Err(Swap::Moved(now))),
@@ -109,9 +122,10 @@ impl S3Store {
     }
 }
 
-/// Not to be taken for a move that was not made.
+/// Not to be taken for a change that was not made.
 fn unknown(bucket: &Bucket, name: &str) -> HeadsError {
-    let message = format!("it did not say whether {name} was moved, and others have moved it since: look where it is");
+    let message =
+        format!("it did not say whether {name} was changed, and others have changed it since: look where it is");
     bucket.error(RemoteFault::Failed, message).into()
 }
 
@@ -137,22 +151,18 @@ impl Heads for S3Store {
         let bucket = self.ready()?;
         let listed = bucket.list("heads/")?;
         let seen = &self.inner.heads_seen;
-        let (mut settled, mut unknown) = (Vec::new(), Vec::new());
-        for object in &listed {
-            match (parse_key(&object.key), seen.of(object)) {
-                (None, _) => (),
-                (Some((name, _)), Some(known)) => settled.push((name, known)),
-                (Some((name, life)), None) => unknown.push((object, name, life)),
+        let (mut live, mut unknown) = (BTreeMap::new(), Vec::new());
+        for (object, named) in listed.iter().filter_map(|object| Some((object, parse_key(object)?))) {
+            match seen.of(object) {
+                Some(settled) => live.extend(settled.head().map(|head| (named.name, head))),
+                None => unknown.push(named),
             }
         }
-        let learned = each(&unknown, READS_AT_ONCE, |(object, name, life)| {
-            let (etag, found) = settle(&bucket, name, *life)?;
-            seen.learn(&object.key, &etag, found.clone());
-            Ok::<_, HeadsError>((*name, found))
-        })?;
+        for (named, (etag, settled)) in unknown.iter().zip(settle_all(&bucket, &unknown)?) {
+            live.extend(settled.head().map(|head| (named.name, head)));
+            seen.learn(named.key, &etag, settled);
+        }
         seen.keep(&listed);
-        let all = settled.into_iter().chain(learned);
-        let live: BTreeMap<&str, Hash> = all.filter_map(|(name, settled)| Some((name, settled.head()?))).collect();
         Ok(live.into_iter().map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
 
@@ -161,25 +171,19 @@ impl Heads for S3Store {
         let bucket = self.ready()?;
         let token = token::unique();
         let first = Said::Live(Live { head: new, trace: Trace::first(&token) }).bytes();
+        // Most names have one life. Of one that has several it is not asked first how many are over, so that an answer that is lost in
+        // the first round may end in an error, though nothing was created.
         let mut life = 1;
         for _ in 0..ROUNDS {
-            let is_doubtful = match bucket.create(&head_key(name, life), &first)? {
-                Written::Done(_) if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) => {
+            let doubt = match bucket.create(&head_key(name, life), &first)? {
+                Written::Done { .. } if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) => {
                     return Ok(Swap::Done);
                 }
-                // That life is over already: it is waste. Unless it was written twice, and others were quick in between.
-                Written::Done(_) => true,
-                Written::Refused { doubt } => doubt,
+                // What was written is waste: that life is over already.
+                Written::Done { doubt, .. } | Written::Refused { doubt } => doubt,
             };
             let state = look(&bucket, name)?;
-            let is_ours = match &state {
-                State::Live(seat) if seat.trace.has(&token) => true,
-                State::Removed { trace, .. } => trace.has(&token),
-                State::Live(_) | State::Absent { .. } if is_doubtful => {
-                    look_past(&bucket, name)?.is_some_and(|(_, past)| past.trace.has(&token))
-                }
-                State::Live(_) | State::Absent { .. } => false,
-            };
+            let is_ours = Change { life, number: 1, token: &token }.was_made(&bucket, name, &state, doubt)?;
             match state {
                 _ if is_ours => return Ok(Swap::Done),
                 State::Live(seat) => return Ok(Swap::Moved(Some(seat.head()))),

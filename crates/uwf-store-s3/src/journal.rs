@@ -45,7 +45,7 @@ fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
             // Perhaps by this very call, whose answer was lost.
             return Ok(past.forgot == token);
         }
-        if let Written::Done(_) = bucket.update(&past_key(name), &etag, &forgotten)? {
+        if let Written::Done { .. } = bucket.update(&past_key(name), &etag, &forgotten)? {
             return Ok(true);
         }
     }

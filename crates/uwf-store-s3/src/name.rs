@@ -1,5 +1,6 @@
 //! What is true of a name.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use json_cas::{Hash, Head, HeadsError, RemoteError, RemoteFault, Version, check_name};
@@ -16,10 +17,11 @@ pub(crate) fn head_key(name: &str, life: u64) -> String {
     format!("heads/{name}@{life}")
 }
 
-/// Name and life of a key; `None` for what is not ours.
-pub(crate) fn parse_key(key: &str) -> Option<(&str, u64)> {
-    let (name, life) = key.strip_prefix("heads/")?.rsplit_once('@')?;
-    Some((name, life.parse().ok()?)).filter(|(name, _)| check_name(name).is_ok())
+/// Name and life of a listed object; `None` for what is not ours.
+pub(crate) fn parse_key(listed: &Listed) -> Option<Named<'_>> {
+    let (name, life) = listed.key.strip_prefix("heads/")?.rsplit_once('@')?;
+    let named = Named { key: &listed.key, name, life: life.parse().ok()? };
+    (check_name(name).is_ok() && head_key(name, named.life) == named.key).then_some(named)
 }
 
 /// Where a name was seen to be, with all that is needed to move it.
@@ -148,25 +150,69 @@ pub(crate) fn look(bucket: &Bucket, name: &str) -> Result<State, HeadsError> {
     }
 }
 
-/// What is true of one object that a listing named, and the tag under which it is: an empty one when it is gone.
-pub(crate) fn settle(bucket: &Bucket, name: &str, life: u64) -> Result<(String, Settled), HeadsError> {
-    let Some((etag, said)) = read_head(bucket, name, life)? else {
-        return Ok((String::new(), Settled::Over));
+/// The object of a life of a name, as a listing names it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'l> {
+    pub(crate) key: &'l str,
+    pub(crate) name: &'l str,
+    pub(crate) life: u64,
+}
+
+/// What one look at such an object gives.
+enum Met {
+    Settled(Settled),
+    /// It points there, if its life is not over.
+    Young(Hash),
+}
+
+fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(String, Met), HeadsError> {
+    // What is gone is over; without a tag it is not taken for what may be listed later.
+    let Some((etag, said)) = read_head(bucket, named.name, named.life)? else {
+        return Ok((String::new(), Met::Settled(Settled::Over)));
     };
-    match said {
-        Said::Live(live) if live.trace.moves > 1 => Ok((etag, Settled::Live(live.head))),
-        Said::Live(live) => {
-            if look_past(bucket, name)?.is_none_or(|(_, past)| past.over < life) {
-                return Ok((etag, Settled::Live(live.head)));
-            }
-            bucket.delete(&head_key(name, life))?;
-            Ok((etag, Settled::Over))
-        }
+    let met = match said {
+        Said::Live(live) if live.trace.moves > 1 => Met::Settled(Settled::Live(live.head)),
+        Said::Live(live) => Met::Young(live.head),
         Said::Removed(removed) => {
-            finish(bucket, name, life, &removed)?;
-            Ok((etag, Settled::Over))
+            finish(bucket, named.name, named.life, &removed)?;
+            Met::Settled(Settled::Over)
         }
+    };
+    Ok((etag, met))
+}
+
+/// What is true of one that was never moved. It was read before.
+fn settle_young(bucket: &Bucket, named: &Named<'_>, head: Hash) -> Result<Settled, HeadsError> {
+    if look_past(bucket, named.name)?.is_none_or(|(_, past)| past.over < named.life) {
+        return Ok(Settled::Live(head));
     }
+    // Waste of a creator who came late.
+    bucket.delete(named.key)?;
+    Ok(Settled::Over)
+}
+
+/// What is true of objects that a listing named, and the tags under which it is.
+///
+/// Each is read. Of those that were never moved the past is needed, too: where they are many, a listing of all that there is of the
+/// past says of most that they have none. It is given up when there is so much that reading would be as quick.
+pub(crate) fn settle_all(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(String, Settled)>, HeadsError> {
+    let met = each(all, READS_AT_ONCE, |named| meet(bucket, named))?;
+    let young = met.iter().filter(|(_, met)| matches!(met, Met::Young(_))).count();
+    let past = match young / READS_AT_ONCE {
+        0 => None,
+        pages => bucket.list_pages("history/", pages)?,
+    };
+    let past: Option<HashSet<String>> = past.map(|past| past.into_iter().map(|object| object.key).collect());
+    let has_no_past = |name: &str| past.as_ref().is_some_and(|past| !past.contains(&past_key(name)));
+    let pairs: Vec<(&Named<'_>, (String, Met))> = all.iter().zip(met).collect();
+    each(&pairs, READS_AT_ONCE, |(named, (etag, met))| {
+        let settled = match met {
+            Met::Settled(settled) => settled.clone(),
+            Met::Young(head) if has_no_past(named.name) => Settled::Live(*head),
+            Met::Young(head) => settle_young(bucket, named, *head)?,
+        };
+        Ok((etag.clone(), settled))
+    })
 }
 
 /// Tidies up after the removal of a name: first the record, which makes that life be over for good, then the head.
@@ -182,7 +228,7 @@ pub(crate) fn finish(bucket: &Bucket, name: &str, life: u64, removed: &Removed) 
             Some((etag, _)) => bucket.update(&key, etag, &past)?,
             None => bucket.create(&key, &past)?,
         };
-        if let Written::Done(_) = written {
+        if let Written::Done { .. } = written {
             return Ok(bucket.delete(&head_key(name, life))?);
         }
         before = look_past(bucket, name)?;
@@ -198,7 +244,6 @@ fn stuck(bucket: &Bucket, name: &str) -> RemoteError {
 pub(crate) fn finish_all(bucket: &Bucket) -> Result<(), HeadsError> {
     let listed = bucket.list("heads/")?;
     let is_removed = |object: &&Listed| object.size >= REMOVED_BYTES as u64;
-    let names: Vec<(&str, u64)> =
-        listed.iter().filter(is_removed).filter_map(|object| parse_key(&object.key)).collect();
-    each(&names, READS_AT_ONCE, |(name, life)| settle(bucket, name, *life)).map(|_| ())
+    let removed: Vec<Named<'_>> = listed.iter().filter(is_removed).filter_map(parse_key).collect();
+    settle_all(bucket, &removed).map(|_| ())
 }

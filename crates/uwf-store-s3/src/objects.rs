@@ -59,7 +59,7 @@ impl Objects for S3Store {
             // After a try without an answer it may have been published by this call and be told as present: the caller then
             // compares what is there, which is the same.
             Ok::<Put, RemoteError>(match bucket.create(&key(*hash), bytes)? {
-                Written::Done(_) => Put::Published,
+                Written::Done { .. } => Put::Published,
                 Written::Refused { .. } => Put::Present,
             })
         })?;
@@ -100,7 +100,7 @@ impl Objects for S3Store {
         let bucket = self.ready()?;
         for _ in 0..ROUNDS {
             let Some(found) = bucket.get(&key(hash))? else { return Ok(false) };
-            if let Written::Done(_) = bucket.update(&key(hash), &found.etag, &found.bytes)? {
+            if let Written::Done { .. } = bucket.update(&key(hash), &found.etag, &found.bytes)? {
                 return Ok(true);
             }
         }
