@@ -53,8 +53,6 @@ pub(crate) enum Written {
     Done {
         /// The object has this tag now.
         etag: String,
-        /// An earlier try of the same write had no answer, so that it may have been made twice.
-        doubt: bool,
     },
     /// The condition did not hold.
     Refused {
@@ -65,7 +63,7 @@ pub(crate) enum Written {
 
 /// What a request came to that the server understood.
 enum Answer<T> {
-    Given { given: T, doubt: bool },
+    Given(T),
     Absent,
     Refused { doubt: bool },
 }
@@ -124,7 +122,7 @@ impl Bucket {
         loop {
             let doubt = number > 1;
             let failure = match request() {
-                Ok(given) => return Ok(Answer::Given { given, doubt }),
+                Ok(given) => return Ok(Answer::Given(given)),
                 Err(Error::NotFound { .. }) => return Ok(Answer::Absent),
                 Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotModified { .. }) => {
                     return Ok(Answer::Refused { doubt });
@@ -143,7 +141,7 @@ impl Bucket {
     /// Where only an error is no answer.
     fn certain<T>(&self, action: &str, key: &str, answer: Answer<T>) -> Result<Option<T>, RemoteError> {
         match answer {
-            Answer::Given { given, .. } => Ok(Some(given)),
+            Answer::Given(given) => Ok(Some(given)),
             Answer::Absent => Ok(None),
             Answer::Refused { .. } => {
                 let told = "the server refused it for a condition that was not set".to_owned();
@@ -178,7 +176,7 @@ impl Bucket {
             wait_for(self.client.put_opts(&path, PutPayload::from(bytes.to_vec()), options))
         };
         match self.tried("write", key, write)? {
-            Answer::Given { given, doubt } => Ok(Written::Done { etag: given.e_tag.unwrap_or_default(), doubt }),
+            Answer::Given(put) => Ok(Written::Done { etag: put.e_tag.unwrap_or_default() }),
             // A write of what has to be there, and is not.
             Answer::Absent => Ok(Written::Refused { doubt: false }),
             Answer::Refused { doubt } => Ok(Written::Refused { doubt }),

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::bucket::{Bucket, Written};
 use crate::name::{Seat, State, finish, head_key, look, look_past, parse_key, settle_all};
-use crate::past::{Left, Live, Removed, Said, Trace};
+use crate::past::{Left, Live, Past, Removed, Said, Trace};
 use crate::store::S3Store;
 use crate::token;
 
@@ -171,16 +171,20 @@ impl Heads for S3Store {
         let bucket = self.ready()?;
         let token = token::unique();
         let first = Said::Live(Live { head: new, trace: Trace::first(&token) }).bytes();
-        // Most names have one life. Of one that has several it is not asked first how many are over, so that an answer that is lost in
-        // the first round may end in an error, though nothing was created.
-        let mut life = 1;
+        // Asked first as well, so that what is found after an answer that was lost is not the past of long ago.
+        let mut life = match look_past(&bucket, name)? {
+            Some((_, Past { left: Some(_), .. })) => return Err(HeadsError::Removed { name: name.to_owned() }),
+            Some((_, past)) => past.over + 1,
+            None => 1,
+        };
         for _ in 0..ROUNDS {
             let doubt = match bucket.create(&head_key(name, life), &first)? {
                 Written::Done { .. } if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) => {
                     return Ok(Swap::Done);
                 }
-                // What was written is waste: that life is over already.
-                Written::Done { doubt, .. } | Written::Refused { doubt } => doubt,
+                // That life is over already. What was written is waste, or it was a head until others were quick to remove it.
+                Written::Done { .. } => true,
+                Written::Refused { doubt } => doubt,
             };
             let state = look(&bucket, name)?;
             let is_ours = Change { life, number: 1, token: &token }.was_made(&bucket, name, &state, doubt)?;

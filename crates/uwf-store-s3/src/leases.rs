@@ -203,7 +203,7 @@ fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
         None => bucket.create(SWEEP, &sweeper(Some(&token)))?,
     };
     let etag = match written {
-        Written::Done { etag, .. } => Some(etag),
+        Written::Done { etag } => Some(etag),
         Written::Refused { doubt: false } => None,
         // Perhaps by this very call.
         Written::Refused { doubt: true } => {

@@ -87,7 +87,7 @@ impl SweepLease {
             let (bucket, now) = &renewed;
             let mut now = lock(now);
             let sent = Instant::now();
-            if let Ok(Written::Done { etag, .. }) = bucket.update(SWEEP, &now.etag, &sweeper(Some(&token))) {
+            if let Ok(Written::Done { etag }) = bucket.update(SWEEP, &now.etag, &sweeper(Some(&token))) {
                 *now = Now { etag, written: sent };
             }
         }));

@@ -229,7 +229,7 @@ struct Tally {
     created: AtomicU64,
     removed: AtomicU64,
     forgotten: AtomicU64,
-    /// Creations and removals of which nobody can tell whether they were made: two lives are over since, or were before.
+    /// Creations and removals of which nobody can tell whether they were made, as two lives passed during the call.
     unknown: AtomicU64,
 }
 

@@ -69,7 +69,7 @@ fn names_cost_what_the_readme_says() {
         assert_eq!(cost(&store, || store.read("a").unwrap()), (None, requests(2, 0, 0, 0, 0)), "read of none");
         assert_eq!(
             cost(&store, || store.create("a", hash(1)).unwrap()),
-            (Swap::Done, requests(1, 1, 0, 0, 0)),
+            (Swap::Done, requests(2, 1, 0, 0, 0)),
             "create"
         );
         let (first, read) = cost(&store, || store.read("a").unwrap().unwrap());
