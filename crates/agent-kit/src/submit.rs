@@ -42,8 +42,8 @@ pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladd
     let is_given = answer.value.is_some() || extracted.by == ExtractedBy::Feedback;
     let value = is_given.then(|| extracted.value.clone());
     store(context, &answer, extracted, &redactor).inspect_err(|error| {
-        // The disk is full, or somebody has put another node in the place of one of these.
-        if matches!(error.kind, ErrorKind::Io | ErrorKind::Data) {
+        // The disk is full, the store is away, or somebody has put another node in the place of one of these.
+        if error.kind.is_of_the_moment() || matches!(error.kind, ErrorKind::Data | ErrorKind::NotFound) {
             keep_answered(context, &redactor.text(&answer.raw), value.as_ref());
         }
     })

@@ -120,6 +120,10 @@ impl Objects for CachedObjects {
         Ok(bytes)
     }
 
+    fn get_uncached(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        self.behind.get_uncached(hash)
+    }
+
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
         if self.sure.knows(hash) {
             return Ok(true);

@@ -124,6 +124,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether it says something about the disk, the network or others at this moment, and nothing about a node: the same call may
+    /// succeed another time.
+    pub fn is_of_the_moment(&self) -> bool {
+        matches!(self, StoreError::Io { .. } | StoreError::Remote(_) | StoreError::Busy { .. })
+    }
+
     /// Whether the disk or the quota is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, StoreError::Io { source, .. } if durable_files::is_disk_full(source))

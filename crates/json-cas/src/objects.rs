@@ -93,6 +93,14 @@ pub trait Objects: Send + Sync {
     /// [`StoreError::Io`] when the backend fails, which is never taken for a missing object: try again.
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// The same from where the objects really are: a cache in front is not asked.
+    ///
+    /// # Errors
+    /// As of [`Objects::get`].
+    fn get_uncached(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        self.get(hash)
+    }
+
     /// Whether bytes are stored under `hash`, whatever they are.
     ///
     /// # Errors

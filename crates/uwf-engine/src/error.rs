@@ -4,6 +4,8 @@
 //! [`AttemptError`](crate::attempt::error::AttemptError). It becomes an [`Error`] when it is shown to somebody.
 //! What the verbs refuse is a `VerbError`.
 
+use json_cas::RemoteError;
+
 use crate::attempt::environment::Redactor;
 pub use crate::root::error::AtPath;
 use crate::root::error::{RootError, is_damage};
@@ -65,6 +67,9 @@ impl Error {
         while let Some(error) = cause {
             if let Some(error) = error.downcast_ref::<std::io::Error>() {
                 return is_damage(error);
+            }
+            if error.is::<RemoteError>() {
+                return false;
             }
             cause = error.source();
         }

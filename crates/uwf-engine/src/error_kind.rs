@@ -35,6 +35,12 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Whether a failure to read says something about the disk, the store or others at this moment, and nothing about what was to be
+    /// read. A store elsewhere that lets nobody in is a failure of the configuration.
+    pub fn is_of_the_moment(self) -> bool {
+        matches!(self, ErrorKind::Io | ErrorKind::Busy | ErrorKind::Config)
+    }
+
     /// The documented exit code of a process that fails like this.
     pub fn exit_code(self) -> u8 {
         match self {

@@ -92,7 +92,7 @@ impl Address {
     pub(crate) fn parse(url: &str) -> Result<Address, RemoteError> {
         understood(url).map_err(|message| RemoteError {
             store: without_secrets(url),
-            fault: RemoteFault::Foreign,
+            fault: RemoteFault::Misnamed,
             message,
             source: None,
         })

@@ -15,11 +15,11 @@ pub(crate) struct Address {
 
 impl Address {
     /// # Errors
-    /// [`RemoteFault::Foreign`] with what the URL lacks. A user and a password in it are not repeated.
+    /// [`RemoteFault::Misnamed`] with what the URL lacks. A user and a password in it are not repeated.
     pub(crate) fn parse(url: &str) -> Result<Address, RemoteError> {
         let fail = |message: &str| RemoteError {
             store: shown(url),
-            fault: RemoteFault::Foreign,
+            fault: RemoteFault::Misnamed,
             message: message.to_owned(),
             source: None,
         };
@@ -108,7 +108,7 @@ mod tests {
         ] {
             let error = Address::parse(url).unwrap_err();
             assert!(error.message.contains(told), "{url}: {error}");
-            assert_eq!(error.fault, RemoteFault::Foreign);
+            assert_eq!(error.fault, RemoteFault::Misnamed);
         }
     }
 

@@ -88,7 +88,7 @@ impl Context {
     pub(crate) fn read_node(&self, typed: &str) -> Result<(json_cas::Hash, json_cas::Node), CommandError> {
         let found = self.node(typed).and_then(|hash| Ok((hash, self.home.store().get(hash)?)));
         found.map_err(|error| match error.kind {
-            ErrorKind::NotFound => error.hint(format!("the store is {}", self.home.objects_dir().display())),
+            ErrorKind::NotFound => error.hint(format!("the store is {}", self.home.place())),
             _ => error,
         })
     }

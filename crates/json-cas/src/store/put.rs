@@ -49,6 +49,8 @@ impl Store {
         let bootstrap = self.bootstrap_for(drafts);
         let batch = Batch::new(bootstrap.iter().chain(drafts))?;
         let mut compiled = HashMap::new();
+        // What is found from here on, types too, must not be removed before all of it is there.
+        let _hold = self.objects.hold()?;
         for draft in &batch.order {
             self.check(draft, &batch, &mut compiled)?;
         }
@@ -119,6 +121,10 @@ impl Store {
 
     fn type_of(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<Arc<Schema>, StoreError> {
         let Some(draft) = batch.get(type_hash) else {
+            // It may have been removed since it was read.
+            if self.objects.is_far() && !self.objects.contains(type_hash)? {
+                return Err(StoreError::UnknownType { type_hash });
+            }
             return self.schema(type_hash);
         };
         if !self.is_meta_schema(draft.type_hash(), batch)? {
@@ -140,15 +146,12 @@ impl Store {
     }
 
     fn require_type(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<(), StoreError> {
-        let is_there = batch.get(type_hash).is_some()
-            || self.types().contains_key(&type_hash)
-            || self.objects.contains(type_hash)?;
+        let is_known = !self.objects.is_far() && self.types().contains_key(&type_hash);
+        let is_there = batch.get(type_hash).is_some() || is_known || self.objects.contains(type_hash)?;
         if is_there { Ok(()) } else { Err(StoreError::UnknownType { type_hash }) }
     }
 
     fn write(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
-        // What is found here must not be removed before it is young again.
-        let _hold = self.objects.hold()?;
         let now = (self.clock)();
         let bytes = |draft: &Draft| Node::encode(draft.type_hash(), draft.cbor(), now);
         let mut fresh = Vec::new();

@@ -63,12 +63,12 @@ impl Store {
     /// Type and references of a node, each once, as far as they can be read.
     fn leads_to(&self, hash: Hash) -> Result<Vec<Hash>, StoreError> {
         let node = match self.try_get(hash) {
-            Err(error @ StoreError::Io { .. }) => return Err(error),
+            Err(error) if error.is_of_the_moment() => return Err(error),
             Err(_) | Ok(None) => return Ok(Vec::new()),
             Ok(Some(node)) => node,
         };
         let mut below = match self.refs(&node) {
-            Err(error @ StoreError::Io { .. }) => return Err(error),
+            Err(error) if error.is_of_the_moment() => return Err(error),
             Err(_) => Vec::new(),
             Ok(refs) => refs,
         };

@@ -107,7 +107,7 @@ impl Check<'_> {
     }
 
     fn visit(&mut self, hash: Hash, parent: Option<Hash>) -> Result<(), StoreError> {
-        let bytes = match self.store.objects.get(hash) {
+        let bytes = match self.store.objects.get_uncached(hash) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
                 let reason = "it does not exist".to_owned();

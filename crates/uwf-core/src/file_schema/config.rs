@@ -134,7 +134,7 @@ fn otel() -> Value {
 }
 
 fn store() -> Value {
-    let keys = json!({ "url": { "type": "string", "pattern": "^(s3|gs|az|postgres|postgresql)://\\S+$" } });
+    let keys = json!({ "url": { "type": "string", "pattern": "^(s3|postgres|postgresql)://\\S+$" } });
     mapping(&STORE_KEYS, keys, &["url"])
 }
 

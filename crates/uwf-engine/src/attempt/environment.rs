@@ -207,8 +207,8 @@ fn by_number(json: &str) -> String {
 }
 
 /// Words of names that only secrets have.
-const SECRET_WORDS: [&str; 9] =
-    ["KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"];
+const SECRET_WORDS: [&str; 10] =
+    ["KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PGPASSWORD"];
 
 /// Whether a variable of an environment is named like a secret. Unlike a `.env` an environment is full of other things, so
 /// only whole words count: `KEYCLOAK_URL` is none.

@@ -53,6 +53,11 @@ pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     // Its agent process may have finished between the first look and its end.
     let attempt = recorded::read(home, &thread.id)?.unwrap_or(attempt);
     if attempt.opened.expected_head != thread.head {
+        if attempt.answered.is_some() && attempt.result().is_none() {
+            // It was paid for, and could not be stored before another machine took this step.
+            fail(home, &attempt, None, "the thread went on meanwhile, so this answer is kept and leads nowhere")?;
+            return recorded::read(home, &thread.id).map(nothing);
+        }
         return Ok(nothing(Some(attempt)));
     }
     if let Some(step) = attempt.result() {

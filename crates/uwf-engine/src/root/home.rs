@@ -221,6 +221,11 @@ impl Home {
         self.root.join("gateway.lock")
     }
 
+    /// Where nodes are, in words for people.
+    pub fn place(&self) -> String {
+        self.shared.as_ref().map_or_else(|| self.objects_dir().display().to_string(), |shared| shared.name().to_owned())
+    }
+
     /// The store that other machines use, too, if nodes and heads are in one.
     pub fn shared(&self) -> Option<&SharedStore> {
         self.shared.as_ref()

@@ -49,10 +49,12 @@ impl SharedStore {
         };
         match store {
             Ok(store) => {
-                let objects = CachedObjects::new(Arc::clone(&store.objects), cache);
+                // What is in one store says nothing about another.
+                let own = cache.join(json_cas::xxh64(store.name.as_bytes()).to_string());
+                let objects = CachedObjects::new(Arc::clone(&store.objects), own);
                 SharedStore { objects: Arc::new(objects), ..store }
             }
-            Err(error) => SharedStore::over(Unusable::new(url.as_str(), error.fault, error.message)),
+            Err(error) => SharedStore::over(Unusable::new(&error.store, error.fault, error.message)),
         }
     }
 
@@ -106,7 +108,7 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
     };
     let text = String::from_utf8_lossy(&bytes);
     // Most have no shared store, and are not made to wait until a configuration is understood.
-    if !text.lines().any(|line| line.trim_start_matches(['"', '\'', '{', ' ']).starts_with("store")) {
+    if !text.contains("store") {
         return Ok(None);
     }
     let (config, problems) = Config::parse(&text, &name());

@@ -34,7 +34,7 @@ impl Unsound {
     /// `Io`.
     pub fn why(self) -> Result<String, StoreError> {
         match self {
-            Unsound::Unreadable(error @ StoreError::Io { .. }) => Err(error),
+            Unsound::Unreadable(error) if error.is_of_the_moment() => Err(error),
             Unsound::Unreadable(error) => Ok(error.to_string()),
             Unsound::Unfit(why) => Ok(why),
         }
@@ -153,7 +153,7 @@ fn stored_types(store: &Store, types: HashSet<Hash>) -> Result<HashSet<Hash>, St
 /// Whether a node's payload is what its type says, neither more nor less.
 fn fits(store: &Store, part: &Part) -> Result<(), Unsound> {
     let schema = match store.schema(part.node.type_hash) {
-        Err(error @ StoreError::Io { .. }) => return Err(error.into()),
+        Err(error) if error.is_of_the_moment() => return Err(error.into()),
         Err(error) => return Err(Unsound::Unfit(format!("the type of node {} cannot be used: {error}", part.hash))),
         Ok(schema) => schema,
     };

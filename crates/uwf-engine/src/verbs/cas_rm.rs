@@ -61,7 +61,7 @@ fn referrer(home: &Home, hash: Hash) -> Result<Option<Hash>> {
     let store = home.store();
     for other in store.objects().list(None)? {
         let node = match store.try_get(other) {
-            Err(error @ StoreError::Io { .. }) => return Err(error.into()),
+            Err(error) if error.is_of_the_moment() => return Err(error.into()),
             Err(_) | Ok(None) => continue,
             Ok(Some(node)) => node,
         };

@@ -4,6 +4,8 @@
 //! was copied before is found and left as it is, so it can be run again until all of it went through. Nothing is merged: a thread
 //! that has gone on elsewhere, and a name that stands for something else there, stay as they are and are reported.
 
+use std::collections::{BTreeMap, HashSet};
+
 use json_cas::{Hash, Head, HeadsError, Missing, Reached, Swap};
 use serde::Serialize;
 use serde_json::Value;
@@ -112,13 +114,12 @@ struct Source {
 
 fn sources(from: &Home, threads: &[ThreadId]) -> Result<Vec<Source>> {
     if threads.is_empty() {
-        let mut all = ended(from)?;
+        // Heads first: whoever ends in between is in both, and not in neither.
         let active = from.heads().list()?.into_iter();
         let active = active.filter_map(|(name, head)| Some(Source { thread: name.parse().ok()?, head, ended: None }));
-        // Whoever ended since the index was read is in both.
-        let active: Vec<Source> =
-            active.filter(|source| all.iter().all(|ended| ended.thread != source.thread)).collect();
-        all.extend(active);
+        let mut all = ended(from)?;
+        let has_ended: HashSet<ThreadId> = all.iter().map(|ended| ended.thread.clone()).collect();
+        all.extend(active.filter(|source| !has_ended.contains(&source.thread)));
         all.sort_by(|a, b| a.thread.cmp(&b.thread));
         return Ok(all);
     }
@@ -136,7 +137,7 @@ fn source(from: &Home, thread: &ThreadId) -> Result<Source> {
 }
 
 fn ended(from: &Home) -> Result<Vec<Source>> {
-    let mut newest = std::collections::BTreeMap::new();
+    let mut newest = BTreeMap::new();
     for line in from.journal().records()?.readable {
         if let Some(finished) = history::finished(&line) {
             newest.insert(finished.thread.clone(), (finished, line));
@@ -169,6 +170,10 @@ impl Copy<'_> {
                 (self.begin(source)?, None)
             }
         };
+        if outcome == Outcome::Differs {
+            // Nothing leads to what was copied for it, so it may be removed there.
+            self.reached = self.from.store().reach();
+        }
         self.report.threads.push(CopiedThread { thread: source.thread.clone(), outcome, head: source.head, there });
         Ok(())
     }

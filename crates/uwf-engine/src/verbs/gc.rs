@@ -41,6 +41,10 @@ const CLOCKS_DIFFER: Duration = Duration::from_secs(2);
 /// How long to wait for another `gc`.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
+/// The least grace in a store that several machines share: what only the records of another machine lead to, such as an attempt that
+/// failed or a question that waits for its reply, is not seen here.
+pub const SHARED_GRACE: Duration = Duration::from_hours(30 * 24);
+
 /// What is to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GcRequest {
@@ -90,6 +94,8 @@ pub struct Collected {
 /// `Data` and `Io` when something that leads to nodes, or a node that is reached, cannot be read: nothing is removed then. `Busy`
 /// when another `gc` is at work, or others hold the nodes for too long.
 pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
+    let least = if home.shared().is_some() { SHARED_GRACE } else { Duration::ZERO };
+    let request = GcRequest { grace: request.grace.max(least), ..request };
     // Where nothing is, nothing is made.
     let _lock = if home.exists()? && !request.dry_run { Some(lock(home)?) } else { None };
     if !request.dry_run {

@@ -9,7 +9,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use json_cas::{DamagedPack, ForgottenPack, Hash, Node, Objects, PackRequest, Reclaim, StoreError, bootstrap};
+use json_cas::{DamagedPack, ForgottenPack, Hash, Node, Objects, PackRequest, Reclaim, bootstrap};
 use serde::Serialize;
 use uwf_core::node::OWN_TYPES;
 
@@ -227,7 +227,7 @@ impl Walk<'_> {
             let node = match store.try_get(hash) {
                 Ok(Some(node)) => node,
                 Ok(None) => continue,
-                Err(error @ StoreError::Io { .. }) => return Err(error.into()),
+                Err(error) if error.is_of_the_moment() => return Err(error.into()),
                 // It stays where it is. What it led to nobody can tell, but from elsewhere.
                 Err(_) => {
                     self.corrupt += 1;
@@ -237,7 +237,7 @@ impl Walk<'_> {
             self.found.push(hash);
             progress(self.found.len());
             let below = match store.refs(&node) {
-                Err(error @ StoreError::Io { .. }) => return Err(error.into()),
+                Err(error) if error.is_of_the_moment() => return Err(error.into()),
                 other => other.unwrap_or_default(),
             };
             open.extend(below.into_iter().chain([node.type_hash]).filter(|hash| self.seen.insert(*hash)));

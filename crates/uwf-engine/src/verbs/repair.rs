@@ -9,7 +9,7 @@ use uwf_core::workflow::Workflow;
 
 use crate::attempt::error::AttemptError;
 use crate::attempt::settings::Settings;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
@@ -185,7 +185,7 @@ impl New<'_> {
             return Ok(Some(unsound.why()?));
         }
         match detail.map(|detail| message::of_detail(store, detail).map_err(Error::from)) {
-            Some(Err(error)) if error.kind == ErrorKind::Io => Err(error),
+            Some(Err(error)) if error.kind.is_of_the_moment() => Err(error),
             Some(Err(error)) => Ok(Some(error.message)),
             Some(Ok(_)) | None => Ok(None),
         }

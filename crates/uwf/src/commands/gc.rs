@@ -101,6 +101,9 @@ impl Report for GcReport {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    if context.home.shared().is_some() && args.grace < gc::SHARED_GRACE {
+        context.printer.talk("note: other machines use this store, so what is younger than 30 days is kept");
+    }
     let mut progress = Progress::new(context.printer, "nodes read");
     let request = GcRequest { grace: args.grace, dry_run: args.dry_run };
     let collected = gc::collect(&context.home, request, &mut |count| progress.at(count))?;

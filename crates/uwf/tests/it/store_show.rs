@@ -29,6 +29,15 @@ fn a_store_that_is_not_understood_stops_everything_but_the_configuration() {
 }
 
 #[test]
+fn a_store_is_seen_wherever_it_stands_in_the_configuration() {
+    let home = home();
+    home.config("{\"agents\": {}, \"store\": {\"url\": \"s3://team/uwf\"}}\n");
+    let done = home.uwf(&["store", "show"]);
+    assert!(done.code != Some(0), "files of this machine are not what was asked for: {}", done.stdout);
+    assert!(done.stderr.contains("s3://team/uwf"), "{}", done.stderr);
+}
+
+#[test]
 fn a_url_in_the_environment_goes_before_the_configuration() {
     let home = home();
     let mut command = home.command(&["thread", "list"]);

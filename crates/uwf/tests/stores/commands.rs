@@ -70,8 +70,13 @@ fn go_through(variables: Vec<(String, String)>) {
     two.json(&["thread", "kill", &fork]);
     assert_eq!(one.json(&["thread", "show", &fork])["state"], "killed");
     one.json(&["thread", "rm", &fork]);
-    let gone = one.json(&["gc", "--grace", "0s"]);
-    assert!(gone["deletedEntries"].as_u64().unwrap() > 0, "{gone}");
+    let young = one.json(&["gc", "--grace", "0s"]);
+    assert_eq!(young["deletedEntries"], 0, "another machine may be about to use them: {young}");
+    // The ages of objects in a bucket go by the clock of the bucket, which no test sets.
+    if variables[0].1.starts_with("postgres") {
+        let gone = one.later(40, &["gc"]);
+        assert!(gone["deletedEntries"].as_u64().unwrap() > 0, "{gone}");
+    }
     assert_eq!(two.json(&["cas", "verify"])["problems"], json!([]), "what is used was kept");
     assert_eq!(two.json(&["workflow", "list"])[0]["name"], "count-rounds", "the names were kept");
     let next: Value = two.json(&["thread", "start", "count-rounds", "-p", "Count goats"]);

@@ -66,6 +66,31 @@ fn an_answer_that_was_paid_for_is_stored_once_the_store_is_back() {
 }
 
 #[test]
+fn an_answer_that_another_machine_was_quicker_than_is_kept() {
+    let mut server = Postgres::start();
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &ledger));
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsleep 3\necho '{\"n\": 777}'\n");
+    let thread = one.begin();
+    let mut step = one.command(&["thread", "step", &thread]);
+    let step = step.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    while paid(&ledger) < 1 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+    assert!(!step.wait_with_output().unwrap().status.success());
+    server.run();
+    two.step(&thread);
+    one.step(&thread);
+    let kept = one.json(&["cas", "list", "--type", "attempt"]);
+    assert_eq!(kept.as_array().unwrap().len(), 1, "{kept}");
+    let attempt = one.json(&["cas", "get", kept[0]["hash"].as_str().unwrap()]);
+    let raw = attempt["payload"]["raw"].as_str().unwrap().to_owned();
+    assert!(one.uwf(&["cas", "get", &raw]).stdout.contains("777"), "the answer of the first machine");
+}
+
+#[test]
 fn of_two_machines_that_step_one_thread_one_is_linked_and_the_other_is_kept() {
     let server = Postgres::start();
     let dir = TempDir::new().unwrap();
@@ -87,6 +112,48 @@ fn of_two_machines_that_step_one_thread_one_is_linked_and_the_other_is_kept() {
     let linked = steps["steps"].as_array().unwrap().len() - 1;
     assert_eq!(linked, codes.iter().filter(|code| **code == Some(0)).count(), "never two steps for one position");
     assert_eq!(one.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn what_another_machine_removed_is_neither_linked_nor_said_to_be_there() {
+    let server = Postgres::start();
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &ledger));
+    let thread = one.begin();
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho half; exit 3\n");
+    assert_eq!(one.uwf(&["thread", "step", &thread]).code, Some(40));
+    // Nothing but the record of the first machine leads to the failed attempt.
+    assert!(two.later(40, &["gc"])["deletedEntries"].as_u64().unwrap() > 0);
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    one.step(&thread);
+    for machine in [&one, &two] {
+        assert_eq!(
+            machine.json(&["cas", "verify"])["problems"],
+            json!([]),
+            "the step leads to no attempt that is gone"
+        );
+    }
+    two.later(80, &["gc"]);
+    assert_eq!(one.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn a_store_that_fails_for_a_moment_costs_no_result_and_no_step() {
+    let mut server = Postgres::start();
+    let dir = TempDir::new().unwrap();
+    let ledger = dir.path().join("ledger");
+    let machine = Machine::new(server.variables("uwf"), &ledger);
+    let thread = machine.begin();
+    machine.step(&thread);
+    let head = machine.head(&thread);
+    let cache = machine.home.root().join("cache/nodes");
+    std::fs::remove_dir_all(&cache).unwrap();
+    server.stop();
+    let repaired = machine.uwf(&["thread", "repair", &thread]);
+    assert!(matches!(repaired.code, Some(74 | 75)), "{}", repaired.stderr);
+    server.run();
+    assert_eq!(machine.head(&thread), head, "the thread has all its steps");
 }
 
 #[test]

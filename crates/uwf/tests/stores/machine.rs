@@ -37,6 +37,20 @@ impl Machine {
         self.uwf(args).json()
     }
 
+    /// The same so many days later.
+    pub(crate) fn later(&self, days: usize, args: &[&str]) -> Value {
+        let uwf = self.command(args);
+        let mut command = std::process::Command::new("faketime");
+        self.home.prepare(&mut command);
+        command
+            .envs(self.variables.iter().cloned())
+            .arg("-f")
+            .arg(format!("+{days}d"))
+            .arg(uwf.get_program())
+            .args(args);
+        Ran::from(command.output().unwrap()).json()
+    }
+
     /// Makes the store ready and puts the workflow; starts a thread of three rounds.
     pub(crate) fn begin(&self) -> String {
         self.json(&["store", "init"]);

@@ -97,6 +97,10 @@ pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     for (name, set) in marks::all(home)? {
         let Ok(thread) = name.parse::<ThreadId>() else { continue };
         if home.heads().read(thread.as_str())?.is_none() {
+            // It may be a thread of another store that this root used before, and will use again.
+            if home.shared().is_some() && history::of(home, &thread)?.is_none() {
+                continue;
+            }
             stale.extend(set.into_iter().map(|mark| (thread.clone(), mark)));
             continue;
         }

@@ -140,7 +140,15 @@ impl Step<'_, '_> {
 
     /// Whether the node of a failed attempt can be made part of a step.
     fn is_sound(&self, attempt: Hash) -> bool {
-        let Err(unsound) = closure::check(self.home.store(), &Bounds::below(attempt), |_| ()) else { return true };
+        let store = self.home.store();
+        let checked = closure::check(store, &Bounds::below(attempt), |_| ()).and_then(|sound| {
+            // What another machine removed may still be in the cache of this one.
+            if self.home.shared().is_some() {
+                store.objects().sync(&sound.nodes)?;
+            }
+            Ok(())
+        });
+        let Err(unsound) = checked else { return true };
         // What cannot be read just now may be whole.
         let Ok(why) = unsound.why() else { return true };
         log!(self.log, "Z5N7Q1DM", Warn, "failed attempt {attempt} is left out of the step: {why}");

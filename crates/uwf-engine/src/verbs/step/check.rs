@@ -4,7 +4,7 @@ use json_cas::{Hash, StoreError};
 use uwf_core::node::{NodeKind, StepNode};
 use uwf_core::workflow::Role;
 
-use crate::error::{self, Error, Result, VerbError};
+use crate::error::{Error, Result, VerbError};
 use crate::thread::closure::{self, Bounds, Unsound};
 use crate::thread::digest::{Digest, Digester};
 use crate::thread::load::Thread;
@@ -59,9 +59,11 @@ pub(super) fn step<'h>(
     let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
     // This is what every later prompt reads of it.
-    message::of_detail(store, step.detail).map_err(Error::from).map_err(|error| match error.kind {
-        error::ErrorKind::Io => error,
-        _ => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
+    message::of_detail(store, step.detail).map_err(Error::from).map_err(|error| {
+        match error.kind.is_of_the_moment() {
+            true => error,
+            false => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
+        }
     })?;
     let digest = before.map(|before| digester.after(Some(before)));
     Ok(Checked { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })
@@ -92,12 +94,9 @@ fn unsound_step(step: Hash, unsound: Unsound) -> Error {
     unsound.why().map_or_else(Error::from, |why| refuse(step, &why))
 }
 
-/// A disk that cannot be read says nothing about the agent's work: refused, it would be thrown away and paid for again.
+/// A store that cannot be read just now says nothing about the agent's work: refused, it would be thrown away and paid for again.
 fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
-    match error {
-        StoreError::Io { .. } => error.into(),
-        other => refuse(step, &format!("{what}: {other}")),
-    }
+    if error.is_of_the_moment() { error.into() } else { refuse(step, &format!("{what}: {error}")) }
 }
 
 fn refuse(step: Hash, why: &str) -> Error {

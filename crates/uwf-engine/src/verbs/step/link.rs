@@ -54,8 +54,12 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
         let _hold = step.home.hold_nodes()?;
         let role = step.plan.role(&opened.role)?;
         let checked = check::step(step.thread, &opened.role, role, hash, opened.digest)?;
-        if finished.is_none_or(|finished| finished.step != hash || finished.digest != checked.digest) {
+        let is_known = finished.is_some_and(|finished| finished.step == hash && finished.digest == checked.digest);
+        // Where others use the store, `gc` on another machine knows nothing of the line, and nodes may have been read from a cache.
+        if !is_known || step.home.shared().is_some() {
             step.home.store().objects().sync(&checked.nodes)?;
+        }
+        if !is_known {
             recorded::finished(step.home, &opened.thread, &opened.attempt, hash, checked.digest)?;
         }
         Ok(Verified { step, opened, moved: checked.thread, is_adopted })

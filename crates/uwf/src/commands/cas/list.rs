@@ -55,7 +55,7 @@ fn row(
         (Ok(found), _) => Ok(Some(Row { hash, r#type: Some(found), title: index.title(found), problem: None })),
         // It was removed since the store was listed.
         (Err(StoreError::NotFound { .. }), _) => Ok(None),
-        (Err(error @ StoreError::Io { .. }), _) => Err(error.into()),
+        (Err(error), _) if error.is_of_the_moment() => Err(error.into()),
         (Err(error), Some(_)) => {
             context.printer.warn(&format!("{error}; it is left out"));
             Ok(None)

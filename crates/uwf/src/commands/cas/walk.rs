@@ -1,7 +1,7 @@
 //! `uwf cas walk`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::{Hash, Node, StoreError, WalkOptions};
+use json_cas::{Hash, Node, WalkOptions};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::type_index::TypeIndex;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let walk = store.walk(&[root], WalkOptions { types: args.types });
     let rows = walk.filter_map(|found| match found {
         Ok(found) => Some(Ok(row(found, &mut index))),
-        Err(error @ StoreError::Io { .. }) => Some(Err(error.into())),
+        Err(error) if error.is_of_the_moment() => Some(Err(error.into())),
         Err(error) => {
             broken += 1;
             context.printer.warn(&error.to_string());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap_complete::engine::ArgValueCompleter;
 use uwf_core::config::StoreUrl;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
@@ -9,6 +10,7 @@ use uwf_engine::root::shared_store::SharedStore;
 use uwf_engine::root::thread_ids;
 use uwf_engine::verbs::copy_store::{self, CopiedStore, Outcome};
 
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -24,7 +26,7 @@ Examples:
   uwf store copy . postgres://uwf@db.example/uwf 7Q2M4 9XQ1     only these threads
   uwf store copy s3://team-bucket/uwf /srv/backup/uwf
 
-A store is a URL, the directory of a storage root, or `.` for the one that is used here. Each node is compared with what is
+A store is a URL, the directory of a storage root, or `.` for the files of the one that is used here. Each node is compared with what is
 there. A thread or a name that is something else there stays as it is, and the exit code is 65. What was copied is left
 alone, so run it again after an interruption, or to bring what has happened since.
 
@@ -38,7 +40,7 @@ pub(crate) struct Args {
     #[arg(value_name = "TO")]
     to: String,
     /// Only these threads, without names of workflows [default: everything].
-    #[arg(value_name = "THREAD")]
+    #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     threads: Vec<String>,
 }
 
@@ -72,6 +74,11 @@ impl Report for CopiedStore {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (from, to) = (home(context, &args.from)?, home(context, &args.to)?);
+    let place =
+        |home: &Home| home.shared().map_or(home.root().display().to_string(), |shared| shared.name().to_owned());
+    if place(&from) == place(&to) {
+        return Err(CommandError::new(ErrorKind::Usage, format!("{} is both where from and where to", place(&from))));
+    }
     let threads = args.threads.iter().map(|typed| thread_ids::resolve(&from, typed)).collect::<Result<Vec<_>, _>>()?;
     let mut progress = Progress::new(context.printer, "threads copied");
     let copied = copy_store::copy(&from, &to, &threads, &mut |done, _| progress.at(done))?;
@@ -83,7 +90,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 fn home(context: &Context, typed: &str) -> Result<Home, CommandError> {
     let here = &context.home;
     if typed == "." {
-        return Ok(here.again());
+        return Ok(Home::open(here.root(), here.bin()));
     }
     if typed.contains("://") {
         let url = StoreUrl::parse(typed).map_err(|why| CommandError::new(ErrorKind::Usage, why))?;
@@ -93,7 +100,7 @@ fn home(context: &Context, typed: &str) -> Result<Home, CommandError> {
     if !is_root(&dir) {
         let message = format!("{} is no storage root", dir.display());
         return Err(CommandError::new(ErrorKind::NotFound, message).hint(
-            "it is the directory with `cas` and `threads.yaml`, or an empty one; `.` is the one that is used here",
+            "it is the directory with `cas` and `threads.yaml`, or an empty one; `.` means the files of the one used here",
         ));
     }
     Ok(Home::open(dir, here.bin()))

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
                 Some(Ok(Row { hash, r#type: Some(type_hash), title: index.title(hash), problem: None }))
             }
             Ok((_, false)) | Err(StoreError::NotFound { .. }) => None,
-            Err(error @ StoreError::Io { .. }) => Some(Err(error.into())),
+            Err(error) if error.is_of_the_moment() => Some(Err(error.into())),
             Err(error) => {
                 context.printer.warn(&format!("{error}; it is left out"));
                 None
