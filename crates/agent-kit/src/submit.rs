@@ -43,7 +43,7 @@ pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladd
     let value = is_given.then(|| extracted.value.clone());
     store(context, &answer, extracted, &redactor).inspect_err(|error| {
         // The disk is full, the store is away, or somebody has put another node in the place of one of these.
-        if error.kind.is_of_the_moment() || matches!(error.kind, ErrorKind::Data | ErrorKind::NotFound) {
+        if error.kind.may_keep_later() {
             keep_answered(context, &redactor.text(&answer.raw), value.as_ref());
         }
     })

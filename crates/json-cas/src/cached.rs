@@ -76,7 +76,7 @@ impl CachedObjects {
         CachedObjects { behind, dir: dir.into(), sure: Arc::default() }
     }
 
-    /// Directories of some 1/1024 of the objects each.
+    /// Directories of some 1/512 of the objects each.
     fn path(&self, hash: Hash) -> PathBuf {
         let name = hash.to_string();
         self.dir.join(&name[..2]).join(name)

@@ -41,6 +41,12 @@ impl ErrorKind {
         matches!(self, ErrorKind::Io | ErrorKind::Busy | ErrorKind::Config)
     }
 
+    /// Whether a failure to keep an answer is none of the agent's: of the moment, or of nodes that others put or took away. The answer
+    /// is read again then, and the agent is not paid again.
+    pub fn may_keep_later(self) -> bool {
+        self.is_of_the_moment() || matches!(self, ErrorKind::Data | ErrorKind::NotFound)
+    }
+
     /// The documented exit code of a process that fails like this.
     pub fn exit_code(self) -> u8 {
         match self {

@@ -48,10 +48,18 @@ pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
 /// # Errors
 /// Those of the journal.
 pub fn all(home: &Home) -> Result<Vec<Finished>> {
+    Ok(lines(home)?.into_iter().map(|(finished, _)| finished).collect())
+}
+
+/// The same with the lines as they are written, for whoever writes them elsewhere.
+///
+/// # Errors
+/// Those of the journal.
+pub(crate) fn lines(home: &Home) -> Result<Vec<(Finished, Value)>> {
     let mut seen = HashSet::new();
-    let records = home.journal().records()?.readable;
-    let newest_first = records.iter().rev().filter_map(finished).filter(|line| seen.insert(line.thread.clone()));
-    let mut lines: Vec<Finished> = newest_first.collect();
+    let newest_first = home.journal().records()?.readable.into_iter().rev();
+    let known = newest_first.filter_map(|line| Some((finished(&line)?, line)));
+    let mut lines: Vec<(Finished, Value)> = known.filter(|(of, _)| seen.insert(of.thread.clone())).collect();
     lines.reverse();
     Ok(lines)
 }

@@ -69,30 +69,16 @@ impl Home {
         H: Heads + Journal + 'static,
     {
         let store = Store::new(objects).with_known(foreign::known_schema);
-        Home {
-            store,
-            heads: heads.clone(),
-            journal: heads,
-            index: None,
-            files: None,
-            shared: None,
-            bin: bin.into(),
-            root: root.into(),
-        }
+        let (journal, root, bin) = (heads.clone(), root.into(), bin.into());
+        Home { root, bin, store, heads, journal, index: None, files: None, shared: None }
     }
 
     /// A storage root whose nodes, heads and names of workflows are in a store that other machines use, too.
     pub fn sharing(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, shared: SharedStore) -> Home {
-        Home {
-            store: Store::new(Arc::clone(&shared.objects)).with_known(foreign::known_schema),
-            heads: Arc::clone(&shared.heads),
-            journal: Arc::clone(&shared.journal),
-            index: None,
-            files: None,
-            shared: Some(shared),
-            bin: bin.into(),
-            root: root.into(),
-        }
+        let store = Store::new(Arc::clone(&shared.objects)).with_known(foreign::known_schema);
+        let (heads, journal) = (Arc::clone(&shared.heads), Arc::clone(&shared.journal));
+        let (root, bin) = (root.into(), bin.into());
+        Home { root, bin, store, heads, journal, index: None, files: None, shared: Some(shared) }
     }
 
     /// The same storage root once more, with nothing of it read.

@@ -60,14 +60,22 @@ impl SharedStore {
 
     fn over(unusable: Unusable) -> SharedStore {
         let unusable = Arc::new(unusable);
-        let init = Arc::clone(&unusable);
+        let store = SharedStore::of_backend(unusable.name().to_owned(), &unusable, |unusable| Err(unusable.error()));
+        SharedStore { unusable: Some(unusable), ..store }
+    }
+
+    fn of_backend<B>(name: String, backend: &Arc<B>, init: fn(&B) -> Result<bool, RemoteError>) -> SharedStore
+    where
+        B: Objects + Heads + Journal + 'static,
+    {
+        let of_init = Arc::clone(backend);
         SharedStore {
-            name: unusable.name().to_owned(),
-            objects: unusable.clone(),
-            heads: unusable.clone(),
-            journal: unusable.clone(),
-            init: Arc::new(move || Err(init.error())),
-            unusable: Some(Arc::clone(&unusable)),
+            name,
+            objects: Arc::clone(backend) as Arc<dyn Objects>,
+            heads: Arc::clone(backend) as Arc<dyn Heads>,
+            journal: Arc::clone(backend) as Arc<dyn Journal>,
+            init: Arc::new(move || init(&of_init)),
+            unusable: None,
         }
     }
 
@@ -107,8 +115,10 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
         other => other.unwrap_or_default(),
     };
     let text = String::from_utf8_lossy(&bytes);
-    // Most have no shared store, and are not made to wait until a configuration is understood.
-    if !text.contains("store") {
+    // Most have no shared store. They are not made to wait until a configuration is understood, nor stopped by what is wrong with it.
+    if !text.contains("store")
+        || yaml_tree::parse(&text).is_ok_and(|root| root.is_none_or(|root| root.get("store").is_none()))
+    {
         return Ok(None);
     }
     let (config, problems) = Config::parse(&text, &name());
@@ -121,10 +131,7 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
 #[cfg(feature = "s3")]
 fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
     let store = uwf_store_s3::S3Store::open(url.as_str())?;
-    let init = store.clone();
-    let (name, store) = (store.name().to_owned(), Arc::new(store));
-    let (heads, journal) = (store.clone(), store.clone());
-    Ok(SharedStore { name, objects: store, heads, journal, init: Arc::new(move || init.init()), unusable: None })
+    Ok(SharedStore::of_backend(store.name().to_owned(), &Arc::new(store), uwf_store_s3::S3Store::init))
 }
 
 #[cfg(not(feature = "s3"))]
@@ -135,10 +142,7 @@ fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
 #[cfg(feature = "postgres")]
 fn postgres(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
     let store = uwf_store_postgres::PostgresStore::open(url.as_str())?;
-    let init = store.clone();
-    let (name, store) = (store.name().to_owned(), Arc::new(store));
-    let (heads, journal) = (store.clone(), store.clone());
-    Ok(SharedStore { name, objects: store, heads, journal, init: Arc::new(move || init.init()), unusable: None })
+    Ok(SharedStore::of_backend(store.name().to_owned(), &Arc::new(store), uwf_store_postgres::PostgresStore::init))
 }
 
 #[cfg(not(feature = "postgres"))]

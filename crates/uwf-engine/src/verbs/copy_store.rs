@@ -4,7 +4,7 @@
 //! was copied before is found and left as it is, so it can be run again until all of it went through. Nothing is merged: a thread
 //! that has gone on elsewhere, and a name that stands for something else there, stay as they are and are reported.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use json_cas::{Hash, Head, HeadsError, Missing, Reached, Swap};
 use serde::Serialize;
@@ -93,9 +93,14 @@ pub fn copy(
 ) -> Result<CopiedStore> {
     let mut copy = Copy { from, to, reached: from.store().reach(), report: CopiedStore::default() };
     let sources = sources(from, threads)?;
+    // Most were copied before, where this is done again and again: one look at all of them, instead of some calls for each.
+    let there = Standing::of(to)?;
     for (done, source) in sources.iter().enumerate() {
         progress(done, sources.len());
-        copy.thread(source)?;
+        match there.has(source) {
+            true => copy.report(source, Outcome::Present, None),
+            false => copy.thread(source)?,
+        }
     }
     if threads.is_empty() {
         copy.names()?;
@@ -137,15 +142,34 @@ fn source(from: &Home, thread: &ThreadId) -> Result<Source> {
 }
 
 fn ended(from: &Home) -> Result<Vec<Source>> {
-    let mut newest = BTreeMap::new();
-    for line in from.journal().records()?.readable {
-        if let Some(finished) = history::finished(&line) {
-            newest.insert(finished.thread.clone(), (finished, line));
+    let lines = history::lines(from)?.into_iter();
+    Ok(lines.map(|ended| Source { thread: ended.0.thread.clone(), head: ended.0.head, ended: Some(ended) }).collect())
+}
+
+/// Where threads stand.
+struct Standing {
+    active: HashMap<String, Hash>,
+    ended: HashMap<ThreadId, Finished>,
+}
+
+impl Standing {
+    fn of(home: &Home) -> Result<Standing> {
+        let active = home.heads().list()?.into_iter().collect();
+        let ended = history::all(home)?.into_iter().map(|line| (line.thread.clone(), line)).collect();
+        Ok(Standing { active, ended })
+    }
+
+    /// Whether a thread is there as it is here. One that moves after the look is not missed: it is looked at alone.
+    fn has(&self, source: &Source) -> bool {
+        match &source.ended {
+            None => self.active.get(source.thread.as_str()) == Some(&source.head),
+            Some((own, _)) => self.ended.get(&source.thread).is_some_and(|line| is_same_end(own, line)),
         }
     }
-    let source =
-        |(thread, ended): (ThreadId, (Finished, Value))| Source { thread, head: ended.0.head, ended: Some(ended) };
-    Ok(newest.into_iter().map(source).collect())
+}
+
+fn is_same_end(one: &Finished, other: &Finished) -> bool {
+    one.head == other.head && one.status == other.status
 }
 
 struct Copy<'h> {
@@ -174,13 +198,17 @@ impl Copy<'_> {
             // Nothing leads to what was copied for it, so it may be removed there.
             self.reached = self.from.store().reach();
         }
-        self.report.threads.push(CopiedThread { thread: source.thread.clone(), outcome, head: source.head, there });
+        self.report(source, outcome, there);
         Ok(())
+    }
+
+    fn report(&mut self, source: &Source, outcome: Outcome, there: Option<Hash>) {
+        self.report.threads.push(CopiedThread { thread: source.thread.clone(), outcome, head: source.head, there });
     }
 
     /// A thread that has ended there.
     fn beside_ended(&self, source: &Source, line: &Finished) -> (Outcome, Option<Hash>) {
-        let is_same = source.ended.as_ref().is_some_and(|(own, _)| own.head == line.head && own.status == line.status);
+        let is_same = source.ended.as_ref().is_some_and(|(own, _)| is_same_end(own, line));
         if is_same { (Outcome::Present, None) } else { (Outcome::Differs, Some(line.head)) }
     }
 

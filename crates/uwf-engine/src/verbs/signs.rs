@@ -1,8 +1,8 @@
 //! Signs that something changed: what whoever watches looks at before reading anything.
 //!
 //! They are what the file system says of files, never what is in them, so that a look costs some system calls however many
-//! threads and steps there are. A look that finds the same signs as the last one has nothing to read. A shared store has no files
-//! to look at: it is asked where heads are, now and then.
+//! threads and steps there are. Only when the signs are others is there something to read. A shared store has no files
+//! to look at: it is asked where heads are every two seconds.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};

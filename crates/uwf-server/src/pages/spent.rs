@@ -1,9 +1,32 @@
 //! What was spent, as cells of tables show it: what is not known is said, never shown as nothing.
 
+use std::collections::HashMap;
+
 use maud::{Markup, html};
+use uwf_core::config::Config;
 use uwf_core::spending::Spent;
+use uwf_core::thread::ThreadId;
+use uwf_engine::root::home::Home;
+use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
 
 use super::parts;
+use crate::app::Memory;
+
+/// What each of these threads spent; nothing of those that are not readable.
+pub(super) fn by_thread(
+    home: &Home,
+    config: &Config,
+    memory: &Memory,
+    threads: Vec<ThreadId>,
+) -> HashMap<String, Spent> {
+    if threads.is_empty() {
+        return HashMap::new();
+    }
+    let request = CostRequest { threads, since: None, by: CostBy::Thread };
+    let costs = memory.with_costs(|memory| cost::cost_again(home, config, &request, memory));
+    let rows = costs.map(|costs| costs.rows).unwrap_or_default();
+    rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
+}
 
 /// Tokens read and written; "≥" where some were not counted.
 pub(super) fn tokens(spent: &Spent) -> Markup {

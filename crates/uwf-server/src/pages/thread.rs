@@ -54,7 +54,8 @@ async fn page(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
     let from = asked.from.parse::<usize>().ok();
-    let shown = app.read(move |home| Shown::read(home, &typed, from)).await?;
+    let memory = app.memory();
+    let shown = app.read(move |home| Shown::read(home, &memory, &typed, from)).await?;
     let status = &shown.status;
     let title = text::ellipsize(&text::one_line(&status.task), TITLE).into_owned();
     let attempt = status.last_attempt.as_deref();

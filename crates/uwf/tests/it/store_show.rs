@@ -38,6 +38,13 @@ fn a_store_is_seen_wherever_it_stands_in_the_configuration() {
 }
 
 #[test]
+fn who_has_no_store_is_not_stopped_by_what_is_wrong_with_the_configuration() {
+    let home = home();
+    home.config("# restored from a backup\nagents: 5\n");
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
 fn a_url_in_the_environment_goes_before_the_configuration() {
     let home = home();
     let mut command = home.command(&["thread", "list"]);

@@ -48,12 +48,7 @@ fn an_answer_that_was_paid_for_is_stored_once_the_store_is_back() {
     let machine = Machine::new(server.variables("uwf"), &ledger);
     let thread = machine.begin();
     machine.step(&thread);
-    let mut step = machine.command(&["thread", "step", &thread]);
-    let step = step.env("AGENT_SLEEPS", "3").stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let step = step.spawn().unwrap();
-    while paid(&ledger) < 2 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let step = machine.begin_step(&thread, 3, &ledger);
     server.stop();
     let ended = step.wait_with_output().unwrap();
     assert!(!ended.status.success());
@@ -73,11 +68,7 @@ fn an_answer_that_another_machine_was_quicker_than_is_kept() {
     let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &ledger));
     one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsleep 3\necho '{\"n\": 777}'\n");
     let thread = one.begin();
-    let mut step = one.command(&["thread", "step", &thread]);
-    let step = step.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    while paid(&ledger) < 1 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let step = one.begin_step(&thread, 3, &ledger);
     server.stop();
     assert!(!step.wait_with_output().unwrap().status.success());
     server.run();
@@ -138,22 +129,36 @@ fn what_another_machine_removed_is_neither_linked_nor_said_to_be_there() {
     assert_eq!(one.json(&["cas", "verify"])["problems"], json!([]));
 }
 
+/// Heads can be read, and nodes cannot: as with a statement that takes too long, or rights that were taken away.
 #[test]
 fn a_store_that_fails_for_a_moment_costs_no_result_and_no_step() {
-    let mut server = Postgres::start();
+    let server = Postgres::start();
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
     let machine = Machine::new(server.variables("uwf"), &ledger);
     let thread = machine.begin();
     machine.step(&thread);
     let head = machine.head(&thread);
-    let cache = machine.home.root().join("cache/nodes");
-    std::fs::remove_dir_all(&cache).unwrap();
-    server.stop();
-    let repaired = machine.uwf(&["thread", "repair", &thread]);
-    assert!(matches!(repaired.code, Some(74 | 75)), "{}", repaired.stderr);
-    server.run();
-    assert_eq!(machine.head(&thread), head, "the thread has all its steps");
+    // What it takes to know where the thread stands, and nothing of what its steps lead to.
+    let shown = machine.json(&["thread", "steps", &thread]);
+    let known = [&shown["workflow"], &shown["steps"][0]["hash"], &shown["steps"][1]["hash"]];
+    let known = known.map(|hash| hash.as_str().unwrap().to_owned());
+
+    // The agent finishes, and the head cannot be moved.
+    let step = machine.begin_step(&thread, 2, &ledger);
+    server.sql("alter table uwf.heads rename to heads_away");
+    assert!(!step.wait_with_output().unwrap().status.success());
+    server.sql("alter table uwf.heads_away rename to heads");
+    machine.forget_nodes_but(&known);
+    server.sql("alter table uwf.nodes rename to nodes_away");
+    for args in [&["thread", "step", &thread][..], &["thread", "repair", &thread]] {
+        let refused = machine.uwf(args);
+        assert!(!matches!(refused.code, Some(0 | 40)), "{args:?}: {}{}", refused.stdout, refused.stderr);
+    }
+    server.sql("alter table uwf.nodes_away rename to nodes");
+    assert_eq!((machine.head(&thread), paid(&ledger)), (head, 2), "nothing was dropped, and nobody paid again");
+    let adopted = machine.step(&thread);
+    assert_eq!((adopted["adopted"].as_bool(), paid(&ledger)), (Some(true), 2), "{adopted}");
 }
 
 #[test]
@@ -163,12 +168,7 @@ fn a_store_that_hangs_for_some_seconds_is_waited_for() {
     let ledger = dir.path().join("ledger");
     let machine = Machine::new(server.variables("uwf"), &ledger);
     let thread = machine.begin();
-    let mut step = machine.command(&["thread", "step", &thread]);
-    let step = step.env("AGENT_SLEEPS", "1").stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let step = step.spawn().unwrap();
-    while paid(&ledger) < 1 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let step = machine.begin_step(&thread, 1, &ledger);
     server.freeze(true);
     std::thread::sleep(Duration::from_secs(4));
     server.freeze(false);

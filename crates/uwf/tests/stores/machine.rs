@@ -1,6 +1,10 @@
 //! A machine: a storage root of its own, with a store that it shares.
 
+use std::process::Stdio;
+
 use serde_json::Value;
+
+use uwf_testing::processes::until;
 use uwf_testing::{Ran, TestHome, counting_workflow, text};
 
 /// Counts what is paid for: a line for each run.
@@ -65,6 +69,31 @@ impl Machine {
     /// A step, in this machine's directory.
     pub(crate) fn step(&self, thread: &str) -> Value {
         self.json(&["thread", "step", thread, "--cwd", self.home.work().to_str().unwrap()])
+    }
+
+    /// Begins a step whose agent takes so many seconds, and waits until it is at work.
+    pub(crate) fn begin_step(&self, thread: &str, seconds: usize, ledger: &std::path::Path) -> std::process::Child {
+        let before = paid(ledger);
+        let mut command = self.command(&["thread", "step", thread]);
+        command.env("AGENT_SLEEPS", seconds.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let step = command.spawn().unwrap();
+        until("the agent is at work", || paid(ledger) > before);
+        step
+    }
+
+    /// Empties the cache of nodes, but for these.
+    pub(crate) fn forget_nodes_but(&self, kept: &[String]) {
+        let stores = std::fs::read_dir(self.home.root().join("cache/nodes")).unwrap();
+        let dirs = stores.flat_map(|store| std::fs::read_dir(store.unwrap().path()).unwrap());
+        let files = dirs.flat_map(|dir| std::fs::read_dir(dir.unwrap().path()).unwrap()).map(Result::unwrap);
+        let mut found = 0;
+        for file in files {
+            match kept.iter().any(|hash| file.file_name() == **hash) {
+                true => found += 1,
+                false => std::fs::remove_file(file.path()).unwrap(),
+            }
+        }
+        assert_eq!(found, kept.len(), "these are in the cache");
     }
 
     pub(crate) fn head(&self, thread: &str) -> String {

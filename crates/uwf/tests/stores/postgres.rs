@@ -73,6 +73,25 @@ impl Postgres {
         }
     }
 
+    /// What its superuser wants done.
+    pub(crate) fn sql(&self, statement: &str) {
+        let mut command = self.program("psql");
+        command.args([
+            "-h",
+            "127.0.0.1",
+            "-U",
+            "postgres",
+            "-p",
+            &self.port.to_string(),
+            "-d",
+            "work",
+            "-qc",
+            statement,
+        ]);
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+
     /// Ends it at once, with what was being done.
     pub(crate) fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {

@@ -86,8 +86,8 @@ impl Attempt {
     }
 
     /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full, the store
-    /// was away or let nobody in any more, another node stands in the place of one of its nodes, or a process was killed. What the agent was paid for is then
-    /// in the attempt node, or in the file of the value it handed in.
+    /// was away or let nobody in any more, another node stands in the place of one of its nodes, or a process was killed. What
+    /// the agent was paid for is then in the attempt node, or in the file of the value it handed in.
     ///
     /// # Errors
     /// `Io` when it cannot be told: taken for "no", the agent would be paid again.
@@ -98,7 +98,7 @@ impl Attempt {
             && opened.role == role
             && is_kept
             && self.result().is_none()
-            && self.gave_up.as_ref().is_none_or(|gave_up| failed_to_keep(gave_up.kind))
+            && self.gave_up.as_ref().is_none_or(|gave_up| gave_up.kind.may_keep_later())
             && opened.rereads < MAX_REREADS;
         match &self.answered {
             _ if !may_be => Ok(false),
@@ -170,21 +170,6 @@ impl Attempt {
         }
         let own = self.closed.as_ref().and_then(|closed| closed.node);
         self.opened.earlier.iter().copied().chain(own).collect()
-    }
-}
-
-/// Whether a failure after the answer is none of the agent's.
-fn failed_to_keep(kind: ErrorKind) -> bool {
-    match kind {
-        ErrorKind::Io | ErrorKind::Data | ErrorKind::Busy | ErrorKind::Config | ErrorKind::NotFound => true,
-        ErrorKind::Usage
-        | ErrorKind::Internal
-        | ErrorKind::Waiting
-        | ErrorKind::Limit
-        | ErrorKind::AgentFailed
-        | ErrorKind::NotExtractable
-        | ErrorKind::Interrupted
-        | ErrorKind::Terminated => false,
     }
 }
 

@@ -8,13 +8,13 @@ use uwf_core::spending::Spent;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
 use uwf_engine::verbs::limit::{self, Limits};
 use uwf_engine::verbs::list::Named;
 use uwf_engine::verbs::newest_attempt;
 use uwf_engine::verbs::overview::{Overview, Overviews};
 use uwf_engine::verbs::ps::{self, RunningStep};
 
+use super::super::spent;
 use crate::api::answer;
 use crate::app::Memory;
 use crate::failure::Failure;
@@ -149,7 +149,7 @@ fn items(home: &Home, config: &Config, memory: &Memory, rows: Vec<Named>) -> Vec
         .map(|(named, _)| named.row.thread.clone())
         .take(COSTED)
         .collect();
-    let mut spent = if threads.is_empty() { HashMap::new() } else { costs(home, config, memory, threads) };
+    let mut spent = spent::by_thread(home, config, memory, threads);
     rows.into_iter()
         .zip(seen)
         .map(|(named, overview)| {
@@ -157,14 +157,6 @@ fn items(home: &Home, config: &Config, memory: &Memory, rows: Vec<Named>) -> Vec
             Item { named, overview, spent, running: None, need: None, attempt: None }
         })
         .collect()
-}
-
-/// What threads spent; nothing of those that are not readable.
-fn costs(home: &Home, config: &Config, memory: &Memory, threads: Vec<ThreadId>) -> HashMap<String, Spent> {
-    let request = CostRequest { threads, since: None, by: CostBy::Thread };
-    let costs = memory.with_costs(|memory| cost::cost_again(home, config, &request, memory));
-    let costs = costs.map(|costs| costs.rows).unwrap_or_default();
-    costs.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
 }
 
 /// The newest attempt at the head of a thread. Where it cannot be read, what is asked for is refused.

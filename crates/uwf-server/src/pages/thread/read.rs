@@ -1,6 +1,6 @@
 //! What the page of a thread shows, read in one go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use maud::{Markup, PreEscaped};
@@ -29,8 +29,9 @@ use uwf_engine::verbs::timeline::{self, TimedStep};
 use uwf_engine::verbs::why::{self, Ahead};
 use uwf_engine::verbs::workflow_names::Names;
 
-use super::super::{parts, values};
+use super::super::{parts, spent, values};
 use crate::api::answer;
+use crate::app::Memory;
 use crate::failure::Failure;
 
 /// Steps of a page.
@@ -62,7 +63,7 @@ pub(super) struct Shown {
     /// The threads that it shares steps with, and itself.
     pub(super) forks: Forks,
     /// What each of them spent, as far as that was added up.
-    pub(super) spent_by_thread: BTreeMap<String, Spent>,
+    pub(super) spent_by_thread: HashMap<String, Spent>,
 }
 
 /// What a thread that does not go on waits for.
@@ -79,7 +80,7 @@ pub(super) enum Waits {
 
 impl Shown {
     /// Reads a thread; `from` is the first step that is shown, from 1.
-    pub(super) fn read(home: &Home, typed: &str, from: Option<usize>) -> Result<Shown, Failure> {
+    pub(super) fn read(home: &Home, memory: &Memory, typed: &str, from: Option<usize>) -> Result<Shown, Failure> {
         let id = thread_ids::resolve(home, typed)?;
         let config = home.config().unwrap_or_default();
         let status = show::show(home, &id)?;
@@ -102,7 +103,7 @@ impl Shown {
             waits: waits(home, &id, status.state),
             agents: config.agents.keys().cloned().collect(),
             graph: graph(home, &thread, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
-            spent_by_thread: by_thread(home, &config, &forks),
+            spent_by_thread: by_thread(home, &config, memory, &forks),
             forks,
             steps,
             spent: roles.map(|(_, total)| total),
@@ -123,15 +124,13 @@ fn by_role(home: &Home, config: &Config, id: &ThreadId) -> (BTreeMap<String, Spe
 }
 
 /// What each of some forks spent, if they are not too long to add it up.
-fn by_thread(home: &Home, config: &Config, forks: &Forks) -> BTreeMap<String, Spent> {
+fn by_thread(home: &Home, config: &Config, memory: &Memory, forks: &Forks) -> HashMap<String, Spent> {
     let steps: usize = forks.threads.iter().map(|related| related.steps).sum();
     if forks.threads.len() < 2 || steps > COUNTED {
-        return BTreeMap::new();
+        return HashMap::new();
     }
     let threads = forks.threads.iter().map(|related| related.row.thread.clone()).collect();
-    let costs = cost::cost(home, config, &CostRequest { threads, since: None, by: CostBy::Thread });
-    let rows = costs.map(|costs| costs.rows).unwrap_or_default();
-    rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
+    spent::by_thread(home, config, memory, threads)
 }
 
 /// What the running attempt has done so far.
