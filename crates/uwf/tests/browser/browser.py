@@ -13,7 +13,7 @@ import sys
 import time
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 ARGS = [
     "--no-sandbox",
@@ -94,6 +94,16 @@ class Browser:
         """Where a file is kept for people to look at."""
         return os.path.join(self.told["screenshots"], name)
 
+    def picture(self, page, name):
+        """Keeps a picture of the page for people to look at. A busy Chromium sometimes cannot make one, which says nothing of the page."""
+        for is_last in (False, False, True):
+            try:
+                return page.screenshot(path=self.kept(f"{name}.png"), full_page=True)
+            except Error as error:
+                if is_last or "Unable to capture screenshot" not in error.message:
+                    raise
+                time.sleep(1)
+
     def uwf(self, *args):
         """Runs a command in the storage root of the test; its exit code."""
         ran = subprocess.run([self.told["uwf"], *args], env=self.told["env"], cwd=self.told["cwd"], capture_output=True)
@@ -101,7 +111,7 @@ class Browser:
 
     def check(self, page, name):
         """What has to hold for each page as it is now. Keeps a picture of it."""
-        page.screenshot(path=self.kept(f"{name}.png"), full_page=True)
+        self.picture(page, name)
         result = Axe().run(page)
         assert result.violations_count == 0, f"{name}: {result.generate_report()}"
         width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

@@ -13,7 +13,7 @@ def looks_right(browser):
             assert text in page.inner_text("body"), f"{mode}: nothing says {text!r}: {page.inner_text('body')}"
         name = f"{told['name']}-{mode}"
         if mode == "noscript":
-            page.screenshot(path=browser.kept(f"{name}.png"), full_page=True)
+            browser.picture(page, name)
             # axe is a script itself, so it looks at the page with none but its own.
             context = browser.context("light")
             context.route("**/*.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
