@@ -4,7 +4,7 @@
 //! A node is `{type, payload, timestamp}`; its name is the hash of type and payload. Types are
 //! themselves nodes, JSON Schemas, and a string with `format: "cas_ref"` refers to another node.
 //! [`Store`] is the typed access. Below it is [`Objects`], immutable bytes by hash; beside it are [`Heads`], mutable names,
-//! and their [`Journal`]. Nothing above these traits assumes a local disk.
+//! and their [`Journal`]; several machines that share a store have [`Notes`] there. Nothing above these traits assumes a local disk.
 //!
 #![doc = include_str!("../README.md")]
 
@@ -21,6 +21,7 @@ pub mod json;
 mod memory;
 pub mod nearest;
 mod node;
+mod notes;
 mod objects;
 mod pack;
 pub mod pointer;
@@ -35,8 +36,9 @@ pub use fs::{ForgottenPack, FsHeads, FsObjects, HeadsFiles, Held, PackRequest, P
 pub use hash::{Hash, HashError, HashPrefix, hash_bytes, xxh64};
 pub use heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name};
 pub use journal::{Journal, Records};
-pub use memory::{MemoryHeads, MemoryObjects};
+pub use memory::{MemoryHeads, MemoryNotes, MemoryObjects};
 pub use node::{Draft, Node};
+pub use notes::{Expected, ListedNote, Note, NoteWritten, Notes};
 pub use objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
 pub use pack::DamagedPack;
 pub use remote::{RemoteError, RemoteFault};

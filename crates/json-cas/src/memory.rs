@@ -1,9 +1,9 @@
-//! Objects and heads in memory, for tests and for hashing without storing.
+//! Objects, heads and notes in memory, for tests and for hashing without storing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
 use crate::journal::{Journal, Records};
+use crate::notes::{Expected, ListedNote, Note, NoteWritten, Notes};
 use crate::objects::{Hold, Objects, Put, Stored, Sweep};
 
 /// How long who holds and who sweeps wait for each other.
@@ -294,5 +295,78 @@ impl Journal for MemoryHeads {
             state.journal.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(&name.as_str())).collect();
         state.journal.retain(|(removed, _)| !forgotten.contains(removed));
         Ok(forgotten.len())
+    }
+}
+
+/// Notes that last as long as the value.
+#[derive(Debug, Default)]
+pub struct MemoryNotes {
+    notes: Mutex<Written>,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    by_name: BTreeMap<String, WrittenNote>,
+    writes: u64,
+}
+
+#[derive(Debug)]
+struct WrittenNote {
+    value: Value,
+    write: u64,
+    at: Instant,
+}
+
+impl MemoryNotes {
+    /// No notes.
+    pub fn new() -> MemoryNotes {
+        MemoryNotes::default()
+    }
+}
+
+impl WrittenNote {
+    fn read(&self) -> Note {
+        Note { value: self.value.clone(), version: Version::new(self.write.to_string()), age: self.at.elapsed() }
+    }
+}
+
+impl Notes for MemoryNotes {
+    fn note(&self, name: &str) -> Result<Option<Note>, HeadsError> {
+        check_name(name)?;
+        Ok(lock(&self.notes).by_name.get(name).map(WrittenNote::read))
+    }
+
+    fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError> {
+        if !begin.is_empty() {
+            check_name(begin)?;
+        }
+        let notes = lock(&self.notes);
+        let listed = notes.by_name.iter().filter(|(name, _)| name.starts_with(begin));
+        Ok(listed.map(|(name, note)| ListedNote { name: name.clone(), age: note.at.elapsed() }).collect())
+    }
+
+    fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
+        check_name(name)?;
+        let mut notes = lock(&self.notes);
+        let now = notes.by_name.get(name).map(WrittenNote::read);
+        let is_expected = match expected {
+            Expected::Anything => true,
+            Expected::Nothing => now.is_none(),
+            Expected::At(version) => now.as_ref().is_some_and(|now| now.version == *version),
+        };
+        if !is_expected {
+            return Ok(NoteWritten::Moved(now));
+        }
+        notes.writes += 1;
+        let note = WrittenNote { value: value.clone(), write: notes.writes, at: Instant::now() };
+        let version = note.read().version;
+        notes.by_name.insert(name.to_owned(), note);
+        Ok(NoteWritten::Done(version))
+    }
+
+    fn remove_note(&self, name: &str) -> Result<(), HeadsError> {
+        check_name(name)?;
+        lock(&self.notes).by_name.remove(name);
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Both backends against the suites that every backend must pass.
 
-use json_cas::conformance::{heads_suite, objects_suite};
-use json_cas::{CachedObjects, FsHeads, FsObjects, HeadsFiles, MemoryHeads, MemoryObjects, Objects};
+use json_cas::conformance::{heads_suite, notes_suite, objects_suite};
+use json_cas::{CachedObjects, FsHeads, FsObjects, HeadsFiles, MemoryHeads, MemoryNotes, MemoryObjects, Objects};
 use std::cell::Cell;
 use std::fs;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ fn objects_in_memory_pass_the_conformance_suite() {
 #[test]
 fn heads_in_memory_pass_the_conformance_suite() {
     heads_suite(&MemoryHeads::new);
+    notes_suite(&MemoryNotes::new);
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! What all [`Notes`] must do.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::heads::{HeadsError, Version};
+use crate::notes::{Expected, Note, NoteWritten, Notes};
+
+/// Threads that write one note at the same time.
+const THREADS: u64 = 8;
+
+/// Times that each of them counts it up.
+const EACH: u64 = 25;
+
+/// More than any case takes.
+const SOON: Duration = Duration::from_mins(2);
+
+/// Runs every case against backends made by `make`.
+///
+/// # Panics
+/// When the backend does not do what [`Notes`] says.
+pub fn notes_suite<N: Notes>(make: &dyn Fn() -> N) {
+    writes_what_is_expected(&make());
+    tells_the_age(&make());
+    lists_by_beginning(&make());
+    refuses_bad_names(&make());
+    keeps_any_json(&make());
+    loses_no_write(&make());
+    begins_once(&make());
+}
+
+fn note(notes: &dyn Notes, name: &str) -> Note {
+    notes.note(name).expect("read").expect("the note exists")
+}
+
+fn write(notes: &dyn Notes, name: &str, expected: Expected<'_>, value: &Value) -> Version {
+    match notes.write_note(name, expected, value).expect("write") {
+        NoteWritten::Done(version) => version,
+        NoteWritten::Moved(now) => panic!("{name} was expected to be {expected:?} and is {now:?}"),
+    }
+}
+
+fn names(notes: &dyn Notes, begin: &str) -> Vec<String> {
+    notes.notes(begin).expect("list").into_iter().map(|listed| listed.name).collect()
+}
+
+fn writes_what_is_expected(notes: &dyn Notes) {
+    assert_eq!(notes.note("a").expect("read"), None);
+    assert_eq!(
+        notes.write_note("a", Expected::At(&Version::new("1")), &json!(1)).expect("write"),
+        NoteWritten::Moved(None)
+    );
+    let first = write(notes, "a", Expected::Nothing, &json!({"n": 1}));
+    let read = note(notes, "a");
+    assert_eq!((&read.value, &read.version), (&json!({"n": 1}), &first));
+    let refused = notes.write_note("a", Expected::Nothing, &json!({"n": 2})).expect("write");
+    assert!(matches!(&refused, NoteWritten::Moved(Some(now)) if now.version == first), "{refused:?}");
+    let second = write(notes, "a", Expected::At(&first), &json!({"n": 2}));
+    assert_ne!(first, second);
+    let stale = notes.write_note("a", Expected::At(&first), &json!({"n": 3})).expect("write");
+    assert!(matches!(&stale, NoteWritten::Moved(Some(now)) if now.value == json!({"n": 2})), "{stale:?}");
+    write(notes, "a", Expected::Anything, &json!({"n": 4}));
+    write(notes, "b", Expected::Anything, &json!({"n": 5}));
+    notes.remove_note("a").expect("remove");
+    notes.remove_note("a").expect("remove what is not there");
+    assert_eq!(notes.note("a").expect("read"), None);
+    assert_eq!(
+        notes.write_note("a", Expected::At(&second), &json!({"n": 6})).expect("write"),
+        NoteWritten::Moved(None)
+    );
+    assert_eq!(note(notes, "b").value, json!({"n": 5}));
+    write(notes, "a", Expected::Nothing, &json!({"n": 7}));
+}
+
+fn tells_the_age(notes: &dyn Notes) {
+    let first = write(notes, "a", Expected::Nothing, &json!({"n": 1}));
+    // Longer than what an age may be wrong by.
+    thread::sleep(Duration::from_secs(3));
+    let old = note(notes, "a").age;
+    assert!(old >= Duration::from_secs(3) && old < SOON, "{old:?}");
+    write(notes, "a", Expected::At(&first), &json!({"n": 2}));
+    let young = note(notes, "a").age;
+    assert!(young < old, "written again and {young:?} old, {old:?} before");
+    let listed = notes.notes("").expect("list");
+    assert!(listed[0].age < SOON, "{listed:?}");
+}
+
+fn lists_by_beginning(notes: &dyn Notes) {
+    assert_eq!(names(notes, ""), [""; 0]);
+    for name in ["ab.x", "a", "ab", "b.y", "ab.a", "abc"] {
+        write(notes, name, Expected::Nothing, &json!({"of": name}));
+    }
+    assert_eq!(names(notes, ""), ["a", "ab", "ab.a", "ab.x", "abc", "b.y"]);
+    assert_eq!(names(notes, "ab."), ["ab.a", "ab.x"]);
+    assert_eq!(names(notes, "ab"), ["ab", "ab.a", "ab.x", "abc"]);
+    assert_eq!(names(notes, "c"), [""; 0]);
+    // What means something to a pattern means itself here.
+    write(notes, "a_c", Expected::Nothing, &json!({}));
+    assert_eq!(names(notes, "a_"), ["a_c"]);
+}
+
+fn refuses_bad_names(notes: &dyn Notes) {
+    let is_bad = |error: &HeadsError| matches!(error, HeadsError::BadName { .. });
+    for name in ["", "a/b", "a b", "ä", &"n".repeat(129)] {
+        assert!(notes.note(name).is_err_and(|error| is_bad(&error)), "{name}");
+        assert!(notes.write_note(name, Expected::Anything, &json!(1)).is_err_and(|error| is_bad(&error)), "{name}");
+        assert!(notes.remove_note(name).is_err_and(|error| is_bad(&error)), "{name}");
+    }
+    assert!(notes.notes("a/").is_err_and(|error| is_bad(&error)));
+}
+
+fn keeps_any_json(notes: &dyn Notes) {
+    let long = "x".repeat(100_000);
+    for value in
+        [json!(null), json!({"text": "ä\n\"'\\ %_ \u{1f600}", "list": [1, 2.5, -3, true, null]}), json!({"long": long})]
+    {
+        write(notes, "a", Expected::Anything, &value);
+        assert_eq!(note(notes, "a").value, value);
+    }
+}
+
+fn loses_no_write(notes: &dyn Notes) {
+    write(notes, "count", Expected::Nothing, &json!({"count": 0, "by": "nobody"}));
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            scope.spawn(move || {
+                for turn in 0..EACH {
+                    count_up(notes, &format!("{thread}/{turn}"));
+                }
+            });
+        }
+    });
+    assert_eq!(note(notes, "count").value["count"], json!(THREADS * EACH));
+}
+
+fn count_up(notes: &dyn Notes, by: &str) {
+    loop {
+        let before = note(notes, "count");
+        let count = before.value["count"].as_u64().expect("a number") + 1;
+        let value = json!({"count": count, "by": by});
+        let written = notes.write_note("count", Expected::At(&before.version), &value).expect("write");
+        if matches!(written, NoteWritten::Done(_)) {
+            return;
+        }
+    }
+}
+
+fn begins_once(notes: &dyn Notes) {
+    for round in 0..EACH {
+        let name = format!("round-{round}");
+        let begin = |thread: u64| {
+            let written = notes.write_note(&name, Expected::Nothing, &json!({"by": thread})).expect("write");
+            matches!(written, NoteWritten::Done(_)).then_some(thread)
+        };
+        let winners: Vec<u64> = thread::scope(|scope| {
+            let begun: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || begin(thread))).collect();
+            begun.into_iter().filter_map(|thread| thread.join().expect("no panic")).collect()
+        });
+        let [winner] = *winners else { panic!("{name}: {winners:?} began it") };
+        assert_eq!(note(notes, &name).value, json!({"by": winner}));
+    }
+}
