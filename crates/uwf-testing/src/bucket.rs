@@ -1,0 +1,211 @@
+//! A bucket in memory: as much of S3 as a store needs, on 127.0.0.1, for any number of processes.
+//!
+//! It counts each request by the kind that a provider charges for and by the part of the store that the key belongs to, so a test
+//! or a figure says what the real code asks for. Signatures are not looked at. It ends when it is dropped.
+
+mod http;
+mod objects;
+
+use std::collections::BTreeMap;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::ops::AddAssign;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use http::Request;
+use objects::Objects;
+
+/// The bucket there is.
+const BUCKET: &str = "team";
+
+/// Requests by kind, and the bytes of objects and listings that went over the wire.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Objects that were asked for, whether or not there were any.
+    pub get: u64,
+    /// Objects that were written, or would have been if the condition had held.
+    pub put: u64,
+    /// Pages of listings.
+    pub list: u64,
+    /// Objects that were deleted.
+    pub delete: u64,
+    /// Objects that were looked at without their bytes.
+    pub head: u64,
+    /// Bytes of bodies towards the bucket.
+    pub sent: u64,
+    /// Bytes of bodies from it.
+    pub received: u64,
+}
+
+impl Asked {
+    /// All requests.
+    pub fn total(&self) -> u64 {
+        self.get + self.put + self.list + self.delete + self.head
+    }
+}
+
+impl AddAssign for Asked {
+    fn add_assign(&mut self, other: Asked) {
+        self.get += other.get;
+        self.put += other.put;
+        self.list += other.list;
+        self.delete += other.delete;
+        self.head += other.head;
+        self.sent += other.sent;
+        self.received += other.received;
+    }
+}
+
+/// What is kept in a part of a store: `nodes`, `heads`, `history`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// How many there are.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A running server.
+pub struct BucketServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    objects: Mutex<Objects>,
+    asked: Mutex<BTreeMap<String, Asked>>,
+    connections: Mutex<Vec<TcpStream>>,
+    stopping: AtomicBool,
+}
+
+impl BucketServer {
+    /// Starts a server.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub fn start() -> BucketServer {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let shared = Arc::new(Shared::default());
+        let accepting = Arc::clone(&shared);
+        let acceptor = thread::spawn(move || accept(&listener, &accepting));
+        BucketServer { address, shared, acceptor: Some(acceptor) }
+    }
+
+    /// The URL of a store in the bucket.
+    pub fn url(&self, store: &str) -> String {
+        format!("s3://{BUCKET}/{store}")
+    }
+
+    /// The variables of a process that uses a store in the bucket.
+    pub fn variables(&self, store: &str) -> Vec<(String, String)> {
+        let (endpoint, url) = (format!("http://{}", self.address), self.url(store));
+        [
+            ("UWF_STORE_URL", url.as_str()),
+            ("AWS_ENDPOINT_URL", &endpoint),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "AKIATEST"),
+            ("AWS_SECRET_ACCESS_KEY", "hush-this-is-secret"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+    }
+
+    /// What was asked since the last call, by part of the store.
+    pub fn take(&self) -> BTreeMap<String, Asked> {
+        std::mem::take(&mut lock(&self.shared.asked))
+    }
+
+    /// The sum of it.
+    pub fn take_all(&self) -> Asked {
+        self.take().into_values().fold(Asked::default(), |mut all, part| {
+            all += part;
+            all
+        })
+    }
+
+    /// Loses everything that is in it.
+    pub fn empty(&self) {
+        *lock(&self.shared.objects) = Objects::default();
+    }
+
+    /// What a part of a store has.
+    pub fn kept(&self, store: &str, part: &str) -> Kept {
+        lock(&self.shared.objects).kept(&format!("{store}/{part}/"))
+    }
+}
+
+impl Drop for BucketServer {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // Wakes the acceptor.
+        drop(TcpStream::connect(self.address));
+        for connection in lock(&self.shared.connections).iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+/// What a thread that panicked left is still worth reading.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for stream in listener.incoming() {
+        if shared.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(stream) = stream else { continue };
+        let mut connections = lock(&shared.connections);
+        // Those of processes that ended are forgotten: there are as many as commands were run.
+        connections.retain(|connection| connection.peer_addr().is_ok());
+        connections.extend(stream.try_clone());
+        let shared = Arc::clone(shared);
+        thread::spawn(move || {
+            // A connection that breaks is the matter of who asked.
+            let _ = serve(&stream, &shared);
+            let _ = stream.shutdown(Shutdown::Both);
+        });
+    }
+}
+
+fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reading = std::io::BufReader::new(stream);
+    while let Some(request) = http::read(&mut reading)? {
+        let answer = lock(&shared.objects).answer(&request, BUCKET);
+        count(shared, &request, answer.body.len());
+        answer.send(stream, request.method == "HEAD")?;
+    }
+    Ok(())
+}
+
+fn count(shared: &Shared, request: &Request, received: usize) {
+    let key = request.key(BUCKET).unwrap_or_default();
+    let is_list = request.is_list();
+    let prefix = request.query("prefix").unwrap_or_default();
+    let within = if is_list { &prefix } else { &key };
+    let one = |is: bool| u64::from(is);
+    let asked = Asked {
+        get: one(request.method == "GET" && !is_list),
+        put: one(request.method == "PUT"),
+        list: one(is_list),
+        delete: one(request.method == "DELETE"),
+        head: one(request.method == "HEAD"),
+        sent: request.body.len() as u64,
+        received: if request.method == "HEAD" { 0 } else { received as u64 },
+    };
+    *lock(&shared.asked).entry(part(within)).or_default() += asked;
+}
+
+/// The part of the store that a key belongs to: what follows the first name, which is that of the store.
+fn part(key: &str) -> String {
+    key.split('/').nth(1).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,109 @@
+//! The objects of a bucket, and what becomes of requests.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Bound;
+use std::time::SystemTime;
+
+use super::Kept;
+use super::http::{Answer, Request};
+
+/// Keys on a page of a listing, at most.
+const PAGE: usize = 1_000;
+
+struct Object {
+    bytes: Vec<u8>,
+    etag: String,
+    modified: SystemTime,
+}
+
+/// Sorted by key, as S3 lists them.
+#[derive(Default)]
+pub(super) struct Objects {
+    by_key: BTreeMap<String, Object>,
+    writes: u64,
+}
+
+impl Objects {
+    pub(super) fn answer(&mut self, request: &Request, bucket: &str) -> Answer {
+        let Some(key) = request.key(bucket) else { return Answer::error("404 Not Found", "NoSuchBucket") };
+        match &*request.method {
+            "GET" if request.is_list() => self.list(request),
+            "GET" | "HEAD" => self.read(&key),
+            "PUT" => self.write(key, request),
+            "DELETE" => {
+                self.by_key.remove(&key);
+                Answer::empty("204 No Content")
+            }
+            _ => Answer::error("405 Method Not Allowed", "MethodNotAllowed"),
+        }
+    }
+
+    pub(super) fn kept(&self, begin: &str) -> Kept {
+        self.with(begin, None).fold(Kept::default(), |kept, (_, object)| Kept {
+            objects: kept.objects + 1,
+            bytes: kept.bytes + object.bytes.len() as u64,
+        })
+    }
+
+    fn with<'o>(&'o self, begin: &'o str, after: Option<&str>) -> impl Iterator<Item = (&'o String, &'o Object)> {
+        let from = after.map_or(Bound::Included(begin), Bound::Excluded);
+        self.by_key.range::<str, _>((from, Bound::Unbounded)).take_while(move |(key, _)| key.starts_with(begin))
+    }
+
+    fn read(&self, key: &str) -> Answer {
+        let Some(object) = self.by_key.get(key) else { return Answer::error("404 Not Found", "NoSuchKey") };
+        let headers = vec![("etag", object.etag.clone()), ("last-modified", httpdate::fmt_http_date(object.modified))];
+        Answer { status: "200 OK", headers, body: object.bytes.clone() }
+    }
+
+    /// With the conditions of S3: `If-None-Match: *` and `If-Match: TAG`.
+    fn write(&mut self, key: String, request: &Request) -> Answer {
+        let there = self.by_key.get(&key);
+        match (request.header("if-none-match"), request.header("if-match"), there) {
+            (_, Some(_), None) => return Answer::error("404 Not Found", "NoSuchKey"),
+            (Some("*"), _, Some(_)) => return Answer::error("412 Precondition Failed", "PreconditionFailed"),
+            (_, Some(tag), Some(object)) if tag != object.etag => {
+                return Answer::error("412 Precondition Failed", "PreconditionFailed");
+            }
+            _ => (),
+        }
+        self.writes += 1;
+        let etag = format!("\"{:032x}\"", self.writes);
+        let object = Object { bytes: request.body.clone(), etag: etag.clone(), modified: SystemTime::now() };
+        self.by_key.insert(key, object);
+        Answer { headers: vec![("etag", etag)], ..Answer::empty("200 OK") }
+    }
+
+    /// A page of keys; the token of the next one is the last key of this.
+    fn list(&self, request: &Request) -> Answer {
+        let most = request.query("max-keys").and_then(|most| most.parse().ok()).unwrap_or(PAGE).min(PAGE);
+        let (begin, after) = (request.query("prefix").unwrap_or_default(), request.query("continuation-token"));
+        let mut entries = self.with(&begin, after.as_deref());
+        let mut text = "<ListBucketResult>".to_owned();
+        let mut last = None;
+        for (key, object) in entries.by_ref().take(most) {
+            let modified = rfc3339(object.modified);
+            let (tag, size) = (object.etag.replace('"', "&quot;"), object.bytes.len());
+            // Keys of a store have no symbol that means something in XML; writing to a String never fails.
+            let _ = write!(
+                text,
+                "<Contents><Key>{key}</Key><LastModified>{modified}</LastModified><ETag>{tag}</ETag><Size>{size}</Size></Contents>"
+            );
+            last = Some(key);
+        }
+        if let (Some(last), Some(_)) = (last, entries.next()) {
+            let _ = write!(text, "<NextContinuationToken>{last}</NextContinuationToken>");
+        }
+        text.push_str("</ListBucketResult>");
+        Answer { body: text.into_bytes(), ..Answer::empty("200 OK") }
+    }
+}
+
+/// `2026-11-22T10:00:00.000Z`, of the parts that an HTTP date has: `Sun, 22 Nov 2026 10:00:00 GMT`.
+fn rfc3339(time: SystemTime) -> String {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let date = httpdate::fmt_http_date(time);
+    let month = MONTHS.iter().position(|month| *month == &date[8..11]).unwrap_or_default() + 1;
+    format!("{}-{month:02}-{}T{}.000Z", &date[12..16], &date[5..7], &date[17..25])
+}
