@@ -1,12 +1,15 @@
 //! Objects that are kept far away, with a directory of this machine in front.
 
-use std::collections::HashSet;
+mod known;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use durable_files::regular;
 
+use self::known::{Known, There};
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix, xxh64};
 use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
@@ -17,8 +20,8 @@ const SUM: usize = 8;
 /// Objects of another backend, each read from there once.
 ///
 /// An object never changes, so what was read stays right. Whether it is still there does not: objects are removed. So only
-/// [`Objects::get`] is answered from the directory. A file that is damaged, cannot be written or is gone costs a read of the
-/// backend and nothing else.
+/// [`Objects::get`] is answered from the directory, and who holds is told what was there since the last sweep. A file that is
+/// damaged, cannot be written or is gone costs a call of the backend and nothing else.
 pub struct CachedObjects {
     behind: Arc<dyn Objects>,
     dir: PathBuf,
@@ -36,7 +39,9 @@ struct Sure {
 struct Held {
     holders: usize,
     behind: Option<Hold>,
-    there: HashSet<Hash>,
+    there: There,
+    /// What other processes of this machine know, if that is still true.
+    known: Option<Known>,
 }
 
 impl Sure {
@@ -45,15 +50,29 @@ impl Sure {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn learn(&self, hashes: impl IntoIterator<Item = Hash>) {
+    /// What is there, and when it was put if that was told.
+    fn learn(&self, objects: impl IntoIterator<Item = (Hash, Option<SystemTime>)>) {
         let mut held = self.held();
-        if held.holders > 0 {
-            held.there.extend(hashes);
+        if held.holders == 0 {
+            return;
+        }
+        let is_new = |(hash, put_at): &(Hash, Option<SystemTime>)| match held.there.get(hash) {
+            None => true,
+            Some(known) => put_at.is_some() && known != put_at,
+        };
+        let new: Vec<_> = objects.into_iter().filter(is_new).collect();
+        held.there.extend(new.iter().copied());
+        if let Some(known) = held.known.as_ref().filter(|_| !new.is_empty()) {
+            known.add(&new);
         }
     }
 
     fn knows(&self, hash: Hash) -> bool {
-        self.held().there.contains(&hash)
+        self.held().there.contains_key(&hash)
+    }
+
+    fn put_at(&self, hash: Hash) -> Option<SystemTime> {
+        self.held().there.get(&hash).copied().flatten()
     }
 }
 
@@ -115,7 +134,7 @@ impl Objects for CachedObjects {
         let bytes = self.behind.get(hash)?;
         if let Some(bytes) = &bytes {
             self.keep(hash, bytes);
-            self.sure.learn([hash]);
+            self.sure.learn([(hash, None)]);
         }
         Ok(bytes)
     }
@@ -129,21 +148,30 @@ impl Objects for CachedObjects {
             return Ok(true);
         }
         let is_there = self.behind.contains(hash)?;
-        self.sure.learn(is_there.then_some(hash));
+        self.sure.learn(is_there.then_some((hash, None)));
         Ok(is_there)
     }
 
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
-        let puts = self.behind.put_all(objects)?;
-        for ((hash, bytes), put) in objects.iter().zip(&puts) {
+        // The caller compares what is there, and finds it here.
+        let is_here = |hash: Hash| self.sure.knows(hash) && self.cached(hash).is_some();
+        let are_here: Vec<bool> = objects.iter().map(|(hash, _)| is_here(*hash)).collect();
+        let new = objects.iter().zip(&are_here).filter(|(_, is_here)| !**is_here);
+        let new: Vec<_> = new.map(|(object, _)| object.clone()).collect();
+        let puts = self.behind.put_all(&new)?;
+        for ((hash, bytes), put) in new.iter().zip(&puts) {
             match put {
                 Put::Published => self.keep(*hash, bytes),
                 // It may be something else, and the caller is about to look.
                 Put::Present => self.drop_cached(*hash),
             }
         }
-        self.sure.learn(objects.iter().map(|(hash, _)| *hash));
-        Ok(puts)
+        let now = SystemTime::now();
+        let learned = |((hash, _), put): (&(Hash, _), &Put)| (*hash, (*put == Put::Published).then_some(now));
+        self.sure.learn(new.iter().zip(&puts).map(learned));
+        let mut puts = puts.into_iter();
+        let put = |is_here| if is_here { None } else { puts.next() };
+        Ok(are_here.into_iter().map(put).map(|put| put.unwrap_or(Put::Present)).collect())
     }
 
     fn is_far(&self) -> bool {
@@ -158,7 +186,7 @@ impl Objects for CachedObjects {
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
         let unsure: Vec<Hash> = hashes.iter().copied().filter(|hash| !self.sure.knows(*hash)).collect();
         self.behind.sync(&unsure)?;
-        self.sure.learn(unsure);
+        self.sure.learn(unsure.into_iter().map(|hash| (hash, None)));
         Ok(())
     }
 
@@ -171,17 +199,28 @@ impl Objects for CachedObjects {
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
-        self.behind.stored(hash)
+        // Another machine may have made it younger since, which does no harm.
+        if let (Some(put_at), Some(bytes)) = (self.sure.put_at(hash), self.cached(hash)) {
+            return Ok(Some(Stored { bytes: bytes.len() as u64, put_at }));
+        }
+        let stored = self.behind.stored(hash)?;
+        self.sure.learn(stored.map(|stored| (hash, Some(stored.put_at))));
+        Ok(stored)
     }
 
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
-        self.behind.refresh(hash)
+        let is_there = self.behind.refresh(hash)?;
+        self.sure.learn(is_there.then(|| (hash, Some(SystemTime::now()))));
+        Ok(is_there)
     }
 
     fn hold(&self) -> Result<Hold, StoreError> {
         let mut held = self.sure.held();
         if held.behind.is_none() {
-            held.behind = Some(self.behind.hold()?);
+            let behind = self.behind.hold()?;
+            held.known = behind.era().map(|era| Known::of(&self.dir, era));
+            held.there = held.known.as_ref().map(Known::read).unwrap_or_default();
+            held.behind = Some(behind);
         }
         held.holders += 1;
         Ok(Hold::new(Holding(Arc::clone(&self.sure))))

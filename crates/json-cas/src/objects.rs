@@ -41,12 +41,24 @@ pub enum Reclaim<'h> {
 #[must_use]
 pub struct Hold {
     _held: Box<dyn Any + Send + Sync>,
+    era: Option<String>,
 }
 
 impl Hold {
     /// For backends: what is let go when the hold is dropped.
     pub fn new(held: impl Any + Send + Sync) -> Hold {
-        Hold { _held: Box::new(held) }
+        Hold { _held: Box::new(held), era: None }
+    }
+
+    /// For backends that can tell whether somebody swept between two holds: the same, with its [era](Hold::era).
+    pub fn in_era(self, era: Option<String>) -> Hold {
+        Hold { era, ..self }
+    }
+
+    /// A text that two holds have in common only if nobody swept between them, so that what was there under the one is there
+    /// under the other. `None` where nobody can tell.
+    pub fn era(&self) -> Option<&str> {
+        self.era.as_deref()
     }
 }
 

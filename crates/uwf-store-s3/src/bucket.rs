@@ -1,6 +1,6 @@
 //! Requests to a bucket, tried again where that is right, and errors as the store tells them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -73,11 +73,22 @@ pub(crate) struct Bucket {
     client: AmazonS3,
     pub(crate) transport: Arc<Transport>,
     address: Address,
+    made_at: OnceLock<SystemTime>,
 }
 
 impl Bucket {
     pub(crate) fn new(client: AmazonS3, transport: Arc<Transport>, address: Address) -> Bucket {
-        Bucket { client, transport, address }
+        Bucket { client, transport, address, made_at: OnceLock::new() }
+    }
+
+    /// When the store was made ready, by the server's clock; `None` when this process did so.
+    pub(crate) fn made_at(&self) -> Option<SystemTime> {
+        self.made_at.get().copied()
+    }
+
+    /// Notes when it was.
+    pub(crate) fn was_made_at(&self, time: SystemTime) {
+        let _ = self.made_at.set(time);
     }
 
     /// The store, for people.

@@ -31,7 +31,10 @@ fn found(bucket: &Bucket) -> Result<bool, RemoteError> {
     let foreign = |message: String| Err(bucket.error(RemoteFault::Foreign, message));
     let said: Value = serde_json::from_slice(&found.bytes).unwrap_or_default();
     match (said["format"].as_str(), said["version"].as_u64()) {
-        (Some(FORMAT), Some(VERSION)) => Ok(true),
+        (Some(FORMAT), Some(VERSION)) => {
+            bucket.was_made_at(found.modified);
+            Ok(true)
+        }
         (Some(FORMAT), Some(version)) => {
             foreign(format!("its format has the version {version}, and this program knows only {VERSION}"))
         }

@@ -13,7 +13,7 @@ mod lease;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use json_cas::{Hold, RemoteError, StoreError, Sweep};
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,8 @@ const WAIT: Duration = Duration::from_secs(75);
 
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
+
+const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 
 pub(crate) const SWEEP: &str = "locks/sweep";
 const HOLDS: &str = "locks/holds/";
@@ -66,6 +68,7 @@ pub(crate) struct Leases {
 struct Holding {
     count: usize,
     lease: Option<Lease>,
+    era: Option<String>,
 }
 
 /// A poisoned lock is no reason to stop: what it guards is changed in one go.
@@ -101,10 +104,11 @@ impl Leases {
     pub(crate) fn hold(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Hold, StoreError> {
         let mut holding = lock(&self.holding);
         if holding.count == 0 {
-            holding.lease = Some(hold(bucket)?);
+            let (lease, era) = hold(bucket)?;
+            (holding.lease, holding.era) = (Some(lease), era);
         }
         holding.count += 1;
-        Ok(Hold::new(OneHold(Arc::clone(self))))
+        Ok(Hold::new(OneHold(Arc::clone(self))).in_era(holding.era.clone()))
     }
 
     /// Waits while somebody holds or sweeps.
@@ -138,31 +142,59 @@ fn counts(bucket: &Bucket, written: SystemTime) -> bool {
     age.is_none_or(|age| age <= LEASE + CLOCK_STEP)
 }
 
-/// Who sweeps, and the tag of what says so; `None` when nobody ever did.
-fn look_at_sweep(bucket: &Bucket) -> Result<Option<(String, Option<String>)>, RemoteError> {
+/// What `locks/sweep` was found to say.
+struct Look {
+    etag: String,
+    /// The token of who sweeps, while that counts.
+    by: Option<String>,
+    /// Whether whoever swept last said that it is over. Otherwise its lease ended, and nobody knows what it is about to do.
+    has_ended: bool,
+}
+
+/// What is known of who sweeps; `None` when nobody ever did.
+fn look_at_sweep(bucket: &Bucket) -> Result<Option<Look>, RemoteError> {
     let Some(found) = bucket.get(SWEEP)? else { return Ok(None) };
     // What cannot be read counts as somebody who sweeps, until it is too old.
     let by = serde_json::from_slice(&found.bytes).map_or_else(|_| Some(String::new()), |sweeper: Sweeper| sweeper.by);
-    Ok(Some((found.etag, by.filter(|_| counts(bucket, found.modified)))))
+    let has_ended = by.is_none();
+    Ok(Some(Look { etag: found.etag, by: by.filter(|_| counts(bucket, found.modified)), has_ended }))
 }
 
-fn is_swept(bucket: &Bucket) -> Result<bool, RemoteError> {
-    Ok(look_at_sweep(bucket)?.is_some_and(|(_, by)| by.is_some()))
+fn is_swept(look: Option<&Look>) -> bool {
+    look.is_some_and(|look| look.by.is_some())
+}
+
+/// The time between two sweeps in which somebody began to hold. Nodes are removed only by who wrote `locks/sweep` before, which
+/// gives it another tag, and only while nobody holds. So what was there under one hold of an era is there under all of them.
+///
+/// That is so as long as nobody but this program removes objects. Another day is another era, so that what others
+/// do is noticed, and so is another making of the store, since what was there before it is not.
+fn era(bucket: &Bucket, look: Option<&Look>) -> Option<String> {
+    let tag = match look {
+        None => "never",
+        Some(look) if look.has_ended => &look.etag,
+        Some(_) => return None,
+    };
+    let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
+    let made = seconds(bucket.made_at()?)?;
+    let day = seconds(bucket.transport.server_now()?)? / SECONDS_OF_A_DAY;
+    Some(format!("{made} {day} {tag}"))
 }
 
 /// One write, one look; and a deletion when it ends.
-fn hold(bucket: &Arc<Bucket>) -> Result<Lease, StoreError> {
+fn hold(bucket: &Arc<Bucket>) -> Result<(Lease, Option<String>), StoreError> {
     let began = Instant::now();
     loop {
         let key = format!("{HOLDS}{}", token::unique());
         bucket.overwrite(&key, b"{}")?;
         // Dropped, and so deleted, when somebody sweeps.
         let lease = Lease::new(Arc::clone(bucket), key);
-        if !is_swept(bucket)? {
-            return Ok(lease);
+        let look = look_at_sweep(bucket)?;
+        if !is_swept(look.as_ref()) {
+            return Ok((lease, era(bucket, look.as_ref())));
         }
         drop(lease);
-        while is_swept(bucket)? {
+        while is_swept(look_at_sweep(bucket)?.as_ref()) {
             if began.elapsed() > WAIT {
                 return Err(busy(bucket, WAIT));
             }
@@ -198,8 +230,8 @@ fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
     let token = token::unique();
     let asked = Instant::now();
     let written = match look_at_sweep(bucket)? {
-        Some((_, Some(_))) => return Ok(None),
-        Some((etag, None)) => bucket.update(SWEEP, &etag, &sweeper(Some(&token)))?,
+        Some(Look { by: Some(_), .. }) => return Ok(None),
+        Some(Look { etag, by: None, .. }) => bucket.update(SWEEP, &etag, &sweeper(Some(&token)))?,
         None => bucket.create(SWEEP, &sweeper(Some(&token)))?,
     };
     let etag = match written {
@@ -207,7 +239,7 @@ fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
         Written::Refused { doubt: false } => None,
         // Perhaps by this very call.
         Written::Refused { doubt: true } => {
-            look_at_sweep(bucket)?.filter(|(_, by)| by.as_deref() == Some(&*token)).map(|(etag, _)| etag)
+            look_at_sweep(bucket)?.filter(|look| look.by.as_deref() == Some(&*token)).map(|look| look.etag)
         }
     };
     Ok(etag.map(|etag| SweepLease::new(Arc::clone(bucket), token, etag, asked)))

@@ -14,8 +14,9 @@ use crate::node::{Draft, Node, Unfit};
 use crate::objects::Put;
 use crate::schema::{References, Schema, refuse_bad};
 
-/// Up to this age an object is young enough for programs that do not hold, and is not made younger where that takes another call.
-const YOUNG: Duration = Duration::from_mins(5);
+/// Up to this age an object that is far away is young enough for programs that do not hold, and is not made younger: that takes two
+/// more calls, and whoever removes from what several machines share spares what is younger than weeks.
+const YOUNG: Duration = Duration::from_hours(24);
 
 /// What is stored under a draft's hash.
 enum Stored {
