@@ -94,8 +94,10 @@ fn keeper_log(home: &Home, thread: &ThreadId) -> std::path::PathBuf {
 
 /// Starts a keeper; what it replies comes through the pipe.
 fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Child, PipeReader)> {
-    // Of a thread that is not active no directory is made: one that has ended may be being removed.
-    if home.heads().read(thread.as_str())?.is_none() {
+    // Of a thread that is not active no directory is made: one that has ended may be being removed. Where one is and the store is
+    // far away, it is left to the keeper to ask.
+    let is_left_to_keeper = home.shared().is_some() && home.thread_dir(thread).is_dir();
+    if !is_left_to_keeper && home.heads().read(thread.as_str())?.is_none() {
         return Err(missing_thread::not_active(home, thread).into());
     }
     home.make_thread_dir(thread)?;

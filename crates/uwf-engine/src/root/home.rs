@@ -410,6 +410,12 @@ impl Home {
         self.cache_dir().join("model-modes.json")
     }
 
+    /// That a shared store had the types of uwf's own nodes; `None` when nodes are files of the root.
+    pub(crate) fn seen_types_file(&self) -> Option<PathBuf> {
+        let name = json_cas::xxh64(self.shared()?.name().as_bytes()).to_string();
+        Some(self.cache_dir().join("seen-types").join(name))
+    }
+
     /// Where nodes of a shared store are kept that were read.
     pub fn cached_nodes(&self) -> PathBuf {
         cached_nodes(&self.root)

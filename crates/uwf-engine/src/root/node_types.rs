@@ -1,5 +1,8 @@
 //! The types of uwf's own nodes, which every store has to have.
 
+use std::time::Duration;
+
+use durable_files::regular;
 use uwf_core::node;
 
 use crate::root::error::Result;
@@ -17,6 +20,28 @@ pub fn ensure(home: &Home) -> Result<()> {
             return repair(home);
         }
     }
+    Ok(())
+}
+
+/// How long it is believed that a shared store has the types: what others than uwf do to it is noticed after that.
+const BELIEVED: Duration = Duration::from_hours(24);
+
+/// The same before an attempt. A shared store is asked once a day only, and that is a request for each type: `uwf store init` put
+/// them, and `gc` removes none on any machine, as they are among its roots.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn ensure_for_step(home: &Home) -> Result<()> {
+    let Some(seen) = home.seen_types_file() else { return ensure(home) };
+    let all = node::OWN_TYPES.iter().map(|own| own.hash.to_string()).collect::<Vec<_>>().join("\n");
+    let age = seen.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+    let is_young = age.is_some_and(|age| age < BELIEVED);
+    if is_young && regular::read(&seen, regular::MAX_TEXT).is_ok_and(|bytes| bytes == all.as_bytes()) {
+        return Ok(());
+    }
+    ensure(home)?;
+    // Not written, it is asked again.
+    let _ = seen.parent().map(std::fs::create_dir_all).transpose().and_then(|_| regular::write(&seen, all.as_bytes()));
     Ok(())
 }
 

@@ -8,4 +8,5 @@ mod copying;
 mod faults;
 mod machine;
 mod postgres;
+mod requests;
 mod s3;

@@ -121,7 +121,7 @@ impl Step<'_, '_> {
         let planned = self.plan.attempt(self.thread, role, agent)?;
         let opened = Opened { earlier, reextract, rereads, digest: digest.ok(), ..planned };
         self.plan.role(role)?;
-        node_types::ensure(self.home)?;
+        node_types::ensure_for_step(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
         // What an agent prints may hold secrets; it is cleaned of them only when it is stored.
         std::fs::DirBuilder::new()

@@ -1,0 +1,92 @@
+//! What a command asks of a bucket. `docs/scale.md` and the README of `uwf-store-s3` state these figures.
+
+use std::collections::BTreeMap;
+
+use uwf_testing::bucket::{Asked, BucketServer};
+
+use crate::machine::Machine;
+
+/// What it answers is no node that the store has already, and is as long each time.
+const NEW_EACH_TIME: &str = "#!/bin/sh\ncat > /dev/null\necho \"{\\\"n\\\": $(date +1%N)}\"\n";
+
+const STORE: &str = "team";
+
+/// A machine whose thread was begun, and stepped once so that it knows the store.
+fn settled(server: &BucketServer, dir: &std::path::Path) -> (Machine, String) {
+    let machine = Machine::new(server.variables(STORE), &dir.join("ledger"));
+    machine.home.script("paid", NEW_EACH_TIME);
+    machine.home.file("count.yaml", &uwf_testing::counting_workflow(10));
+    let thread = machine.begin();
+    machine.step(&thread);
+    server.take();
+    (machine, thread)
+}
+
+/// Kinds of requests by part of the store, without their bytes.
+fn asked(server: &BucketServer) -> BTreeMap<String, Asked> {
+    let without_bytes = |(part, asked): (String, Asked)| (part, Asked { sent: 0, received: 0, ..asked });
+    server.take().into_iter().map(without_bytes).collect()
+}
+
+fn parts<const N: usize>(parts: [(&str, Asked); N]) -> BTreeMap<String, Asked> {
+    parts.into_iter().map(|(part, asked)| (part.to_owned(), asked)).collect()
+}
+
+fn none() -> Asked {
+    Asked::default()
+}
+
+#[test]
+fn a_step_of_a_text_agent_asks_for_what_the_documents_say() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let (machine, thread) = settled(&server, dir.path());
+    // The second step is the first one whose prompt has a step in it.
+    machine.step(&thread);
+    server.take();
+    let step = parts([
+        // Keeper and the agent's process.
+        ("format.json", Asked { get: 2, ..none() }),
+        // The keeper reads it and moves it.
+        ("heads", Asked { get: 1, put: 1, ..none() }),
+        // The agent's process and the keeper hold.
+        ("locks", Asked { get: 2, put: 2, delete: 2, ..none() }),
+        // What is new is written, and nothing is looked at that this machine has put before.
+        ("nodes", Asked { put: 6, ..none() }),
+    ]);
+    for which in ["third", "fourth"] {
+        machine.step(&thread);
+        assert_eq!(asked(&server), step, "{which}");
+    }
+    let paid: u64 = step.values().map(|part| part.total() - part.delete).sum();
+    assert_eq!(paid, 14, "a deletion costs nothing");
+}
+
+#[test]
+fn a_step_of_a_thread_that_has_ended_is_refused_as_it_is_without_a_shared_store() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let (machine, thread) = settled(&server, dir.path());
+    machine.json(&["thread", "kill", &thread]);
+    let refused = machine.uwf(&["thread", "step", &thread]);
+    let own = uwf_testing::TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    own.worker("output: json", NEW_EACH_TIME);
+    let thread = own.start_counting(10, "Count sheep");
+    own.json(&["thread", "kill", &thread]);
+    let expected = own.uwf(&["thread", "step", &thread]);
+    assert_eq!((refused.code, machine.home.steady(&refused.told())), (expected.code, own.steady(&expected.told())));
+    assert_ne!(expected.code, Some(0));
+}
+
+#[test]
+fn a_start_asks_for_what_the_documents_say() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let (machine, _) = settled(&server, dir.path());
+    machine.json(&["thread", "start", "count-rounds", "-p", "Count other sheep"]);
+    let start = parts([
+        ("format.json", Asked { get: 1, ..none() }),
+        ("heads", Asked { get: 1, put: 1, ..none() }),
+        ("history", Asked { get: 3, ..none() }),
+        ("locks", Asked { get: 1, put: 1, delete: 1, ..none() }),
+        ("nodes", Asked { put: 2, ..none() }),
+    ]);
+    assert_eq!(asked(&server), start);
+}
