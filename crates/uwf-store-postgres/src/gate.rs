@@ -41,6 +41,7 @@ pub(crate) struct Gate {
 struct Holding {
     holders: usize,
     session: Option<Session>,
+    era: Option<String>,
 }
 
 /// Somebody who holds, until it is dropped.
@@ -69,26 +70,29 @@ impl Gate {
         let mut holding = lock(&self.holding);
         if holding.holders == 0 {
             let locked = persist(|| self.lock_shared());
-            let (session, sweeps) = locked.map_err(|failed| self.kept_out("hold the nodes", failed))?;
-            holding.session = Some(session);
+            let (session, sweeps, era) = locked.map_err(|failed| self.kept_out("hold the nodes", failed))?;
+            (holding.session, holding.era) = (Some(session), Some(era));
             *lock(&self.since) = Some(sweeps);
         }
         holding.holders += 1;
-        Ok(Hold::new(Holder(Arc::clone(self))))
+        Ok(Hold::new(Holder(Arc::clone(self))).in_era(holding.era.clone()))
     }
 
-    /// A connection with the shared lock, and how many sweeps there were before.
-    fn lock_shared(&self) -> Result<(Session, i64), Failure> {
+    /// A connection with the shared lock, how many sweeps there were before, and the era: another one after a sweep, for a table that
+    /// was made anew, and for a server that was started anew or is another one, which may lack what the one before it had. A day
+    /// later it is another one, too, so that what others do to the table is noticed.
+    fn lock_shared(&self) -> Result<(Session, i64, String), Failure> {
         let mut session = self.pool.take()?;
         // Two statements of one message: the second one sees what happened while the first one waited.
-        let statements = format!("select pg_advisory_lock_shared({}); select sweeps from meta", self.key);
+        let era = "concat_ws(' ', sweeps, tableoid, pg_postmaster_start_time(), current_date)";
+        let statements = format!("select pg_advisory_lock_shared({}); select sweeps, {era} from meta", self.key);
         let answer = session.run(async |client| client.simple_query(&statements).await)?;
-        let sweeps = answer.iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        let told = answer.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some((row.get(0)?.parse().ok()?, row.get(1)?.to_owned())),
             _ => None,
         });
-        let sweeps = sweeps.last().ok_or_else(|| refused("the table meta is empty"))?;
-        Ok((session, sweeps))
+        let (sweeps, era) = told.last().ok_or_else(|| refused("the table meta is empty"))?;
+        Ok((session, sweeps, era))
     }
 
     pub(crate) fn sweep(self: &Arc<Gate>) -> Result<Sweep, StoreError> {

@@ -1,6 +1,7 @@
 //! The store against servers that the tests start themselves, one binary.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
+mod eras;
 mod faults;
 mod kills;
 mod lost_answers;

@@ -73,8 +73,8 @@ impl Postgres {
         }
     }
 
-    /// What its superuser wants done.
-    pub(crate) fn sql(&self, statement: &str) {
+    /// What its superuser wants done or to know.
+    pub(crate) fn sql(&self, statement: &str) -> String {
         let mut command = self.program("psql");
         command.args([
             "-h",
@@ -85,11 +85,12 @@ impl Postgres {
             &self.port.to_string(),
             "-d",
             "work",
-            "-qc",
+            "-qAtc",
             statement,
         ]);
         let done = command.output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
     }
 
     /// Ends it at once, with what was being done.

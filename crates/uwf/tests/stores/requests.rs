@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use uwf_testing::bucket::{Asked, BucketServer};
 
 use crate::machine::Machine;
+use crate::postgres::Postgres;
 
 /// What it answers is no node that the store has already, and is as long each time.
 const NEW_EACH_TIME: &str = "#!/bin/sh\ncat > /dev/null\necho \"{\\\"n\\\": $(date +1%N)}\"\n";
@@ -12,13 +13,12 @@ const NEW_EACH_TIME: &str = "#!/bin/sh\ncat > /dev/null\necho \"{\\\"n\\\": $(da
 const STORE: &str = "team";
 
 /// A machine whose thread was begun, and stepped once so that it knows the store.
-fn settled(server: &BucketServer, dir: &std::path::Path) -> (Machine, String) {
-    let machine = Machine::new(server.variables(STORE), &dir.join("ledger"));
+fn settled(variables: Vec<(String, String)>, dir: &std::path::Path) -> (Machine, String) {
+    let machine = Machine::new(variables, &dir.join("ledger"));
     machine.home.script("paid", NEW_EACH_TIME);
     machine.home.file("count.yaml", &uwf_testing::counting_workflow(10));
     let thread = machine.begin();
     machine.step(&thread);
-    server.take();
     (machine, thread)
 }
 
@@ -39,7 +39,7 @@ fn none() -> Asked {
 #[test]
 fn a_step_of_a_text_agent_asks_for_what_the_documents_say() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
-    let (machine, thread) = settled(&server, dir.path());
+    let (machine, thread) = settled(server.variables(STORE), dir.path());
     // The second step is the first one whose prompt has a step in it.
     machine.step(&thread);
     server.take();
@@ -64,7 +64,7 @@ fn a_step_of_a_text_agent_asks_for_what_the_documents_say() {
 #[test]
 fn a_step_of_a_thread_that_has_ended_is_refused_as_it_is_without_a_shared_store() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
-    let (machine, thread) = settled(&server, dir.path());
+    let (machine, thread) = settled(server.variables(STORE), dir.path());
     machine.json(&["thread", "kill", &thread]);
     let refused = machine.uwf(&["thread", "step", &thread]);
     let own = uwf_testing::TestHome::new(env!("CARGO_BIN_EXE_uwf"));
@@ -79,7 +79,8 @@ fn a_step_of_a_thread_that_has_ended_is_refused_as_it_is_without_a_shared_store(
 #[test]
 fn a_start_asks_for_what_the_documents_say() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
-    let (machine, _) = settled(&server, dir.path());
+    let (machine, _) = settled(server.variables(STORE), dir.path());
+    server.take();
     machine.json(&["thread", "start", "count-rounds", "-p", "Count other sheep"]);
     let start = parts([
         ("format.json", Asked { get: 1, ..none() }),
@@ -89,4 +90,28 @@ fn a_start_asks_for_what_the_documents_say() {
         ("nodes", Asked { put: 2, ..none() }),
     ]);
     assert_eq!(asked(&server), start);
+}
+
+/// Connections and transactions so far. A statement of its own is a transaction.
+fn so_far(server: &Postgres) -> (u64, u64) {
+    let told = server.sql("select sessions, xact_commit from pg_stat_database where datname = 'work'");
+    let (sessions, transactions) = told.trim().split_once('|').unwrap();
+    (sessions.parse().unwrap(), transactions.parse().unwrap())
+}
+
+#[test]
+fn a_step_asks_a_database_for_what_the_documents_say() {
+    let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let (machine, thread) = settled(server.variables(STORE), dir.path());
+    machine.step(&thread);
+    for which in ["third", "fourth"] {
+        let before = so_far(&server);
+        let own = so_far(&server);
+        machine.step(&thread);
+        let after = so_far(&server);
+        // Each look is a connection itself.
+        let connections = (after.0 - own.0) - (own.0 - before.0);
+        let transactions = (after.1 - own.1) - (own.1 - before.1);
+        assert_eq!((connections, transactions), (3, 13), "{which}");
+    }
 }

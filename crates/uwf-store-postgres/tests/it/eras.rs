@@ -1,0 +1,31 @@
+//! Two holds have an era in common only if nothing can be gone that was there under the first.
+
+use json_cas::Objects as _;
+use rustix::process::Signal;
+use uwf_store_postgres::PostgresStore;
+
+use crate::server::Server;
+
+fn era(store: &PostgresStore) -> String {
+    store.hold().unwrap().era().unwrap().to_owned()
+}
+
+#[test]
+fn an_era_ends_with_a_sweep_another_table_or_another_start_of_the_server() {
+    let mut server = Server::start();
+    let (store, other) = (server.store("store"), PostgresStore::open(&server.url("store")).unwrap());
+    let first = era(&store);
+    assert_eq!(era(&other), first, "nobody swept");
+
+    drop(other.sweep().unwrap());
+    let swept = era(&store);
+    assert_ne!(swept, first);
+
+    server.sql("postgres", "select 1");
+    drop(store);
+    drop(other);
+    server.stop(Signal::INT);
+    server.run();
+    let again = era(&PostgresStore::open(&server.url("store")).unwrap());
+    assert_ne!(again, swept, "it may be another server, which lacks something");
+}
