@@ -11,6 +11,7 @@ pub mod measure;
 pub mod place;
 pub mod programs;
 pub mod report;
+pub mod requests;
 pub mod row;
 pub mod rows;
 pub mod seed;

@@ -38,6 +38,19 @@ impl Programs {
         Ok(programs)
     }
 
+    /// The same in the profile of this program, with a `uwf` that can use shared stores.
+    ///
+    /// # Errors
+    /// When the build fails.
+    pub fn with_stores() -> Result<Programs> {
+        let me = std::env::current_exe().map_err(Error::at("find", Path::new("this program")))?;
+        let dir = me.parent().unwrap_or(Path::new("/")).to_owned();
+        let programs = Programs { uwf: dir.join("uwf"), dir };
+        let profile: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
+        programs.build(&[profile, &["-p", "uwf", "-p", "uwf-bench", "--features", "uwf/s3,uwf/postgres"]].concat())?;
+        Ok(programs)
+    }
+
     /// The directory programs are built under.
     pub fn build_dir(&self) -> &Path {
         self.dir.parent().unwrap_or(&self.dir)

@@ -119,7 +119,14 @@ impl<'h> Seed<'h> {
     /// # Errors
     /// When it cannot be written.
     pub fn new(home: &'h Home) -> Result<Seed<'h>> {
-        let store = Store::new(Arc::new(Unsynced(FsObjects::new(home.objects_dir()))));
+        Seed::over(home, Store::new(Arc::new(Unsynced(FsObjects::new(home.objects_dir())))))
+    }
+
+    /// The same with nodes that are put through a store of its own.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn over(home: &'h Home, store: Store) -> Result<Seed<'h>> {
         let roles = workflow(home)?;
         let hash = roles.draft().hash();
         registry::update(home, |registry| {
@@ -134,11 +141,24 @@ impl<'h> Seed<'h> {
     /// # Errors
     /// When the nodes cannot be written.
     pub fn start(&mut self) -> Result<Hash> {
-        self.serial += 1;
-        let prompt = format!("Task number {} of the benchmark.", self.serial);
-        let start = StartNode { workflow: self.workflow, prompt, parent: None, depth: None };
+        let start = self.next_start();
         start::drafts(&start).into_iter().try_for_each(|draft| self.add(draft).map(drop))?;
         Ok(start.draft().hash())
+    }
+
+    /// The same without the text of the task as a node of its own, which nothing leads to as long as no prompt has it.
+    ///
+    /// # Errors
+    /// When the node cannot be written.
+    pub fn bare_start(&mut self) -> Result<Hash> {
+        let start = self.next_start();
+        self.add(start.draft())
+    }
+
+    fn next_start(&mut self) -> StartNode {
+        self.serial += 1;
+        let prompt = format!("Task number {} of the benchmark.", self.serial);
+        StartNode { workflow: self.workflow, prompt, parent: None, depth: None }
     }
 
     /// A thread of `length` steps, `writer` and `reviewer` in turn.
@@ -280,7 +300,11 @@ impl<'h> Seed<'h> {
         Ok(hash)
     }
 
-    fn flush(&mut self) -> Result<()> {
+    /// Puts what was not put yet.
+    ///
+    /// # Errors
+    /// When the nodes cannot be written.
+    pub fn flush(&mut self) -> Result<()> {
         let drafts = std::mem::take(&mut self.drafts);
         self.store.put_all(&drafts).map_err(|error| Error::Seed(error.to_string()))?;
         Ok(())

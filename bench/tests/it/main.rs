@@ -142,3 +142,31 @@ fn rows(results: &Value) -> String {
 fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
+
+/// Beside this program there has to be a `uwf` with the feature s3, as `./test` builds it.
+#[test]
+fn requests_grow_with_the_threads_that_a_command_shows() {
+    let bench = Path::new(env!("CARGO_BIN_EXE_store-requests"));
+    let mut command = Command::new(bench);
+    command.args(["--threads", "10,30", "--uwf"]).arg(bench.with_file_name("uwf"));
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).expect("text");
+    // Reads and writes of a command with 10 threads and with 30, of which every tenth is active.
+    let counted = |command: &str| -> Vec<(u64, u64)> {
+        let rows = table.lines().filter(|line| line.starts_with(&format!("| {command} |")));
+        let number = |cell: Option<&str>| cell.and_then(|cell| cell.trim().parse().ok()).unwrap_or(u64::MAX);
+        let cells = |row: &str| (number(row.split('|').nth(3)), number(row.split('|').nth(4)));
+        rows.map(cells).take(2).collect()
+    };
+    let grows = |command: &str| {
+        let counts = counted(command);
+        (counts[1].0 - counts[0].0, counts[1].1 - counts[0].1)
+    };
+    for constant in ["`thread start`", "`thread step`, text agent", "`thread show`", "`thread kill`"] {
+        assert_eq!(grows(constant), (0, 0), "{constant}");
+    }
+    assert_eq!(grows("`thread list`, again"), (2, 0), "for each active thread its head");
+    assert_eq!(grows("`thread list --all`, again"), (20, 0), "for each thread its head or its record");
+    assert_eq!(grows("`gc`, again"), (20, 0), "the same");
+}

@@ -32,6 +32,22 @@ fn parts<const N: usize>(parts: [(&str, Asked); N]) -> BTreeMap<String, Asked> {
     parts.into_iter().map(|(part, asked)| (part.to_owned(), asked)).collect()
 }
 
+/// That a document of the repository has this in it.
+fn says(document: &str, text: &str) {
+    let page = std::fs::read_to_string(uwf_testing::repository().join(document)).unwrap();
+    assert!(page.contains(text), "{document} does not say: {text}");
+}
+
+/// That the table of `docs/scale.md` has this row.
+fn row(command: &str, parts: &BTreeMap<String, Asked>) {
+    let all = parts.values().fold(none(), |mut all, part| {
+        all += *part;
+        all
+    });
+    let Asked { get, put, list, delete, head, .. } = all;
+    says("docs/scale.md", &format!("| {command} | {get} | {head} | {put} | {list} | {delete} |"));
+}
+
 fn none() -> Asked {
     Asked::default()
 }
@@ -57,8 +73,10 @@ fn a_step_of_a_text_agent_asks_for_what_the_documents_say() {
         machine.step(&thread);
         assert_eq!(asked(&server), step, "{which}");
     }
-    let paid: u64 = step.values().map(|part| part.total() - part.delete).sum();
-    assert_eq!(paid, 14, "a deletion costs nothing");
+    row("`thread step`, text agent", &step);
+    says("crates/uwf-store-s3/README.md", "takes 5 GET, 9 PUT and 2 DELETE");
+    assert_eq!(step.values().map(|part| part.get).sum::<u64>(), 5);
+    assert_eq!(step.values().map(|part| (part.put, part.delete)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)), (9, 2));
 }
 
 #[test]
@@ -90,6 +108,19 @@ fn a_start_asks_for_what_the_documents_say() {
         ("nodes", Asked { put: 2, ..none() }),
     ]);
     assert_eq!(asked(&server), start);
+    row("`thread start`", &start);
+}
+
+#[test]
+fn other_commands_ask_for_what_the_documents_say() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let (machine, thread) = settled(server.variables(STORE), dir.path());
+    machine.json(&["thread", "show", &thread]);
+    server.take();
+    machine.json(&["thread", "show", &thread]);
+    row("`thread show`", &asked(&server));
+    machine.json(&["thread", "kill", &thread]);
+    row("`thread kill`", &asked(&server));
 }
 
 /// Connections and transactions so far. A statement of its own is a transaction.
@@ -114,4 +145,20 @@ fn a_step_asks_a_database_for_what_the_documents_say() {
         let transactions = (after.1 - own.1) - (own.1 - before.1);
         assert_eq!((connections, transactions), (3, 13), "{which}");
     }
+    says("docs/scale.md", "takes 13 transactions on 3 connections");
+}
+
+#[test]
+fn an_agent_at_work_keeps_one_connection() {
+    let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let ledger = dir.path().join("ledger");
+    let machine = Machine::new(server.variables(STORE), &ledger);
+    let thread = machine.begin();
+    machine.step(&thread);
+    let mut step = machine.begin_step(&thread, 3, &ledger);
+    let mine = "select count(*) from pg_stat_activity where datname = 'work' and pid <> pg_backend_pid()";
+    let connections = server.sql(mine);
+    assert!(step.wait().unwrap().success());
+    assert_eq!(connections.trim(), "1");
+    assert_eq!(server.sql(mine).trim(), "0");
 }
