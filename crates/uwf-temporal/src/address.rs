@@ -1,0 +1,140 @@
+//! Where Temporal is, and how it lets us in.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use temporalio_client::envconfig::LoadClientConfigProfileOptions;
+use temporalio_client::grpc::WorkflowService;
+use temporalio_client::tonic::Request;
+use temporalio_client::{Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url};
+use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeNamespaceRequest;
+use tokio::runtime::Runtime;
+
+use crate::error::{EngineError, Fault};
+
+/// Variables with secrets of Temporal's clients. No agent gets them.
+pub const API_KEY_VARIABLES: [&str; 3] =
+    ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA"];
+
+/// How long a server may take to accept a connection.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where Temporal is. What is not said here is taken from the variables and the file of Temporal's own command: `TEMPORAL_ADDRESS`,
+/// `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`, `TEMPORAL_PROFILE`, `temporal.toml`.
+#[derive(Debug, Clone, Default)]
+pub struct Address {
+    /// `HOST:PORT`.
+    pub address: Option<String>,
+    /// The namespace.
+    pub namespace: Option<String>,
+    /// The task queue.
+    pub task_queue: Option<String>,
+    /// A client certificate, in PEM.
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key, in PEM.
+    pub tls_key: Option<PathBuf>,
+    /// The authority that signed the server's certificate, in PEM.
+    pub tls_ca: Option<PathBuf>,
+}
+
+/// A connection to Temporal.
+pub struct Engine {
+    pub(crate) runtime: Runtime,
+    pub(crate) client: Client,
+    pub(crate) address: String,
+    pub(crate) task_queue: String,
+}
+
+impl Engine {
+    /// Connects, and looks whether the namespace is there.
+    ///
+    /// # Errors
+    /// When nothing answers, it lets nobody in, or there is no such namespace.
+    pub fn connect(address: Address) -> Result<Engine, EngineError> {
+        let runtime = Runtime::new()
+            .map_err(|error| EngineError::new(Fault::Other, format!("no threads for a connection: {error}")))?;
+        let task_queue = address.task_queue.clone().unwrap_or_else(|| crate::TASK_QUEUE.to_owned());
+        let (client, address) = runtime.block_on(connected(address))?;
+        Ok(Engine { runtime, client, address, task_queue })
+    }
+}
+
+async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
+    let misconfigured = |error: &dyn std::fmt::Display| EngineError::new(Fault::Misconfigured, error.to_string());
+    let profile = LoadClientConfigProfileOptions::default();
+    let (mut connection, mut options) =
+        ClientOptions::load_from_config(profile).map_err(|error| misconfigured(&error))?;
+    if let Some(files) = tls(&wanted)? {
+        connection.tls_options = Some(files);
+        // Fails for schemes without a host, which an address has.
+        let _ = connection.target.set_scheme("https");
+    }
+    if let Some(namespace) = wanted.namespace {
+        options.namespace = namespace;
+    }
+    if let Some(address) = &wanted.address {
+        connection.target = url(address, &connection)?;
+    }
+    connection.connect_timeout = Some(CONNECT_WITHIN);
+    connection.identity = identity();
+    let address = format!(
+        "{}:{}",
+        connection.target.host_str().unwrap_or_default(),
+        connection.target.port_or_known_default().unwrap_or_default()
+    );
+    let connecting = Connection::connect(connection);
+    let connection = tokio::time::timeout(CONNECT_WITHIN, connecting)
+        .await
+        .map_err(|_| {
+            EngineError::new(Fault::Unreachable, format!("Temporal does not answer at {address} within 10 s"))
+        })?
+        .map_err(|error| EngineError::of_connecting(&address, error))?;
+    let namespace = options.namespace.clone();
+    let mut client = Client::new(connection, options).map_err(|error| misconfigured(&error))?;
+    let asked = DescribeNamespaceRequest { namespace, ..Default::default() };
+    let described = client.describe_namespace(Request::new(asked)).await;
+    described.map_err(|status| EngineError::of_status(&address, &status))?;
+    Ok((client, address))
+}
+
+fn url(address: &str, connection: &ConnectionOptions) -> Result<Url, EngineError> {
+    let has_tls = connection.tls_options.is_some() || connection.api_key.is_some();
+    let scheme = if has_tls { "https" } else { "http" };
+    let text = if address.contains("://") { address.to_owned() } else { format!("{scheme}://{address}") };
+    let bad = || {
+        EngineError::new(Fault::Misconfigured, format!("`{address}` is no address"))
+            .hint("it is HOST:PORT, such as localhost:7233")
+    };
+    Url::parse(&text).ok().filter(|url| url.host().is_some() && url.port_or_known_default().is_some()).ok_or_else(bad)
+}
+
+fn tls(wanted: &Address) -> Result<Option<TlsOptions>, EngineError> {
+    let read = |path: &PathBuf| {
+        std::fs::read(path)
+            .map_err(|error| EngineError::new(Fault::Misconfigured, format!("cannot read {}: {error}", path.display())))
+    };
+    let ca = wanted.tls_ca.as_ref().map(read).transpose()?;
+    let client = match (&wanted.tls_cert, &wanted.tls_key) {
+        (Some(cert), Some(key)) => {
+            let (cert, key) = (read(cert)?, read(key)?);
+            Some(ClientTlsOptions::builder().client_cert(cert).client_private_key(key).build())
+        }
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => {
+            return Err(EngineError::new(
+                Fault::Misconfigured,
+                "a client certificate needs its key, and a key its certificate",
+            ));
+        }
+    };
+    if ca.is_none() && client.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(TlsOptions::builder().maybe_server_root_ca_cert(ca).maybe_client_tls_options(client).build()))
+}
+
+/// Who we are, on Temporal's pages.
+fn identity() -> String {
+    let machine = rustix::system::uname();
+    format!("uwf {}@{}", std::process::id(), machine.nodename().to_string_lossy())
+}

@@ -1,0 +1,118 @@
+//! What goes wrong with an engine, in words for people.
+
+use temporalio_client::errors::{ClientConnectError, WorkflowInteractionError, WorkflowStartError};
+use temporalio_client::tonic::{Code, Status};
+
+/// Which kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing answers at the address.
+    Unreachable,
+    /// It does not let us in.
+    Refused,
+    /// The namespace or something else we named is not there.
+    Missing,
+    /// There is one already.
+    Exists,
+    /// An address, certificate or cron expression that makes no sense.
+    Misconfigured,
+    /// It answered with something else.
+    Other,
+}
+
+/// A failure of the engine or on the way to it.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct EngineError {
+    /// Which kind.
+    pub fault: Fault,
+    /// One line.
+    pub message: String,
+    /// What to try next.
+    pub hint: Option<String>,
+}
+
+impl EngineError {
+    pub(crate) fn new(fault: Fault, message: impl Into<String>) -> EngineError {
+        EngineError { fault, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> EngineError {
+        EngineError { hint: Some(hint.into()), ..self }
+    }
+
+    pub(crate) fn of_connecting(address: &str, error: ClientConnectError) -> EngineError {
+        match error {
+            ClientConnectError::SystemInfoCallError(status) => EngineError::of_status(address, &status),
+            ClientConnectError::InvalidUri(_)
+            | ClientConnectError::InvalidHeaders(_)
+            | ClientConnectError::InvalidConfig(_) => {
+                EngineError::new(Fault::Misconfigured, format!("Temporal cannot be reached like this: {error}"))
+                    .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `engine.temporal.address`")
+            }
+            other => EngineError::unreachable(address, &causes(&other)),
+        }
+    }
+
+    fn unreachable(address: &str, why: &str) -> EngineError {
+        EngineError::new(Fault::Unreachable, format!("Temporal does not answer at {address}: {why}")).hint(
+            "is the server running, and is it spoken to with or without TLS as it wants? \
+             `temporal operator cluster health` asks it",
+        )
+    }
+
+    pub(crate) fn of_status(address: &str, status: &Status) -> EngineError {
+        match status.code() {
+            Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {
+                EngineError::unreachable(address, &causes(status))
+            }
+            Code::PermissionDenied | Code::Unauthenticated => EngineError::new(
+                Fault::Refused,
+                format!("Temporal at {address} lets nobody in like this: {}", status.message()),
+            )
+            .hint("look at TEMPORAL_API_KEY, or at the client certificate: --tls-cert and --tls-key"),
+            Code::NotFound if status.message().contains("amespace") => {
+                EngineError::new(Fault::Missing, format!("Temporal at {address}: {}", status.message()))
+                    .hint("name one with --namespace, or make it: temporal operator namespace create NAME")
+            }
+            Code::NotFound => EngineError::new(Fault::Missing, format!("Temporal at {address}: {}", status.message())),
+            Code::AlreadyExists => EngineError::new(Fault::Exists, status.message().to_owned()),
+            Code::InvalidArgument => {
+                EngineError::new(Fault::Misconfigured, format!("Temporal refuses: {}", status.message()))
+            }
+            code => EngineError::new(Fault::Other, format!("Temporal at {address}: {code:?}: {}", status.message())),
+        }
+    }
+
+    pub(crate) fn of_start(address: &str, error: WorkflowStartError) -> EngineError {
+        match error {
+            WorkflowStartError::AlreadyStarted { source, .. } | WorkflowStartError::Rpc(source) => {
+                EngineError::of_status(address, &source)
+            }
+            other => EngineError::new(Fault::Other, format!("the workflow cannot be started: {other}")),
+        }
+    }
+
+    pub(crate) fn of_interaction(address: &str, error: WorkflowInteractionError) -> EngineError {
+        match error {
+            WorkflowInteractionError::NotFound(status) | WorkflowInteractionError::Rpc(status) => {
+                EngineError::of_status(address, &status)
+            }
+            other => EngineError::new(Fault::Other, format!("Temporal at {address}: {other}")),
+        }
+    }
+}
+
+/// An error and what caused it, without saying anything twice.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut at = error.source();
+    while let Some(cause) = at {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        at = cause.source();
+    }
+    text
+}

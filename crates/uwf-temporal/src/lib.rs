@@ -1,0 +1,31 @@
+//! Threads of uwf on workers of Temporal.
+//!
+//! It is a crate of its own because the client of Temporal is large: who has one machine does not pay for it. Temporal says where and
+//! when a step is run. What a step does, and that two of them never count, is none of its business: a step is `uwf thread step`, a process
+//! that moves the head of its thread in the store or does not. Only ids, hashes and names of roles and agents go through Temporal.
+
+mod address;
+mod error;
+mod messages;
+mod runs;
+mod steps;
+mod threads;
+mod uwf;
+mod worker;
+
+pub use address::{API_KEY_VARIABLES, Address, Engine};
+pub use error::{EngineError, Fault};
+pub use messages::{Call, Ended, Standing};
+pub use runs::{Progress, Run};
+pub use worker::{WorkerSettings, work};
+
+/// The task queue of workers that nobody gave another one.
+pub const TASK_QUEUE: &str = "uwf";
+
+/// The task queue of steps that this agent plays. `None` for an agent without a name that every machine has: any worker tries.
+pub fn queue_of(task_queue: &str, agent: Option<&str>) -> String {
+    match agent {
+        Some(agent) => format!("{task_queue}.agent.{agent}"),
+        None => task_queue.to_owned(),
+    }
+}

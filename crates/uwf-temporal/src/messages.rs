@@ -1,0 +1,123 @@
+//! What goes through Temporal: ids, hashes, names. Never what people or agents wrote.
+
+use serde::{Deserialize, Serialize};
+
+/// How many steps a run of the workflow has before it continues as a new one: Temporal keeps at most 51,200 events of a run, and a step
+/// makes six.
+pub(crate) const STEPS_PER_RUN: u32 = 1000;
+
+/// Longest name of an agent that is sent. What is longer, or is no name, is a command line.
+const LONGEST_NAME: usize = 100;
+
+/// What a run of a thread's workflow begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Begin {
+    /// The thread.
+    pub thread: String,
+    /// Steps until it continues as a new run.
+    pub steps_per_run: u32,
+    /// Whether it was paused when it continued.
+    #[serde(default)]
+    pub paused: bool,
+    /// Where the thread stood then.
+    #[serde(default)]
+    pub standing: Option<Standing>,
+}
+
+/// A thread at a head: the next step of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Position {
+    /// The thread.
+    pub thread: String,
+    /// Its head, as the workflow knows it.
+    pub head: String,
+}
+
+/// Where a thread stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "camelCase")]
+pub enum Standing {
+    /// There is a next step.
+    Ready {
+        /// Its head.
+        head: String,
+        /// Role that is next.
+        role: Option<String>,
+        /// Agent that plays it, if it has a name.
+        agent: Option<String>,
+    },
+    /// It does not go on until somebody does something.
+    Stopped {
+        /// Its head, if it could be read.
+        head: Option<String>,
+        /// waiting, paused, limited, stuck, or the kind of the failure.
+        state: String,
+        /// Exit code of the step that said so.
+        exit_code: u8,
+        /// Role that is next.
+        role: Option<String>,
+    },
+    /// It has ended.
+    Ended(Ended),
+}
+
+/// How a thread ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The thread.
+    pub thread: String,
+    /// Its last head.
+    pub head: String,
+    /// `end`, `no-match`, or its state: killed, completed.
+    pub reason: String,
+}
+
+impl Standing {
+    /// One line for people who look at Temporal's pages.
+    pub(crate) fn in_words(&self, thread: &str) -> String {
+        match self {
+            Standing::Ready { role, agent, .. } => {
+                let role = role.as_deref().unwrap_or("the end");
+                agent.as_ref().map_or_else(|| format!("next: {role}"), |agent| format!("next: {role} by {agent}"))
+            }
+            Standing::Stopped { state, role, exit_code, .. } => {
+                let role = role.as_ref().map(|role| format!(" at {role}")).unwrap_or_default();
+                format!("{state}{role} (exit code {exit_code}); see: uwf thread show {thread}")
+            }
+            Standing::Ended(Ended { reason, .. }) => format!("ended: {reason}"),
+        }
+    }
+}
+
+/// What people do with a thread that its workflow has to hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// A person answered, or gave the thread what it stood still for: it looks again.
+    Answer,
+    /// It goes on.
+    Resume,
+    /// No further step begins.
+    Pause,
+    /// It was killed: a running step is ended.
+    Kill,
+}
+
+/// The name of an agent as it may be sent, and as a task queue may be called.
+pub(crate) fn name(agent: &str) -> Option<String> {
+    let is_plain = agent.len() <= LONGEST_NAME && agent.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    (is_plain && !agent.is_empty()).then(|| agent.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_no_name() {
+        assert_eq!(name("claude-code_2.1"), Some("claude-code_2.1".to_owned()));
+        for line in ["my-agent --key hush", "./agent", "", &"a".repeat(LONGEST_NAME + 1)] {
+            assert_eq!(name(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The activities: a step is `uwf thread step`, a process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use temporalio_client::WorkflowDescribeOptions;
+use temporalio_common::protos::temporal::api::enums::v1::{PendingActivityState, WorkflowExecutionStatus};
+use temporalio_macros::activities;
+use temporalio_sdk::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::sync::{Semaphore, watch};
+
+use crate::messages::{Ended, Position, Standing, name};
+use crate::threads::ThreadWorkflow;
+use crate::uwf::{Ran, Uwf};
+
+/// How often Temporal hears that a step goes on, and we whether it is wanted no more.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// How long a step waits for another try when all places of this worker are taken.
+const TAKEN: Duration = Duration::from_secs(1);
+
+/// How often a step fails for the configuration of a machine before the thread stands still: another machine may have a better one.
+const CONFIGURED_WRONGLY: u32 = 3;
+
+/// How far a worker is with ending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It takes steps.
+    Working,
+    /// It takes none, and lets those that run end.
+    Draining,
+    /// It ends those that run, so that other workers take them.
+    HandingOver,
+}
+
+/// What activities of a worker share.
+#[derive(Clone)]
+pub(crate) struct Steps {
+    pub(crate) uwf: Uwf,
+    /// A place for each agent that may run at once.
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) phase: watch::Receiver<Phase>,
+    /// What people who watch the worker read.
+    pub(crate) say: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// Why a step was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// Its workflow was cancelled, or ended.
+    Unwanted,
+    /// The worker ends.
+    HandOver,
+}
+
+#[activities]
+impl Steps {
+    /// Looks where a thread stands, and runs nothing.
+    #[activity(name = "uwf.look")]
+    pub(crate) async fn look(
+        self: Arc<Self>,
+        _ctx: ActivityContext,
+        thread: String,
+    ) -> Result<Standing, ActivityError> {
+        self.standing(&thread).await
+    }
+
+    /// Does a step. A head that has moved on is no failure: somebody did it, maybe an earlier try of this activity.
+    #[activity(name = "uwf.step")]
+    pub(crate) async fn step(self: Arc<Self>, ctx: ActivityContext, at: Position) -> Result<Standing, ActivityError> {
+        let Ok(_place) = self.places.try_acquire() else {
+            return Err(later("every place of this worker is taken", Some(TAKEN)));
+        };
+        let Position { thread, head } = &at;
+        (self.say)(&format!("thread {thread}: step after {head}"));
+        let heartbeats = self.heartbeats(&ctx, thread);
+        let mut stop = None;
+        let args = ["thread", "step", thread, "--expect-head", head];
+        let ran = {
+            let ended = async { stop = Some(self.stopped(&ctx).await) };
+            let running = self.uwf.run(&args, ended);
+            tokio::select! {
+                ran = running => ran,
+                () = heartbeats => unreachable!("heartbeats do not end"),
+            }
+        };
+        let ran = ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))?;
+        match (stop, ran.code) {
+            (Some(Stop::Unwanted), _) => {
+                (self.say)(&format!("thread {thread}: ended, as asked"));
+                Err(ActivityError::cancelled())
+            }
+            (Some(Stop::HandOver), code) if code != Some(0) => {
+                (self.say)(&format!("thread {thread}: handed over"));
+                Err(later("the worker ended, and hands the step over", None))
+            }
+            _ => self.outcome(&ctx, &at, &ran).await,
+        }
+    }
+}
+
+impl Steps {
+    async fn heartbeats(&self, ctx: &ActivityContext, thread: &str) {
+        loop {
+            // An id is always text that can be sent.
+            let _ = ctx.record_heartbeat(thread.to_owned()).await;
+            tokio::time::sleep(HEARTBEAT).await;
+        }
+    }
+
+    /// Ready when the step is to be ended.
+    async fn stopped(&self, ctx: &ActivityContext) -> Stop {
+        let mut phase = self.phase.clone();
+        let handed_over = async {
+            if phase.wait_for(|phase| *phase == Phase::HandingOver).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let unwanted = async {
+            ctx.cancelled().await;
+            // Temporal also calls this cancelled when it has not heard from us for some time. Then the step goes on, as it is paid for;
+            // whoever tries it again finds it running, or the head moved.
+            while !is_unwanted(ctx).await.unwrap_or(false) {
+                tokio::time::sleep(HEARTBEAT).await;
+            }
+        };
+        tokio::select! {
+            () = handed_over => Stop::HandOver,
+            () = unwanted => Stop::Unwanted,
+        }
+    }
+
+    async fn outcome(&self, ctx: &ActivityContext, at: &Position, ran: &Ran) -> Result<Standing, ActivityError> {
+        let Position { thread, head } = at;
+        let code = ran.code.unwrap_or_default();
+        if ran.code != Some(0) {
+            (self.say)(&format!("thread {thread}: {}", ran.message()));
+        }
+        match ran.code {
+            Some(0) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
+            Some(0) => self.standing(thread).await,
+            Some(74 | 75) => match self.standing(thread).await? {
+                Standing::Ready { head: now, .. } if now == *head => Err(later(
+                    if code == 75 { "somebody else is at this step" } else { "files or the store fail" },
+                    None,
+                )),
+                moved => Ok(moved),
+            },
+            Some(69) => self.standing(thread).await,
+            Some(78) if ctx.info().attempt < CONFIGURED_WRONGLY => {
+                Err(later("the configuration of this worker's machine does not do", None))
+            }
+            Some(130 | 143) | None => Err(later("the step was ended on its machine", None)),
+            Some(code) => Ok(stopped(ran, code)),
+        }
+    }
+
+    /// Where a thread stands, as a step that is not run tells.
+    async fn standing(&self, thread: &str) -> Result<Standing, ActivityError> {
+        let look = |args: Vec<&str>| {
+            let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+            async move {
+                let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                let ran = self.uwf.run(&args, std::future::pending()).await;
+                ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))
+            }
+        };
+        let ran = look(vec!["thread", "step", thread, "--dry-run"]).await?;
+        match ran.code {
+            Some(0) => {
+                let agent = ran.text("agent").and_then(|agent| name(&agent));
+                let head = ran.text("head").unwrap_or_default();
+                Ok(Standing::Ready { head, role: ran.text("role"), agent })
+            }
+            Some(69) => {
+                let shown = look(vec!["thread", "show", thread]).await?;
+                match shown.code {
+                    Some(0) if shown.report["done"] == true => Ok(ended(thread, &shown, "state")),
+                    _ => Ok(stopped(&ran, 69)),
+                }
+            }
+            Some(74 | 75) | None => Err(later("the thread cannot be read now", None)),
+            Some(code) => Ok(stopped(&ran, code)),
+        }
+    }
+}
+
+/// Whether the workflow does not want the step any more. `None` when it cannot be asked now.
+async fn is_unwanted(ctx: &ActivityContext) -> Option<bool> {
+    let workflow = ctx.workflow_handle::<ThreadWorkflow>()?;
+    let described = workflow.describe(WorkflowDescribeOptions::default()).await.ok()?;
+    if described.raw().workflow_execution_info.as_ref()?.status() != WorkflowExecutionStatus::Running {
+        return Some(true);
+    }
+    let id = &ctx.info().activity_id;
+    let pending = described.raw().pending_activities.iter().find(|activity| activity.activity_id == *id);
+    Some(pending.is_some_and(|activity| activity.state() == PendingActivityState::CancelRequested))
+}
+
+fn ended(thread: &str, ran: &Ran, reason: &str) -> Standing {
+    let reason = ran.text(reason).unwrap_or_else(|| "completed".to_owned());
+    Standing::Ended(Ended { thread: thread.to_owned(), head: ran.text("head").unwrap_or_default(), reason })
+}
+
+/// A thread that does not go on. What was said to whom stays in the store: only states and names of roles are sent.
+fn stopped(ran: &Ran, exit_code: u8) -> Standing {
+    let kind = ran.report["error"]["kind"].as_str().unwrap_or("failed");
+    let state = match ran.report["state"].as_str() {
+        Some(state @ ("waiting" | "paused" | "limited" | "stuck")) => state,
+        _ => kind,
+    };
+    let role = ran.text("atRole").as_deref().and_then(name);
+    Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role }
+}
+
+/// A failure that Temporal tries again.
+fn later(why: &str, delay: Option<Duration>) -> ActivityError {
+    let failure = ApplicationFailure::builder(why.to_owned()).maybe_next_retry_delay(delay).build();
+    ActivityError::application(failure)
+}
