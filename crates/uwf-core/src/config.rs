@@ -13,6 +13,7 @@ mod project;
 mod read;
 mod secret;
 mod store;
+mod temporal;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,8 @@ pub(crate) use read::{AGENT_KEYS, EXTRACT_KEYS, MIN_PROMPT_BUDGET, MODEL_KEYS, N
 pub use secret::key_in;
 pub(crate) use store::STORE_KEYS;
 pub use store::{StoreKind, StoreUrl};
+pub(crate) use temporal::TEMPORAL_KEYS;
+pub use temporal::Temporal;
 pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};
 
 use crate::document::Problem;
@@ -71,6 +74,8 @@ pub struct Config {
     pub otel: Option<Otel>,
     /// `store`: where nodes and heads are when several machines share them; files of the storage root otherwise.
     pub store: Option<StoreUrl>,
+    /// `temporal`: where the engine is that runs steps on several machines.
+    pub temporal: Option<Temporal>,
 }
 
 /// Where a model is served.

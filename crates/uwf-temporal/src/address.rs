@@ -46,6 +46,11 @@ pub struct Engine {
 }
 
 impl Engine {
+    /// Where it is.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Connects, and looks whether the namespace is there.
     ///
     /// # Errors

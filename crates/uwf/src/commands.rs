@@ -26,4 +26,5 @@ pub(crate) mod skill;
 pub(crate) mod store;
 pub(crate) mod thread;
 pub(crate) mod top;
+pub(crate) mod worker;
 pub(crate) mod workflow;

@@ -72,6 +72,11 @@ impl Context {
         Ok(thread)
     }
 
+    /// The thread the command is about, if it is about one.
+    pub(crate) fn about(&self) -> Option<&ThreadId> {
+        self.about.get()
+    }
+
     /// A failure with where its thread stands, as far as that can be read.
     pub(crate) fn with_standing(&self, failure: CommandError) -> CommandError {
         let Some(thread) = self.about.get().filter(|_| self.printer.prints_failures_as_json()) else { return failure };

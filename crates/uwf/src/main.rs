@@ -11,6 +11,7 @@ mod commands;
 mod complete;
 mod context;
 mod editor;
+mod engine;
 mod error;
 mod file_schemas;
 mod input;

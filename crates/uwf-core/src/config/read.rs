@@ -17,7 +17,7 @@ use json_cas::nearest::did_you_mean;
 use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 23] = [
+pub const CONFIG_KEYS: [&str; 24] = [
     "providers",
     "models",
     "agents",
@@ -41,6 +41,7 @@ pub const CONFIG_KEYS: [&str; 23] = [
     "prices",
     "otel",
     "store",
+    "temporal",
 ];
 /// Bytes below which a prompt has no room for the format of the answer and the task.
 pub(crate) const MIN_PROMPT_BUDGET: u64 = 1000;
@@ -97,6 +98,7 @@ impl ConfigReader {
                 config.secrets = self.texts(fields, "secrets").into_iter().collect();
                 config.otel = self.otel(fields);
                 config.store = self.store(fields);
+                config.temporal = self.temporal(fields);
             }
         }
         config.agents.extend(agents);

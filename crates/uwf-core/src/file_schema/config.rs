@@ -8,7 +8,8 @@ use super::{
 };
 use crate::config::{
     AGENT_KEYS, CONFIG_KEYS, DESCRIBE_KEYS, EXTRACT_KEYS, Happening, MAX_OUTPUT_CAP, MAX_ROUNDS, MIN_PROMPT_BUDGET,
-    MODEL_KEYS, NOTIFY_KEYS, OTEL_KEYS, OutputMode, PRICE_KEYS, PRICES_KEYS, PROVIDER_KEYS, STORE_KEYS, Workspace,
+    MODEL_KEYS, NOTIFY_KEYS, OTEL_KEYS, OutputMode, PRICE_KEYS, PRICES_KEYS, PROVIDER_KEYS, STORE_KEYS, TEMPORAL_KEYS,
+    Workspace,
 };
 
 /// JSON Schema of config.yaml, without descriptions.
@@ -39,6 +40,7 @@ pub fn config() -> Value {
         "prices": optional(prices()),
         "otel": optional(otel()),
         "store": optional(store()),
+        "temporal": optional(temporal()),
     });
     add(&mut keys, thread_limits());
     file("config.yaml of uwf", mapping(&CONFIG_KEYS, keys, &[]))
@@ -136,6 +138,11 @@ fn otel() -> Value {
 fn store() -> Value {
     let keys = json!({ "url": { "type": "string", "pattern": "^(s3|postgres|postgresql)://\\S+$" } });
     mapping(&STORE_KEYS, keys, &["url"])
+}
+
+fn temporal() -> Value {
+    let keys = json!({ "address": not_blank(), "namespace": optional(text()), "taskQueue": optional(text()) });
+    mapping(&TEMPORAL_KEYS, keys, &["address"])
 }
 
 fn prices() -> Value {

@@ -26,6 +26,7 @@ mod retry;
 mod rm;
 pub(crate) mod run;
 mod run_all;
+mod run_on;
 pub(crate) mod show;
 mod start;
 pub(crate) mod step;
@@ -37,6 +38,7 @@ pub(crate) mod which;
 mod why;
 
 use crate::context::Context;
+use crate::engine::{self, Told};
 use crate::printer::{CommandResult, Format, Stdout};
 
 /// Commands of the group.
@@ -102,10 +104,31 @@ impl Command {
             _ => Stdout::Report,
         }
     }
+
+    /// What an engine that runs the thread has to hear, once it is done.
+    fn told(&self) -> Option<Told> {
+        match self {
+            Command::Answer(_) | Command::Retry(_) => Some(Told::Answered),
+            Command::Limit(args) => args.changes_any().then_some(Told::Answered),
+            Command::Pause(_) => Some(Told::Paused),
+            Command::Resume(_) => Some(Told::Resumed),
+            Command::Kill(_) => Some(Told::Killed),
+            _ => None,
+        }
+    }
 }
 
-/// Runs a command of the group.
+/// Runs a command of the group, and tells the engine that runs the thread, if one does.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+    let told = command.told();
+    let done = run_here(context, command)?;
+    if let Some((thread, told)) = context.about().zip(told) {
+        engine::tell(context, thread, told);
+    }
+    Ok(done)
+}
+
+fn run_here(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Start(args) => start::run(context, args),
         Command::Step(args) => step::run(context, args),

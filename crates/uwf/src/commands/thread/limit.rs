@@ -112,10 +112,21 @@ fn are(runs: usize) -> String {
     format!("{} {}", table::count(runs, "run"), if runs == 1 { "is" } else { "are" })
 }
 
+impl Args {
+    /// Whether it changes a limit, and does not only show them.
+    pub(crate) fn changes_any(&self) -> bool {
+        !self.changes().is_empty()
+    }
+
+    fn changes(&self) -> Changes {
+        Changes { steps: self.steps, time: self.time, tokens: self.tokens, cost: self.cost }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let changes = Changes { steps: args.steps, time: args.time, tokens: args.tokens, cost: args.cost };
+    let changes = args.changes();
     if changes.is_empty() {
         return Printed::new(&limit::show(&context.home, &thread)?);
     }

@@ -25,7 +25,7 @@ use crate::commands::thread::expect_attempt::ExpectAttempt;
 use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
 use crate::commands::thread::which::NEWEST;
-use crate::commands::thread::{answer, run_all, start, step};
+use crate::commands::thread::{answer, run_all, run_on, start, step};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -66,6 +66,8 @@ pub(crate) struct Args {
     expect: ExpectHead,
     #[command(flatten)]
     attempt: ExpectAttempt,
+    #[command(flatten)]
+    on: run_on::On,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -118,6 +120,9 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     } else {
         known_thread(context, &target, args.options, expected)?
     };
+    if args.on.on.is_some() {
+        return on_engine(context, &thread, &args.on, done);
+    }
     let mut signals = Signals::listen()?;
     let mut line = LiveLine::of(context, &thread);
     let mut steps = 0;
@@ -159,6 +164,26 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             }
             context.printer.talk(&format!("{steps} {plural} done as asked; go on with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: ErrorKind::Limit.exit_code() });
+        }
+    }
+}
+
+/// Has an engine step the thread; `done` is the exit code of its end.
+fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, done: u8) -> CommandResult {
+    let followed = run_on::run(context, thread, on)?;
+    let standing = || -> Result<StepReport, CommandError> {
+        let shown = show::show(&context.home, thread)?;
+        Ok(StepReport::standing(shown.workflow, thread.clone(), shown.head))
+    };
+    let Some(followed) = followed else {
+        return Printed::new(&Ran { error: None, report: standing()?, code: 0 });
+    };
+    match (run_on::failure(thread, followed), completed(context, thread)) {
+        (_, Some(report)) => Printed::new(&Ran { error: None, report, code: done }),
+        (Some(error), None) => stopped(context, thread, error),
+        (None, None) => {
+            Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was ended before its end"))
+                .hint(format!("what became of it: uwf thread show {thread}")))
         }
     }
 }

@@ -1,0 +1,69 @@
+//! `uwf thread run --on`: an engine has the thread stepped, on whichever machine.
+
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::verbs::steps::{Entry, steps};
+
+use crate::context::Context;
+use crate::engine::{Begun, Engine, Followed};
+use crate::error::CommandError;
+use crate::style;
+
+/// Which engine, and whether to watch it.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct On {
+    /// Have workers of an engine step the thread (`uwf worker`) instead of this machine; what it does is followed.
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["all", "until", "max_steps", "newest"])]
+    pub(crate) on: Option<Engine>,
+    /// With --on, do not follow it.
+    #[arg(long, requires = "on")]
+    pub(crate) detach: bool,
+    /// Steps until the engine's workflow continues as a new run: for tests.
+    #[arg(long, value_name = "N", requires = "on", hide = true)]
+    pub(crate) steps_per_run: Option<u32>,
+}
+
+/// Gives the thread to the engine, and follows it until it ends or stands still. `None` when it is not followed.
+pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Followed>, CommandError> {
+    let mut seen = steps(&context.home, thread, 0..0)?.count;
+    let begun = Begun::begin(context, thread.clone(), on.steps_per_run)?;
+    let begins = if begun.is_new() { "runs on Temporal now" } else { "runs on Temporal already" };
+    if on.detach {
+        context.printer.talk(&format!(
+            "thread {} {begins}; follow it with: uwf thread live {thread}",
+            style::bold(thread.as_str())
+        ));
+        return Ok(None);
+    }
+    context.printer.talk(&format!("thread {} {begins}; Ctrl-C ends only this command", style::bold(thread.as_str())));
+    let followed = begun.follow(|| seen = told(context, thread, seen))?;
+    Ok(Some(followed))
+}
+
+/// Says which steps there are that were not said yet. What cannot be read now is said later.
+fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
+    let Ok(new) = steps(&context.home, thread, seen..usize::MAX) else { return seen };
+    for entry in &new.steps {
+        if let Entry::Step(step) = entry {
+            let agent = step.alias.as_deref().unwrap_or(&step.agent);
+            context.printer.talk(&format!("{} {} by {agent}", style::green("✓"), style::bold(&step.role)));
+        }
+    }
+    new.count
+}
+
+/// The failure of a thread that stands still or was abandoned.
+pub(crate) fn failure(thread: &ThreadId, followed: Followed) -> Option<CommandError> {
+    match followed {
+        Followed::Ended => None,
+        Followed::Stopped { kind, message } => Some(
+            CommandError::new(kind, message)
+                .hint(format!("what it says: uwf thread show {thread}"))
+                .hint(format!("Temporal goes on once it was answered or told: uwf thread resume {thread}")),
+        ),
+        Followed::Abandoned(why) => Some(
+            CommandError::new(ErrorKind::Busy, format!("Temporal runs the thread no more: {why}"))
+                .hint(format!("begin again where it stands: uwf thread run --on temporal {thread}")),
+        ),
+    }
+}

@@ -1,0 +1,50 @@
+//! `uwf worker`
+
+use std::time::Duration;
+
+use clap_complete::engine::ArgValueCompleter;
+use uwf_core::document::parse_duration;
+
+use crate::complete;
+use crate::context::Context;
+use crate::engine::{self, Addressed, Engine, Work};
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf worker`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf worker --engine temporal --address temporal.example:7233 --max-agents 4
+  uwf worker --engine temporal --agent claude --agent codex     only steps that these play
+  uwf thread run --on temporal 7Q2M                             gives a thread to the workers
+
+It dials out, so nothing has to reach this machine. Its threads are those of its store. It ends with TERM or Ctrl-C: no step
+begins any more, and those that run may end within --drain; what still runs then, or when it is told again, is ended and taken
+by another worker. An API key is in TEMPORAL_API_KEY: an argument could be seen by others.")]
+pub(crate) struct Args {
+    /// The engine that says what there is to do.
+    #[arg(long, value_name = "ENGINE")]
+    engine: Engine,
+    #[command(flatten)]
+    addressed: Addressed,
+    /// Most agents at once.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+    max_agents: u16,
+    /// An agent this machine has, may be repeated; by default all that config.yaml declares.
+    #[arg(long = "agent", value_name = "NAME", add = ArgValueCompleter::new(complete::agents))]
+    agents: Vec<String>,
+    /// How long steps may go on after TERM.
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = limit)]
+    drain: Duration,
+}
+
+fn limit(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m, 24h, 7d".to_owned())
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let Args { engine: Engine::Temporal, addressed, max_agents, agents, drain } = args;
+    engine::work(context, addressed, Work { agents, max_agents: usize::from(max_agents), drain })?;
+    Ok(Printed::nothing())
+}

@@ -1,0 +1,110 @@
+//! Engines that run steps on several machines, as commands use them. Only Temporal is one.
+
+#[cfg(not(feature = "temporal"))]
+mod absent;
+#[cfg(feature = "temporal")]
+mod temporal;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use uwf_engine::error::ErrorKind;
+
+#[cfg(not(feature = "temporal"))]
+use crate::error::CommandError;
+
+#[cfg(not(feature = "temporal"))]
+pub(crate) use absent::{Begun, tell, work};
+#[cfg(feature = "temporal")]
+pub(crate) use temporal::{Begun, tell, work};
+
+/// Which engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Engine {
+    /// A server of Temporal.
+    Temporal,
+}
+
+/// Where the engine is. What is not said here is in the variables of Temporal's own clients, or in config.yaml.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Addressed {
+    /// Where the server is. Default: `TEMPORAL_ADDRESS`, else `temporal.address` of config.yaml, else localhost:7233.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) address: Option<String>,
+    /// Its namespace. Default: `TEMPORAL_NAMESPACE`, else `temporal.namespace`, else `default`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// What workers and threads find each other by. Default: `temporal.taskQueue`, else `uwf`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_queue: Option<String>,
+    /// A client certificate for mTLS, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// The authority that signed the server's certificate, in PEM; by default those of the system.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
+}
+
+/// How a worker works.
+pub(crate) struct Work {
+    /// Agents whose steps it takes; those of config.yaml when none are named.
+    pub(crate) agents: Vec<String>,
+    /// Most agents at once.
+    pub(crate) max_agents: usize,
+    /// How long steps may go on after it was told to end.
+    pub(crate) drain: Duration,
+}
+
+/// What a person did with a thread, which whoever runs it has to hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Answered it, or gave it what it stood still for.
+    Answered,
+    /// Let it go on.
+    Resumed,
+    /// Let no further step begin.
+    Paused,
+    /// Killed it.
+    Killed,
+}
+
+/// What became of a thread that was followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// It has ended.
+    Ended,
+    /// It does not go on until somebody does something.
+    Stopped {
+        /// Which failure this would be of a step here.
+        kind: ErrorKind,
+        /// One line.
+        message: String,
+    },
+    /// The engine runs it no more; it stands where it stood.
+    Abandoned(String),
+}
+
+/// The kind of failure of an exit code.
+#[cfg(feature = "temporal")]
+fn kind_of(exit_code: u8) -> ErrorKind {
+    let kinds = [
+        ErrorKind::Waiting,
+        ErrorKind::Limit,
+        ErrorKind::AgentFailed,
+        ErrorKind::NotExtractable,
+        ErrorKind::Usage,
+        ErrorKind::Data,
+        ErrorKind::NotFound,
+        ErrorKind::Config,
+    ];
+    kinds.into_iter().find(|kind| kind.exit_code() == exit_code).unwrap_or(ErrorKind::Internal)
+}
+
+#[cfg(not(feature = "temporal"))]
+fn not_built_in() -> CommandError {
+    CommandError::new(ErrorKind::Config, "this uwf was built without engines")
+        .hint("`cargo install uwf --features temporal` has Temporal")
+}

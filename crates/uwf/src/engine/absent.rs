@@ -1,0 +1,35 @@
+//! A build without engines.
+
+use uwf_core::thread::ThreadId;
+
+use super::{Addressed, Followed, Told, Work, not_built_in};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// A thread that runs on an engine: there is none.
+pub(crate) enum Begun {}
+
+impl Begun {
+    /// Refuses.
+    pub(crate) fn begin(_: &Context, _: ThreadId, _: Option<u32>) -> Result<Begun, CommandError> {
+        Err(not_built_in())
+    }
+
+    /// Whether it did not run before.
+    pub(crate) fn is_new(&self) -> bool {
+        match *self {}
+    }
+
+    /// Follows it.
+    pub(crate) fn follow(&self, _each: impl FnMut()) -> Result<Followed, CommandError> {
+        match *self {}
+    }
+}
+
+/// Refuses.
+pub(crate) fn work(_: &Context, _: Addressed, _: Work) -> Result<(), CommandError> {
+    Err(not_built_in())
+}
+
+/// Nobody runs the thread who would have to hear of it.
+pub(crate) fn tell(_: &Context, _: &ThreadId, _: Told) {}

@@ -1,0 +1,144 @@
+//! Temporal.
+
+use std::env;
+use std::sync::Arc;
+
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_temporal::{Address, Call, Engine, EngineError, Fault, Progress, Run, Standing, WorkerSettings};
+
+use super::{Addressed, Followed, Told, Work, kind_of};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Where Temporal's own command finds the server.
+const ADDRESS_VARIABLE: &str = "TEMPORAL_ADDRESS";
+
+/// Its namespace.
+const NAMESPACE_VARIABLE: &str = "TEMPORAL_NAMESPACE";
+
+/// A failure of the engine as one of a command.
+fn failure(error: EngineError) -> CommandError {
+    let kind = match error.fault {
+        Fault::Unreachable | Fault::Missing => ErrorKind::NotFound,
+        Fault::Refused | Fault::Misconfigured => ErrorKind::Config,
+        Fault::Exists => ErrorKind::Usage,
+        Fault::Other => ErrorKind::Internal,
+    };
+    CommandError { hints: error.hint.into_iter().collect(), ..CommandError::new(kind, error.message) }
+}
+
+/// Connects to where the server is, by what was said here, in variables or in config.yaml.
+fn connect(context: &Context, addressed: Addressed) -> Result<Engine, CommandError> {
+    Engine::connect(address(context, addressed)?).map_err(failure)
+}
+
+/// A thread that runs on Temporal.
+pub(crate) struct Begun {
+    engine: Engine,
+    thread: ThreadId,
+    is_new: bool,
+}
+
+impl Begun {
+    /// Starts it there, or lets it go on if it runs there already.
+    pub(crate) fn begin(
+        context: &Context,
+        thread: ThreadId,
+        steps_per_run: Option<u32>,
+    ) -> Result<Begun, CommandError> {
+        let engine = connect(context, Addressed::default())?;
+        let run = Run { thread: thread.to_string(), steps_per_run };
+        let is_new = engine.run(&run).map_err(failure)?;
+        Ok(Begun { engine, thread, is_new })
+    }
+
+    /// Whether it did not run there before.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// Waits until it has ended or stands still. `each` is called again and again meanwhile.
+    pub(crate) fn follow(&self, mut each: impl FnMut()) -> Result<Followed, CommandError> {
+        loop {
+            let progress = self.engine.progress(self.thread.as_str()).map_err(failure)?;
+            each();
+            return Ok(match progress {
+                Progress::Running => continue,
+                Progress::Ended(_) => Followed::Ended,
+                Progress::Stopped(Standing::Stopped { state, exit_code, role, .. }) => {
+                    let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
+                    Followed::Stopped { kind: kind_of(exit_code), message: format!("the thread is {state}{role}") }
+                }
+                Progress::Stopped(_) => continue,
+                Progress::Abandoned(why) => Followed::Abandoned(why),
+            });
+        }
+    }
+}
+
+/// Works for Temporal until it is told to end.
+pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Result<(), CommandError> {
+    let Work { mut agents, max_agents, drain } = work;
+    if agents.is_empty() {
+        let config = context.home.config()?;
+        agents = config.agents.keys().cloned().chain(config.default_agent).collect();
+    }
+    agents.sort();
+    agents.dedup();
+    let program = context.home.bin().to_owned();
+    let engine = connect(context, addressed)?;
+    let place = if agents.is_empty() { "no agents".to_owned() } else { agents.join(", ") };
+    context.printer.talk(&format!("working for Temporal at {}: {place}; Ctrl-C ends it", engine.address()));
+    let printer = context.printer;
+    let settings = WorkerSettings {
+        program,
+        variables: vec![(ROOT_VARIABLES[0].to_owned(), context.home.root().to_owned())],
+        cwd: context.cwd.clone(),
+        agents,
+        max_agents,
+        drain,
+        say: Arc::new(move |line| printer.talk(line)),
+    };
+    uwf_temporal::work(engine, settings).map_err(failure)
+}
+
+/// Tells whoever runs the thread on Temporal what a person did. The store has it already: that Temporal cannot be told is no failure.
+pub(crate) fn tell(context: &Context, thread: &ThreadId, told: Told) {
+    let call = match told {
+        Told::Answered => Call::Answer,
+        Told::Resumed => Call::Resume,
+        Told::Paused => Call::Pause,
+        Told::Killed => Call::Kill,
+    };
+    let tried = (|| -> Result<(), CommandError> {
+        let configured = context.home.config()?.temporal.is_some() || env::var_os(ADDRESS_VARIABLE).is_some();
+        if configured {
+            connect(context, Addressed::default())?.call(thread.as_str(), call).map_err(failure)?;
+        }
+        Ok(())
+    })();
+    if let Err(error) = tried {
+        let message = format!("it is done here, but Temporal does not know: {}", error.error);
+        let next = format!("if the thread runs there, tell it later: uwf thread run --on temporal {thread}");
+        context.printer.warn(&format!("{message}; {next}"));
+    }
+}
+
+fn address(context: &Context, addressed: Addressed) -> Result<Address, CommandError> {
+    let Addressed { address, namespace, task_queue, tls_cert, tls_key, tls_ca } = addressed;
+    let (at, within, queue) = context
+        .home
+        .config()?
+        .temporal
+        .map_or((None, None, None), |own| (Some(own.address), own.namespace, own.task_queue));
+    Ok(Address {
+        address: address.or_else(|| at.filter(|_| env::var_os(ADDRESS_VARIABLE).is_none())),
+        namespace: namespace.or_else(|| within.filter(|_| env::var_os(NAMESPACE_VARIABLE).is_none())),
+        task_queue: task_queue.or(queue),
+        tls_cert,
+        tls_key,
+        tls_ca,
+    })
+}
