@@ -1,0 +1,96 @@
+//! Workers and servers that die, and workers that are told to end.
+
+use std::time::{Duration, Instant};
+
+use uwf_testing::processes::{is_alive, until};
+
+use crate::place::Place;
+use crate::server::Server;
+
+#[test]
+fn a_worker_is_killed_in_a_step_and_another_goes_on_without_paying_again() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let mut one = place.worker("one", 6, &[]);
+    let thread = place.start(2);
+    place.detach(&thread);
+    place.until_paid(1);
+    let _two = place.worker("two", 0, &[]);
+    one.process.kill().unwrap();
+    place.until_state(&thread, "completed");
+    assert_eq!(place.paid(), ["one", "two"], "{}", place.log("two"));
+}
+
+#[test]
+fn the_server_is_killed_while_an_agent_runs_and_the_agent_runs_once() {
+    let mut server = Server::start();
+    let place = Place::new(&server);
+    let _one = place.worker("one", 15, &[]);
+    let thread = place.start(1);
+    place.detach(&thread);
+    place.until_paid(1);
+    server.stop();
+    std::thread::sleep(Duration::from_secs(12));
+    server.run();
+    place.until_state(&thread, "completed");
+    until("the workflow hears of it", || server.status(&thread) == "WORKFLOW_EXECUTION_STATUS_COMPLETED");
+    assert_eq!(place.paid(), ["one"], "{}", place.log("one"));
+}
+
+#[test]
+fn a_worker_that_is_told_to_end_lets_its_step_end_and_takes_no_other() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let mut one = place.worker("one", 4, &["--drain", "1m"]);
+    let thread = place.start(2);
+    place.detach(&thread);
+    place.until_paid(1);
+    one.terminate();
+    assert_eq!(one.ended(), Some(0), "{}", place.log("one"));
+    let steps = place.json(&["thread", "steps", &thread]);
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 2, "its step was kept: {}", place.log("one"));
+    let _two = place.worker("two", 0, &[]);
+    place.until_state(&thread, "completed");
+    assert_eq!(place.paid(), ["one", "two"]);
+}
+
+#[test]
+fn a_worker_out_of_time_hands_its_step_over() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let mut one = place.worker("one", 100, &["--drain", "1s"]);
+    let thread = place.start(1);
+    place.detach(&thread);
+    place.until_paid(1);
+    let _two = place.worker("two", 0, &[]);
+    one.terminate();
+    assert_eq!(one.ended(), Some(0), "{}", place.log("one"));
+    let (_, agent) = place.runs().remove(0);
+    assert!(!is_alive(&agent), "its agent was ended");
+    place.until_state(&thread, "completed");
+    assert_eq!(place.paid(), ["one", "two"]);
+}
+
+#[test]
+fn a_thread_that_is_cancelled_or_killed_has_its_agent_ended_within_seconds() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let _one = place.worker("one", 100, &[]);
+    for (round, is_cancelled_there) in [true, false].into_iter().enumerate() {
+        let thread = place.start(1);
+        place.detach(&thread);
+        place.until_paid(round + 1);
+        let begun = Instant::now();
+        if is_cancelled_there {
+            assert!(server.ask(&["workflow", "cancel", "-w", &format!("uwf-{thread}")]).0);
+        } else {
+            place.json(&["thread", "kill", &thread]);
+        }
+        let (_, agent) = place.runs().remove(round);
+        until("the agent is ended", || !is_alive(&agent));
+        assert!(begun.elapsed() < Duration::from_secs(15), "after {:?}", begun.elapsed());
+        until("its workflow has ended", || server.status(&thread) == "WORKFLOW_EXECUTION_STATUS_CANCELED");
+        let state = if is_cancelled_there { "stuck" } else { "killed" };
+        assert_eq!(place.state(&thread), state);
+    }
+}

@@ -1,0 +1,11 @@
+//! Threads on workers of Temporal, on a real server. Needs a uwf with the feature `temporal`: `./test` builds and runs it,
+//! `./test -E 'binary(temporal)'` alone.
+#![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
+
+mod errors;
+mod failures;
+mod people;
+mod place;
+mod routing;
+mod runs;
+mod server;

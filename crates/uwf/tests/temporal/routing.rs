@@ -1,0 +1,37 @@
+//! Steps go to a worker that has their agent.
+
+use uwf_testing::text;
+
+use crate::place::Place;
+use crate::server::Server;
+
+const TWO_ROLES: &str = "\
+name: relay
+description: two roles take turns
+roles:
+  first: { description: begins, goal: Begin., meta: { type: object, properties: { n: { type: integer } } } }
+  second: { description: ends, goal: End., meta: { type: object, properties: { n: { type: integer } } } }
+graph:
+  $START: [ { role: first } ]
+  first: [ { role: second } ]
+  second: [ { role: $END } ]
+";
+
+#[test]
+fn each_role_is_played_by_a_worker_that_has_its_agent() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    place.home.config(
+        "agents:\n  red: { command: paid, output: json }\n  blue: { command: paid, output: json }\n\
+         agentOverrides:\n  relay: { first: red, second: blue }\n",
+    );
+    place.home.file("relay.yaml", TWO_ROLES);
+    place.json(&["workflow", "put", "relay.yaml"]);
+    let _workers = [place.worker("blue", 0, &["--agent", "blue"]), place.worker("red", 0, &["--agent", "red"])];
+    for round in 1..=3 {
+        let thread = text(&place.json(&["thread", "start", "relay", "-p", "Go"]), "thread");
+        let done = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert_eq!(place.paid(), ["red", "blue"].repeat(round));
+    }
+}
