@@ -50,6 +50,8 @@ impl EngineError {
                 EngineError::new(Fault::Misconfigured, format!("Temporal cannot be reached like this: {error}"))
                     .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `engine.temporal.address`")
             }
+            ClientConnectError::TonicTransportError(error) => EngineError::unreachable(address, &causes(&error)),
+            ClientConnectError::DnsResolutionError { source, .. } => EngineError::unreachable(address, &causes(&source)),
             other => EngineError::unreachable(address, &causes(&other)),
         }
     }

@@ -1,12 +1,14 @@
 //! Threads on Temporal, as commands see them: begin one, follow it, tell it what happened.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use temporalio_client::errors::{WorkflowGetResultError, WorkflowInteractionError};
 use temporalio_client::{
-    Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowGetResultOptions,
+    Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowExecutionStatus, WorkflowGetResultOptions,
     WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowSignalOptions, WorkflowStartOptions,
 };
+
+use temporalio_common::protos::temporal::api::enums::v1::PendingActivityState;
 
 use crate::address::Engine;
 use crate::error::{EngineError, Fault};
@@ -31,8 +33,11 @@ pub struct Run {
 /// How it goes on with a thread that is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// It goes on.
-    Running,
+    /// It goes on. For a step that no worker has taken, since when.
+    Running {
+        /// How long nobody has taken the step, or thought about the thread.
+        untaken: Option<Duration>,
+    },
     /// It does not go on until somebody does something.
     Stopped(Standing),
     /// It has ended.
@@ -126,7 +131,7 @@ async fn progress(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<P
     match described.status() {
         WorkflowExecutionStatus::Running => {
             let standing = described.memo().get::<Option<Standing>>(STANDING)?;
-            Ok(standing.flatten().map_or(Progress::Running, Progress::Stopped))
+            Ok(standing.flatten().map_or_else(|| running(&described), Progress::Stopped))
         }
         WorkflowExecutionStatus::Completed => match workflow.get_result(WorkflowGetResultOptions::default()).await {
             Ok(ended) => Ok(Progress::Ended(ended)),
@@ -139,6 +144,15 @@ async fn progress(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<P
         WorkflowExecutionStatus::Terminated => Ok(Progress::Abandoned("it was terminated".to_owned())),
         WorkflowExecutionStatus::Canceled => Ok(Progress::Abandoned("it was cancelled".to_owned())),
         // The next one is found by the same id.
-        _ => Ok(Progress::Running),
+        _ => Ok(Progress::Running { untaken: None }),
     }
+}
+
+fn running(described: &WorkflowExecutionDescription) -> Progress {
+    let pending = described.raw().pending_activities.iter();
+    let untaken = pending.filter(|activity| activity.state() == PendingActivityState::Scheduled && activity.attempt <= 1);
+    let scheduled = untaken.filter_map(|activity| SystemTime::try_from(activity.scheduled_time?).ok()).min();
+    // Before any worker thought about it, there are its start and a task.
+    let since = scheduled.or_else(|| described.start_time().filter(|_| described.history_length() <= 2));
+    Progress::Running { untaken: since.and_then(|since| since.elapsed().ok()) }
 }

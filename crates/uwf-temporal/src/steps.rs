@@ -23,6 +23,9 @@ const TAKEN: Duration = Duration::from_secs(1);
 /// How often a step fails for the configuration of a machine before the thread stands still: another machine may have a better one.
 const CONFIGURED_WRONGLY: u32 = 3;
 
+/// The program of the agent that is a person.
+const PERSON: &str = "uwf-human";
+
 /// How far a worker is with ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -169,7 +172,7 @@ impl Steps {
         let ran = look(vec!["thread", "step", thread, "--dry-run"]).await?;
         match ran.code {
             Some(0) => {
-                let agent = ran.text("agent").and_then(|agent| name(&agent));
+                let agent = ran.text("agent").filter(|_| !is_person(&ran)).and_then(|agent| name(&agent));
                 let head = ran.text("head").unwrap_or_default();
                 Ok(Standing::Ready { head, role: ran.text("role"), agent })
             }
@@ -201,6 +204,11 @@ async fn is_unwanted(ctx: &ActivityContext) -> Option<bool> {
 fn ended(thread: &str, ran: &Ran, reason: &str) -> Standing {
     let reason = ran.text(reason).unwrap_or_else(|| "completed".to_owned());
     Standing::Ended(Ended { thread: thread.to_owned(), head: ran.text("head").unwrap_or_default(), reason })
+}
+
+/// Whether a person plays the role that is next: any worker finds out what is asked.
+fn is_person(ran: &Ran) -> bool {
+    ran.report["command"][0].as_str().is_some_and(|command| command.rsplit('/').next() == Some(PERSON))
 }
 
 /// A thread that does not go on. What was said to whom stays in the store: only states and names of roles are sent.

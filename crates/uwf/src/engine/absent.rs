@@ -21,7 +21,7 @@ impl Begun {
     }
 
     /// Follows it.
-    pub(crate) fn follow(&self, _each: impl FnMut()) -> Result<Followed, CommandError> {
+    pub(crate) fn follow(&self, _each: impl FnMut(), _untaken: impl Fn()) -> Result<Followed, CommandError> {
         match *self {}
     }
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::sync::Arc;
+use std::time::Duration;
 
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
@@ -17,6 +18,9 @@ const ADDRESS_VARIABLE: &str = "TEMPORAL_ADDRESS";
 
 /// Its namespace.
 const NAMESPACE_VARIABLE: &str = "TEMPORAL_NAMESPACE";
+
+/// How long a step may wait for a worker before whoever follows it is told.
+const UNTAKEN: Duration = Duration::from_secs(10);
 
 /// A failure of the engine as one of a command.
 fn failure(error: EngineError) -> CommandError {
@@ -59,13 +63,21 @@ impl Begun {
         self.is_new
     }
 
-    /// Waits until it has ended or stands still. `each` is called again and again meanwhile.
-    pub(crate) fn follow(&self, mut each: impl FnMut()) -> Result<Followed, CommandError> {
+    /// Waits until it has ended or stands still. `each` is called again and again meanwhile, `untaken` when no worker takes it.
+    pub(crate) fn follow(&self, mut each: impl FnMut(), untaken: impl Fn()) -> Result<Followed, CommandError> {
+        let mut is_told = false;
         loop {
             let progress = self.engine.progress(self.thread.as_str()).map_err(failure)?;
             each();
             return Ok(match progress {
-                Progress::Running => continue,
+                Progress::Running { untaken: waits } => {
+                    let is_long = waits.is_some_and(|waits| waits > UNTAKEN);
+                    if is_long && !is_told {
+                        untaken();
+                    }
+                    is_told = is_long;
+                    continue;
+                }
                 Progress::Ended(_) => Followed::Ended,
                 Progress::Stopped(Standing::Stopped { state, exit_code, role, .. }) => {
                     let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();

@@ -25,7 +25,7 @@ fn each_fault_is_one_clear_error() {
     let mut away = place.command(&["thread", "run", "--on", "temporal", &thread]);
     let away = uwf_testing::Ran::from(away.env("TEMPORAL_ADDRESS", "127.0.0.1:9").output().unwrap());
     assert_eq!(away.code, Some(69), "{}", away.stderr);
-    assert_eq!(place.state(&thread), "idle", "{}", away.stderr);
+    assert_eq!(place.state(&thread), "active", "{}", away.stderr);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn a_paused_thread_goes_on_when_it_is_resumed() {
 fn a_thread_that_waits_for_a_person_goes_on_with_the_answer() {
     let server = Server::start();
     let place = Place::new(&server);
-    let _one = place.worker("one", 0, &[]);
+    let _one = place.worker("one", 0, &["--agent", "paid"]);
     let thread = place.start(2);
     place.home.config(
         "agents:\n  paid: { command: paid, output: json }\n  ann: { command: uwf-human }\ndefaultAgent: ann\n",

@@ -1,5 +1,8 @@
 //! Steps go to a worker that has their agent.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use uwf_testing::text;
 
 use crate::place::Place;
@@ -34,4 +37,19 @@ fn each_role_is_played_by_a_worker_that_has_its_agent() {
         assert_eq!(done.code, Some(0), "{}", done.stderr);
         assert_eq!(place.paid(), ["red", "blue"].repeat(round));
     }
+}
+
+#[test]
+fn whoever_follows_a_thread_is_told_when_no_worker_has_its_agent() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let _other = place.worker("other", 0, &["--agent", "other"]);
+    let thread = place.start(1);
+    let mut command = place.command(&["thread", "run", "--on", "temporal", &thread]);
+    let mut following = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(following.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("no worker has taken it yet")));
+    let _worker = place.worker("paid", 0, &[]);
+    assert!(following.wait().unwrap().success());
+    assert_eq!(place.paid(), ["paid"]);
 }

@@ -36,7 +36,10 @@ pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Optio
         return Ok(None);
     }
     context.printer.talk(&format!("thread {} {begins}; Ctrl-C ends only this command", style::bold(thread.as_str())));
-    let followed = begun.follow(|| seen = told(context, thread, seen))?;
+    let untaken = || {
+        context.printer.talk("no worker has taken it yet: one has to run that has the agent; `uwf worker --help` tells how");
+    };
+    let followed = begun.follow(|| seen = told(context, thread, seen), untaken)?;
     Ok(Some(followed))
 }
 
