@@ -14,7 +14,9 @@ pub enum Fault {
     Missing,
     /// There is one already.
     Exists,
-    /// An address, certificate or cron expression that makes no sense.
+    /// It was asked for something that makes no sense, such as a cron expression that is none.
+    Nonsense,
+    /// An address or certificate that makes no sense.
     Misconfigured,
     /// It answered with something else.
     Other,
@@ -51,7 +53,9 @@ impl EngineError {
                     .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `engine.temporal.address`")
             }
             ClientConnectError::TonicTransportError(error) => EngineError::unreachable(address, &causes(&error)),
-            ClientConnectError::DnsResolutionError { source, .. } => EngineError::unreachable(address, &causes(&source)),
+            ClientConnectError::DnsResolutionError { source, .. } => {
+                EngineError::unreachable(address, &causes(&source))
+            }
             other => EngineError::unreachable(address, &causes(&other)),
         }
     }
@@ -80,7 +84,7 @@ impl EngineError {
             Code::NotFound => EngineError::new(Fault::Missing, format!("Temporal at {address}: {}", status.message())),
             Code::AlreadyExists => EngineError::new(Fault::Exists, status.message().to_owned()),
             Code::InvalidArgument => {
-                EngineError::new(Fault::Misconfigured, format!("Temporal refuses: {}", status.message()))
+                EngineError::new(Fault::Nonsense, format!("Temporal refuses: {}", status.message()))
             }
             code => EngineError::new(Fault::Other, format!("Temporal at {address}: {code:?}: {}", status.message())),
         }

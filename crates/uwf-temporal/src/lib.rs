@@ -8,6 +8,7 @@ mod address;
 mod error;
 mod messages;
 mod runs;
+mod schedules;
 mod steps;
 mod threads;
 mod uwf;
@@ -17,6 +18,7 @@ pub use address::{API_KEY_VARIABLES, Address, Engine};
 pub use error::{EngineError, Fault};
 pub use messages::{Call, Ended, Standing};
 pub use runs::{Progress, Run};
+pub use schedules::{Schedule, Scheduled};
 pub use worker::{WorkerSettings, work};
 
 /// The task queue of workers that nobody gave another one.

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use temporalio_client::errors::{WorkflowGetResultError, WorkflowInteractionError};
 use temporalio_client::{
-    Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowExecutionStatus, WorkflowGetResultOptions,
-    WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowSignalOptions, WorkflowStartOptions,
+    Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowExecutionStatus,
+    WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowSignalOptions,
+    WorkflowStartOptions,
 };
 
 use temporalio_common::protos::temporal::api::enums::v1::PendingActivityState;
@@ -47,7 +48,7 @@ pub enum Progress {
 }
 
 /// The id of a thread's workflow: so there is one at most.
-fn workflow_id(thread: &str) -> String {
+pub(crate) fn workflow_id(thread: &str) -> String {
     format!("uwf-{thread}")
 }
 
@@ -150,7 +151,8 @@ async fn progress(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<P
 
 fn running(described: &WorkflowExecutionDescription) -> Progress {
     let pending = described.raw().pending_activities.iter();
-    let untaken = pending.filter(|activity| activity.state() == PendingActivityState::Scheduled && activity.attempt <= 1);
+    let untaken =
+        pending.filter(|activity| activity.state() == PendingActivityState::Scheduled && activity.attempt <= 1);
     let scheduled = untaken.filter_map(|activity| SystemTime::try_from(activity.scheduled_time?).ok()).min();
     // Before any worker thought about it, there are its start and a task.
     let since = scheduled.or_else(|| described.start_time().filter(|_| described.history_length() <= 2));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use temporalio_client::WorkflowDescribeOptions;
 use temporalio_common::protos::temporal::api::enums::v1::{PendingActivityState, WorkflowExecutionStatus};
 use temporalio_macros::activities;
@@ -37,6 +38,15 @@ pub(crate) enum Phase {
     HandingOver,
 }
 
+/// A thread to begin.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Forking {
+    /// The start it shares with others.
+    pub(crate) start: String,
+    /// Its id.
+    pub(crate) thread: String,
+}
+
 /// What activities of a worker share.
 #[derive(Clone)]
 pub(crate) struct Steps {
@@ -67,6 +77,23 @@ impl Steps {
         thread: String,
     ) -> Result<Standing, ActivityError> {
         self.standing(&thread).await
+    }
+
+    /// Begins a thread from the start of another one.
+    #[activity(name = "uwf.fork")]
+    pub(crate) async fn fork(self: Arc<Self>, _ctx: ActivityContext, forking: Forking) -> Result<(), ActivityError> {
+        let Forking { start, thread } = &forking;
+        let args = ["thread", "fork", start, "--id", thread];
+        let ran = self.uwf.run(&args, std::future::pending()).await;
+        let ran = ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))?;
+        (self.say)(&match ran.code {
+            Some(0) => format!("thread {thread}: begun by a schedule"),
+            _ => format!("thread {thread} cannot be begun: {}", ran.message()),
+        });
+        match ran.code {
+            Some(0) => Ok(()),
+            code => Err(later(&format!("the thread cannot be begun (exit code {})", code.unwrap_or_default()), None)),
+        }
     }
 
     /// Does a step. A head that has moved on is no failure: somebody did it, maybe an earlier try of this activity.

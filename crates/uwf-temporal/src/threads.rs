@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 const LONGEST_STEP: Duration = Duration::from_hours(24 * 365);
 
 /// How long looking at a thread may take.
-const LONGEST_LOOK: Duration = Duration::from_mins(2);
+pub(crate) const LONGEST_LOOK: Duration = Duration::from_mins(2);
 
 /// Longest time between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -148,6 +148,6 @@ fn doing(
         .build()
 }
 
-fn again() -> RetryPolicy {
+pub(crate) fn again() -> RetryPolicy {
     RetryPolicy::builder().initial_interval(Duration::from_secs(1)).maximum_interval(LONGEST_PAUSE).build()
 }

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::address::Engine;
 use crate::error::{EngineError, Fault};
 use crate::queue_of;
+use crate::schedules::ScheduleWorkflow;
 use crate::steps::{HEARTBEAT, Phase, Steps};
 use crate::threads::ThreadWorkflow;
 use crate::uwf::Uwf;
@@ -87,6 +88,7 @@ fn thinking(queue: &str, steps: &Steps, settings: &WorkerSettings) -> Result<Wor
     let options = WorkerOptions::new(queue)
         .register_activities(steps.clone())
         .register_workflow::<ThreadWorkflow>()
+        .and_then(|options| options.register_workflow::<ScheduleWorkflow>())
         .map_err(|error| EngineError::new(Fault::Other, format!("the worker knows no workflows: {error}")))?;
     Ok(options.tuner(slots(settings.max_agents + LOOKS)).max_heartbeat_throttle_interval(HEARTBEAT).build())
 }

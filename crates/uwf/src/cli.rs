@@ -12,7 +12,7 @@ use uwf_engine::verbs::{notify, otel as spans, step};
 
 use crate::commands::{
     agent, api, cas, completions, config, connect, doctor, gateway, gc, help, init, log, man, mcp, otel, pack, recover,
-    reference, schema, serve, setup, skill, store, thread, top, worker, workflow,
+    reference, schedule, schema, serve, setup, skill, store, thread, top, worker, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -125,6 +125,9 @@ enum Group {
     Gateway(gateway::Command),
     /// Take steps of threads from an engine that has several machines.
     Worker(worker::Args),
+    /// Threads that begin at set times.
+    #[command(subcommand, after_help = schedule::EXAMPLES)]
+    Schedule(schedule::Command),
     /// Where nodes and heads are kept: files of this machine, or a store that several share.
     #[command(subcommand, after_help = store::EXAMPLES)]
     Store(store::Command),
@@ -175,7 +178,9 @@ impl Group {
             | Group::Pack(_)
             | Group::Serve(_)
             | Group::Api(_) => Stdout::Report,
-            Group::Connect(_) | Group::Gateway(_) | Group::Store(_) | Group::Worker(_) => Stdout::Report,
+            Group::Connect(_) | Group::Gateway(_) | Group::Store(_) | Group::Worker(_) | Group::Schedule(_) => {
+                Stdout::Report
+            }
         }
     }
 
@@ -281,6 +286,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Gateway(command) => gateway::run(context, command),
         Group::Store(command) => store::run(context, command),
         Group::Worker(args) => worker::run(context, args),
+        Group::Schedule(command) => schedule::run(context, command),
         Group::Config(command) => config::run(context, command),
         Group::Log(args) => log::run(context, &args),
         Group::Otel(command) => otel::run(context, command),

@@ -19,6 +19,7 @@ pub(crate) mod otel;
 pub(crate) mod pack;
 pub(crate) mod recover;
 pub(crate) mod reference;
+pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod setup;

@@ -6,7 +6,7 @@ mod absent;
 mod temporal;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use uwf_engine::error::ErrorKind;
 
@@ -14,9 +14,9 @@ use uwf_engine::error::ErrorKind;
 use crate::error::CommandError;
 
 #[cfg(not(feature = "temporal"))]
-pub(crate) use absent::{Begun, tell, work};
+pub(crate) use absent::{Begun, Schedules, tell, work};
 #[cfg(feature = "temporal")]
-pub(crate) use temporal::{Begun, tell, work};
+pub(crate) use temporal::{Begun, Schedules, tell, work};
 
 /// Which engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -69,6 +69,19 @@ pub(crate) enum Told {
     Paused,
     /// Killed it.
     Killed,
+}
+
+/// A schedule, as it is listed.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it begins, and when.
+    pub(crate) note: String,
+    /// Whether it is paused.
+    pub(crate) is_paused: bool,
+    /// When it begins threads next.
+    pub(crate) next: Vec<SystemTime>,
 }
 
 /// What became of a thread that was followed.

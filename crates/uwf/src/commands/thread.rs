@@ -28,7 +28,7 @@ pub(crate) mod run;
 mod run_all;
 mod run_on;
 pub(crate) mod show;
-mod start;
+pub(crate) mod start;
 pub(crate) mod step;
 mod step_details;
 mod steps;

@@ -1,8 +1,9 @@
 //! A build without engines.
 
+use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
-use super::{Addressed, Followed, Told, Work, not_built_in};
+use super::{Addressed, Followed, Listed, Told, Work, not_built_in};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -22,6 +23,37 @@ impl Begun {
 
     /// Follows it.
     pub(crate) fn follow(&self, _each: impl FnMut(), _untaken: impl Fn()) -> Result<Followed, CommandError> {
+        match *self {}
+    }
+}
+
+/// Schedules: there are none.
+pub(crate) enum Schedules {}
+
+impl Schedules {
+    /// Refuses.
+    pub(crate) fn connect(_: &Context) -> Result<Schedules, CommandError> {
+        Err(not_built_in())
+    }
+
+    /// Makes one.
+    pub(crate) fn create(
+        &self,
+        _name: &str,
+        _cron: &str,
+        _template: &ThreadId,
+        _start: Hash,
+    ) -> Result<(), CommandError> {
+        match *self {}
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Result<Vec<Listed>, CommandError> {
+        match *self {}
+    }
+
+    /// Removes one.
+    pub(crate) fn remove(&self, _name: &str) -> Result<Option<ThreadId>, CommandError> {
         match *self {}
     }
 }

@@ -4,12 +4,15 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
+use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
-use uwf_temporal::{Address, Call, Engine, EngineError, Fault, Progress, Run, Standing, WorkerSettings};
+use uwf_temporal::{
+    Address, Call, Engine, EngineError, Fault, Progress, Run, Schedule, Scheduled, Standing, WorkerSettings,
+};
 
-use super::{Addressed, Followed, Told, Work, kind_of};
+use super::{Addressed, Followed, Listed, Told, Work, kind_of};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -27,7 +30,7 @@ fn failure(error: EngineError) -> CommandError {
     let kind = match error.fault {
         Fault::Unreachable | Fault::Missing => ErrorKind::NotFound,
         Fault::Refused | Fault::Misconfigured => ErrorKind::Config,
-        Fault::Exists => ErrorKind::Usage,
+        Fault::Exists | Fault::Nonsense => ErrorKind::Usage,
         Fault::Other => ErrorKind::Internal,
     };
     CommandError { hints: error.hint.into_iter().collect(), ..CommandError::new(kind, error.message) }
@@ -87,6 +90,35 @@ impl Begun {
                 Progress::Abandoned(why) => Followed::Abandoned(why),
             });
         }
+    }
+}
+
+/// Schedules of Temporal.
+pub(crate) struct Schedules(Engine);
+
+impl Schedules {
+    /// Connects to where they are kept.
+    pub(crate) fn connect(context: &Context) -> Result<Schedules, CommandError> {
+        Ok(Schedules(connect(context, Addressed::default())?))
+    }
+
+    /// Makes one that begins threads at this start, which the thread `template` keeps.
+    pub(crate) fn create(&self, name: &str, cron: &str, template: &ThreadId, start: Hash) -> Result<(), CommandError> {
+        let scheduled = Scheduled { template: template.to_string(), start: start.to_string() };
+        let note = format!("threads from {template} at `{cron}`");
+        self.0.create_schedule(name, cron, scheduled, note).map_err(failure)
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Result<Vec<Listed>, CommandError> {
+        let all = self.0.schedules().map_err(failure)?.into_iter();
+        Ok(all.map(|Schedule { name, note, is_paused, next }| Listed { name, note, is_paused, next }).collect())
+    }
+
+    /// Removes one; the thread that it began others from is what is left of it.
+    pub(crate) fn remove(&self, name: &str) -> Result<Option<ThreadId>, CommandError> {
+        let removed = self.0.remove_schedule(name).map_err(failure)?;
+        Ok(removed.and_then(|scheduled| scheduled.template.parse().ok()))
     }
 }
 

@@ -8,4 +8,5 @@ mod people;
 mod place;
 mod routing;
 mod runs;
+mod schedules;
 mod server;

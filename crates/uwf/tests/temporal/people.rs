@@ -31,9 +31,9 @@ fn a_thread_that_waits_for_a_person_goes_on_with_the_answer() {
     let place = Place::new(&server);
     let _one = place.worker("one", 0, &["--agent", "paid"]);
     let thread = place.start(2);
-    place.home.config(
-        "agents:\n  paid: { command: paid, output: json }\n  ann: { command: uwf-human }\ndefaultAgent: ann\n",
-    );
+    place
+        .home
+        .config("agents:\n  paid: { command: paid, output: json }\n  ann: { command: uwf-human }\ndefaultAgent: ann\n");
     let followed = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
     assert_eq!(followed.code, Some(20), "{}{}", followed.stdout, followed.stderr);
     assert!(followed.stderr.contains("waiting"), "{}", followed.stderr);

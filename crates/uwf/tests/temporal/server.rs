@@ -73,8 +73,7 @@ impl Server {
 
     /// The state of a thread's workflow, such as Running.
     pub(crate) fn status(&self, thread: &str) -> String {
-        let (_, described) =
-            self.ask(&["workflow", "describe", "-w", &format!("uwf-{thread}"), "--output", "json"]);
+        let (_, described) = self.ask(&["workflow", "describe", "-w", &format!("uwf-{thread}"), "--output", "json"]);
         let described: serde_json::Value = serde_json::from_str(&described).unwrap_or_default();
         described["workflowExecutionInfo"]["status"].as_str().unwrap_or("none").to_owned()
     }

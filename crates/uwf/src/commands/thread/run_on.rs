@@ -37,7 +37,9 @@ pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Optio
     }
     context.printer.talk(&format!("thread {} {begins}; Ctrl-C ends only this command", style::bold(thread.as_str())));
     let untaken = || {
-        context.printer.talk("no worker has taken it yet: one has to run that has the agent; `uwf worker --help` tells how");
+        context
+            .printer
+            .talk("no worker has taken it yet: one has to run that has the agent; `uwf worker --help` tells how");
     };
     let followed = begun.follow(|| seen = told(context, thread, seen), untaken)?;
     Ok(Some(followed))

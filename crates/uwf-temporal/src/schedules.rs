@@ -1,0 +1,165 @@
+//! Schedules: at each of its times, a thread is begun and run.
+
+use std::time::SystemTime;
+
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+use temporalio_client::schedules::{
+    CreateScheduleOptions, DeleteScheduleOptions, ListSchedulesOptions, ScheduleAction, ScheduleDescriptionAction,
+    ScheduleError, ScheduleSpec,
+};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityOptions, ChildWorkflowOptions, ParentClosePolicy, WorkflowContext, WorkflowContextView, WorkflowResult,
+};
+use ulid::Ulid;
+
+use crate::address::Engine;
+use crate::error::{EngineError, Fault};
+use crate::messages::{Begin, Ended, STEPS_PER_RUN};
+use crate::runs::workflow_id;
+use crate::steps::{Forking, Steps};
+use crate::threads::{LONGEST_LOOK, ThreadWorkflow, again};
+
+/// What a schedule begins threads from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduled {
+    /// A thread that is never stepped: it keeps workflow and task in the store.
+    pub template: String,
+    /// Its start, which the threads of the schedule share.
+    pub start: String,
+}
+
+/// A schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    /// Its name.
+    pub name: String,
+    /// What it begins and when, as it was said.
+    pub note: String,
+    /// Whether it is paused.
+    pub is_paused: bool,
+    /// When it begins threads next.
+    pub next: Vec<SystemTime>,
+}
+
+/// Begins a thread, and runs it.
+#[workflow]
+pub(crate) struct ScheduleWorkflow {
+    scheduled: Scheduled,
+}
+
+#[workflow_methods]
+impl ScheduleWorkflow {
+    #[init]
+    fn new(_ctx: &WorkflowContextView, scheduled: Scheduled) -> Self {
+        Self { scheduled }
+    }
+
+    #[run(name = "uwf.scheduled")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Ended> {
+        let Scheduled { start, .. } = ctx.state(|this| this.scheduled.clone());
+        // Chosen here, so that a fork that is tried again is the same thread.
+        let thread = Ulid::from_parts(milliseconds(ctx.workflow_time()), u128::from(ctx.random::<u64>())).to_string();
+        let forking = ActivityOptions::with_start_to_close_timeout(LONGEST_LOOK).retry_policy(again()).build();
+        ctx.execute_activity(Steps::fork, Forking { start, thread: thread.clone() }, forking).await?;
+        let running = ChildWorkflowOptions::builder()
+            .workflow_id(workflow_id(&thread))
+            .parent_close_policy(ParentClosePolicy::Abandon)
+            .build();
+        let begin = Begin { thread, steps_per_run: STEPS_PER_RUN, paused: false, standing: None };
+        let started = ctx.start_child_workflow(ThreadWorkflow::run, begin, running).await?;
+        Ok(started.result().await?)
+    }
+}
+
+fn milliseconds(time: Option<SystemTime>) -> u64 {
+    let since = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The id of a schedule, so that those of others are left alone.
+fn schedule_id(name: &str) -> String {
+    format!("uwf-{name}")
+}
+
+impl Engine {
+    /// Makes a schedule: at the times of a cron expression it begins a thread from a template.
+    ///
+    /// # Errors
+    /// When there is one of this name, the expression makes no sense, or those of the engine.
+    pub fn create_schedule(
+        &self,
+        name: &str,
+        cron: &str,
+        scheduled: Scheduled,
+        note: String,
+    ) -> Result<(), EngineError> {
+        let action = ScheduleAction::start_workflow(
+            ScheduleWorkflow::run,
+            scheduled,
+            self.task_queue.clone(),
+            schedule_id(name),
+        );
+        let spec = ScheduleSpec::builder().cron_strings(vec![cron.to_owned()]).build();
+        let options = CreateScheduleOptions::builder().action(action).spec(spec).note(note).build();
+        let created = self.runtime.block_on(self.client.create_schedule(schedule_id(name), options));
+        created.map(drop).map_err(|error| match self.of_schedule(error) {
+            EngineError { fault: Fault::Exists, .. } => {
+                EngineError::new(Fault::Exists, format!("there is a schedule `{name}` already"))
+                    .hint(format!("to replace it: uwf schedule rm {name}"))
+            }
+            error => error,
+        })
+    }
+
+    /// All schedules of uwf.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn schedules(&self) -> Result<Vec<Schedule>, EngineError> {
+        let listed = self.runtime.block_on(async {
+            let mut all = Vec::new();
+            let mut stream = self.client.list_schedules(ListSchedulesOptions::default());
+            while let Some(summary) = stream.next().await {
+                all.push(summary?);
+            }
+            Ok(all)
+        });
+        let own = listed.map_err(|error| self.of_schedule(error))?.into_iter().filter_map(|summary| {
+            let name = summary.schedule_id().strip_prefix("uwf-")?.to_owned();
+            let note = summary.note().unwrap_or_default().to_owned();
+            Some(Schedule { name, note, is_paused: summary.paused(), next: summary.future_action_times() })
+        });
+        Ok(own.collect())
+    }
+
+    /// Removes a schedule, and says what it began threads from. Threads it has begun go on.
+    ///
+    /// # Errors
+    /// When there is none, or those of the engine.
+    pub fn remove_schedule(&self, name: &str) -> Result<Option<Scheduled>, EngineError> {
+        let handle = self.client.get_schedule_handle(schedule_id(name));
+        let removed = self.runtime.block_on(async {
+            let described = handle.describe(Default::default()).await?;
+            let ScheduleDescriptionAction::StartWorkflow(action) = described.action() else { return Ok(None) };
+            let scheduled = action.args::<Scheduled>().await?;
+            handle.delete(DeleteScheduleOptions::default()).await?;
+            Ok(scheduled)
+        });
+        removed.map_err(|error| match self.of_schedule(error) {
+            EngineError { fault: Fault::Missing, .. } => {
+                EngineError::new(Fault::Missing, format!("there is no schedule `{name}`"))
+                    .hint("those there are: uwf schedule list")
+            }
+            error => error,
+        })
+    }
+
+    fn of_schedule(&self, error: ScheduleError) -> EngineError {
+        match error {
+            ScheduleError::Rpc(status) => EngineError::of_status(&self.address, &status),
+            other => EngineError::new(Fault::Other, format!("Temporal at {}: {other}", self.address)),
+        }
+    }
+}

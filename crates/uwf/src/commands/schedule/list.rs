@@ -1,0 +1,42 @@
+//! `uwf schedule list`
+
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use uwf_core::view;
+
+use crate::context::Context;
+use crate::engine::Schedules;
+use crate::printer::{CommandResult, Printed};
+use crate::style;
+
+/// Arguments of `uwf schedule list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf schedule list")]
+pub(crate) struct Args {}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let all = Schedules::connect(context)?.all()?;
+    let rows: Vec<Value> = all
+        .iter()
+        .map(|one| {
+            let next: Vec<u64> = one.next.iter().map(milliseconds).collect();
+            json!({ "schedule": one.name, "note": one.note, "paused": one.is_paused, "next": next })
+        })
+        .collect();
+    let lines = all.iter().map(|one| {
+        let next = one.next.first().filter(|_| !one.is_paused);
+        let next =
+            next.map_or_else(|| "paused".to_owned(), |next| format!("next {} UTC", view::time(milliseconds(next))));
+        format!("{}  {}, {next}\n", style::bold(&one.name), one.note)
+    });
+    let text: String = lines.collect();
+    let text = if text.is_empty() { "no schedules\n".to_owned() } else { text };
+    Ok(Printed::of(Value::Array(rows), text))
+}
+
+fn milliseconds(time: &SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

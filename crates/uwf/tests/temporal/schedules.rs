@@ -1,0 +1,46 @@
+//! Threads that begin at set times.
+
+use serde_json::json;
+use uwf_testing::processes::until;
+
+use crate::place::Place;
+use crate::server::Server;
+
+#[test]
+fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let first = place.start(1);
+    place.json(&["thread", "kill", &first]);
+    let create = ["schedule", "create", "weekly", "--workflow", "count-rounds", "--cron"];
+    let nonsense = place.uwf(&[&create[..], &["every monday", "-p", "x"]].concat());
+    assert_eq!(nonsense.code, Some(64), "{}", nonsense.stderr);
+    assert_eq!(place.json(&["thread", "list"]), json!([]), "nothing is left of it");
+    let made = place.json(&[&create[..], &["0 9 * * 1", "-p", "Count woolly goats"]].concat());
+    let template = made["template"].as_str().unwrap();
+    assert_eq!(place.state(template), "paused");
+    let again = place.uwf(&[&create[..], &["0 9 * * 1", "-p", "Count woolly goats"]].concat());
+    assert_eq!(again.code, Some(64), "{}", again.stderr);
+    let listed = || place.json(&["schedule", "list"]);
+    until("it is listed", || listed()[0]["schedule"] == "weekly");
+    assert!(listed()[0]["next"][0].is_u64(), "{}", listed());
+
+    let _worker = place.worker("one", 0, &[]);
+    for times in 1..=2 {
+        assert!(server.ask(&["schedule", "trigger", "--schedule-id", "uwf-weekly"]).0);
+        until("a thread has ended", || {
+            let all = place.json(&["thread", "list", "--all"]);
+            all.as_array().unwrap().iter().filter(|row| row["state"] == "completed").count() == times
+        });
+    }
+    assert_eq!(place.paid().len(), 2);
+    let shown = place.json(&["thread", "show", "@"]);
+    assert_eq!(shown["task"], "Count woolly goats");
+    assert!(!server.written().windows(6).any(|window| window == b"woolly"), "the task does not go through Temporal");
+
+    place.json(&["schedule", "rm", "weekly"]);
+    assert_eq!(place.state(template), "killed");
+    let gone = place.uwf(&["schedule", "rm", "weekly"]);
+    assert_eq!(gone.code, Some(69), "{}", gone.stderr);
+    until("it is not listed", || listed() == json!([]));
+}
