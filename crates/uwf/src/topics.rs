@@ -47,7 +47,7 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 23] = [
+pub(crate) const ALL: [Topic; 24] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
@@ -58,6 +58,7 @@ pub(crate) const ALL: [Topic; 23] = [
         "nodes and heads in a bucket or in Postgres, for several machines",
         page!("guide/shared-store"),
     ),
+    topic("temporal", "steps on several machines, and schedules", page!("guide/temporal")),
     topic("tracing", "spans of threads for a collector of OpenTelemetry", page!("guide/tracing")),
     topic("explaining", "why a step came about, what threads cost, where they stand", page!("guide/explaining")),
     topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),

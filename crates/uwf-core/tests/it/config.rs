@@ -164,6 +164,7 @@ prices:
             ]),
         }),
         store: StoreUrl::parse("s3://team/uwf").ok(),
+        temporal: None,
         otel: Some(Otel {
             endpoint: "https://otlp.example".to_owned(),
             headers: [("x-team".to_owned(), "a".to_owned())].into(),
