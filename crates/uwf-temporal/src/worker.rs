@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use temporalio_sdk::runtime::PollerBehavior;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
-use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerOptionsBuilder};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 
@@ -88,7 +88,7 @@ fn thinking(queue: &str, steps: &Steps, settings: &WorkerSettings) -> Result<Wor
     let options = WorkerOptions::new(queue)
         .register_activities(steps.clone())
         .register_workflow::<ThreadWorkflow>()
-        .and_then(|options| options.register_workflow::<ScheduleWorkflow>())
+        .and_then(WorkerOptionsBuilder::register_workflow::<ScheduleWorkflow>)
         .map_err(|error| EngineError::new(Fault::Other, format!("the worker knows no workflows: {error}")))?;
     Ok(options.tuner(slots(settings.max_agents + LOOKS)).max_heartbeat_throttle_interval(HEARTBEAT).build())
 }
