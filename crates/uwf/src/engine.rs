@@ -1,4 +1,8 @@
 //! Engines that run steps on several machines, as commands use them. Only Temporal is one.
+#![cfg_attr(
+    not(feature = "temporal"),
+    expect(dead_code, reason = "a build without engines refuses before it reads what was asked for")
+)]
 
 #[cfg(not(feature = "temporal"))]
 mod absent;
