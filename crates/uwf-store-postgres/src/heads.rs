@@ -42,17 +42,17 @@ enum Now {
     Nowhere,
 }
 
-fn version(number: i64) -> Version {
+pub(crate) fn version(number: i64) -> Version {
     Version::new(number.to_string())
 }
 
 /// The number of a version; 0, which no head is at, for one that was not given by us.
-fn expected(version: &Version) -> i64 {
+pub(crate) fn expected(version: &Version) -> i64 {
     version.token().parse().unwrap_or(0)
 }
 
 /// Tells this write from all others.
-fn token() -> i64 {
+pub(crate) fn token() -> i64 {
     fastrand::i64(..)
 }
 

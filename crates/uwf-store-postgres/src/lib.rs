@@ -9,6 +9,7 @@ mod heads;
 mod hosts;
 mod migrations;
 mod nodes;
+mod notes;
 mod password;
 mod persist;
 mod pool;

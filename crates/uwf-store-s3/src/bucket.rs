@@ -205,12 +205,12 @@ impl Bucket {
         self.put(key, bytes, &PutMode::Update(version))
     }
 
-    /// Writes an object whatever is there.
-    pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<(), RemoteError> {
+    /// Writes an object whatever is there; the tag it has then.
+    pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<String, RemoteError> {
         match self.put(key, bytes, &PutMode::Overwrite)? {
-            Written::Done { .. } => Ok(()),
+            Written::Done { etag } => Ok(etag),
             Written::Refused { .. } => {
-                self.certain("write", key, Answer::Refused { doubt: false }).map(|_: Option<()>| ())
+                self.certain("write", key, Answer::Refused { doubt: false }).map(Option::unwrap_or_default)
             }
         }
     }

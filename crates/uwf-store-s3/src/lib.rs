@@ -11,6 +11,7 @@ mod heads;
 mod journal;
 mod leases;
 mod name;
+mod notes;
 mod objects;
 mod parallel;
 mod past;

@@ -71,7 +71,8 @@ impl Objects for S3Store {
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        Ok(self.ready()?.overwrite(&key(hash), bytes)?)
+        self.ready()?.overwrite(&key(hash), bytes)?;
+        Ok(())
     }
 
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {

@@ -28,3 +28,12 @@ create table heads (
 
 create index heads_there on heads (name) include (hash) where record is null;
 create index heads_removed on heads (version) where record is not null;
+
+-- What machines tell each other. writer: the token of its last write.
+create table notes (
+    name text collate "C" primary key,
+    value text not null,
+    version bigint not null default nextval('versions'),
+    writer bigint not null,
+    written_at timestamptz not null default clock_timestamp()
+);

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use json_cas::conformance::{heads_suite, objects_suite};
+use json_cas::conformance::{heads_suite, notes_suite, objects_suite};
 use json_cas::{Hash, Heads, Journal as _, Objects, Put, StoreError, Swap};
 use serde_json::json;
 
@@ -19,6 +19,7 @@ fn nodes_and_heads_in_a_database_pass_the_conformance_suites() {
     };
     objects_suite(&|| Box::new(make()) as Box<dyn Objects>);
     heads_suite(&make);
+    notes_suite(&make);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What every backend must do.
 
 use json_cas::Objects;
-use json_cas::conformance::{heads_suite, objects_suite};
+use json_cas::conformance::{heads_suite, notes_suite, objects_suite};
 
 use crate::servers::{Kind, Server};
 
@@ -27,4 +27,16 @@ fn objects_on_seaweedfs_pass_the_conformance_suite() {
 fn heads_on_seaweedfs_pass_the_conformance_suite() {
     let server = Server::start(Kind::SeaweedFs);
     heads_suite(&|| server.fresh());
+}
+
+#[test]
+fn notes_on_moto_pass_the_conformance_suite() {
+    let server = Server::start(Kind::Moto);
+    notes_suite(&|| server.fresh());
+}
+
+#[test]
+fn notes_on_seaweedfs_pass_the_conformance_suite() {
+    let server = Server::start(Kind::SeaweedFs);
+    notes_suite(&|| server.fresh());
 }

@@ -1,0 +1,99 @@
+//! Notes: one row for each, which is written over.
+//!
+//! A write whose answer was lost is made again. Either it was not done, and is now, or the row has its token.
+
+use std::time::Duration;
+
+use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, RemoteFault, check_name};
+use serde_json::Value;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::fault::Failure;
+use crate::heads::{expected as number_of, token, version};
+use crate::store::{Inner, PostgresStore, Typed};
+
+/// `$1` of a write is the name, `$2` the token, `$3` the value, and `$4` the version that is expected.
+const CREATE: &str =
+    "insert into notes (name, writer, value) values ($1, $2, $3) on conflict do nothing returning version";
+const UPDATE: &str = "update notes set writer = $2, value = $3, version = nextval('versions'),
+    written_at = clock_timestamp() where name = $1 and version = $4 returning version";
+const OVERWRITE: &str = "insert into notes (name, writer, value) values ($1, $2, $3) on conflict (name) do update set
+    writer = excluded.writer, value = excluded.value, version = nextval('versions'), written_at = clock_timestamp()
+    returning version";
+const READ: &str = "select extract(epoch from clock_timestamp() - written_at)::float8, value, version, writer
+    from notes where name = $1";
+const LIST: &str = "select extract(epoch from clock_timestamp() - written_at)::float8, name
+    from notes where starts_with(name, $1) order by name";
+const REMOVE: &str = "delete from notes where name = $1";
+
+impl Inner {
+    /// A note, and the token of the write that made it so.
+    fn read_note(&self, name: &str) -> Result<Option<(Note, i64)>, HeadsError> {
+        let doing = format!("read note {name}");
+        let rows = self.rows(&doing, READ, &[(&name, Type::TEXT)])?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let text: &str = self.column(&doing, row, 1)?;
+        let value = serde_json::from_str(text).map_err(|error| {
+            let failure = Failure::Refused(RemoteFault::Foreign, format!("its value is not JSON: {error}"));
+            self.pool.error(&doing, failure, 1)
+        })?;
+        let note = Note { value, version: version(self.column(&doing, row, 2)?), age: self.age(&doing, row)? };
+        Ok(Some((note, self.column(&doing, row, 3)?)))
+    }
+
+    /// What the first column of a row says of its age.
+    fn age(&self, doing: &str, row: &Row) -> Result<Duration, HeadsError> {
+        let seconds: f64 = self.column(doing, row, 0)?;
+        // A server whose clock was put back.
+        Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+    }
+}
+
+impl Notes for PostgresStore {
+    fn note(&self, name: &str) -> Result<Option<Note>, HeadsError> {
+        check_name(name)?;
+        Ok(self.inner.read_note(name)?.map(|(note, _)| note))
+    }
+
+    fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError> {
+        if !begin.is_empty() {
+            check_name(begin)?;
+        }
+        let doing = "list the notes";
+        let rows = self.inner.rows(doing, LIST, &[(&begin, Type::TEXT)])?;
+        rows.iter()
+            .map(|row| Ok(ListedNote { name: self.inner.column(doing, row, 1)?, age: self.inner.age(doing, row)? }))
+            .collect()
+    }
+
+    fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
+        check_name(name)?;
+        let doing = format!("write note {name}");
+        let (token, text) = (token(), value.to_string());
+        let mut parameters: Vec<Typed<'_>> = vec![(&name, Type::TEXT), (&token, Type::INT8), (&text, Type::TEXT)];
+        let from;
+        let statement = match expected {
+            Expected::Anything => OVERWRITE,
+            Expected::Nothing => CREATE,
+            Expected::At(version) => {
+                from = number_of(version);
+                parameters.push((&from, Type::INT8));
+                UPDATE
+            }
+        };
+        if let Some(row) = self.inner.rows(&doing, statement, &parameters)?.first() {
+            return Ok(NoteWritten::Done(version(self.inner.column(&doing, row, 0)?)));
+        }
+        Ok(match self.inner.read_note(name)? {
+            Some((note, writer)) if writer == token => NoteWritten::Done(note.version),
+            now => NoteWritten::Moved(now.map(|(note, _)| note)),
+        })
+    }
+
+    fn remove_note(&self, name: &str) -> Result<(), HeadsError> {
+        check_name(name)?;
+        self.inner.changed(&format!("remove note {name}"), REMOVE, &[(&name, Type::TEXT)])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Notes: one object for each, which is written over.
+
+use std::time::{Duration, SystemTime};
+
+use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, RemoteFault, Version, check_name};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::bucket::{Bucket, Found, Written};
+use crate::past::json_bytes;
+use crate::store::S3Store;
+use crate::token;
+
+const NOTES: &str = "notes/";
+const SUFFIX: &str = ".json";
+
+/// The server tells whole seconds: so much older than it seems a note may be.
+const CLOCK_STEP: Duration = Duration::from_secs(1);
+
+/// What `notes/NAME.json` says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Said {
+    value: Value,
+    /// Another one for each write, so that no two have the same tag, and a write whose answer was lost is known.
+    write: String,
+}
+
+fn key(name: &str) -> String {
+    format!("{NOTES}{name}{SUFFIX}")
+}
+
+/// How old something is by the server's clock. What a server without a clock has never gets old.
+fn age(bucket: &Bucket, written: SystemTime) -> Duration {
+    let now = bucket.transport.server_now();
+    now.map_or(Duration::ZERO, |now| now.duration_since(written).unwrap_or_default() + CLOCK_STEP)
+}
+
+/// A note, and the token of the write that made it so.
+fn read(bucket: &Bucket, name: &str) -> Result<Option<(Note, String)>, HeadsError> {
+    let key = key(name);
+    let Some(Found { bytes, etag, modified }) = bucket.get(&key)? else { return Ok(None) };
+    let Said { value, write } = serde_json::from_slice(&bytes)
+        .map_err(|error| bucket.error(RemoteFault::Foreign, format!("{key} is not a note: {error}")))?;
+    Ok(Some((Note { value, version: Version::new(etag), age: age(bucket, modified) }, write)))
+}
+
+impl Notes for S3Store {
+    fn note(&self, name: &str) -> Result<Option<Note>, HeadsError> {
+        check_name(name)?;
+        Ok(read(&*self.ready()?, name)?.map(|(note, _)| note))
+    }
+
+    fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError> {
+        if !begin.is_empty() {
+            check_name(begin)?;
+        }
+        let bucket = self.ready()?;
+        let listed = bucket.list(&format!("{NOTES}{begin}"))?;
+        let mut notes: Vec<ListedNote> = listed
+            .iter()
+            .filter_map(|listed| {
+                // `ab.` begins the key of `ab`, too.
+                let name =
+                    listed.key.strip_prefix(NOTES)?.strip_suffix(SUFFIX).filter(|name| name.starts_with(begin))?;
+                Some(ListedNote { name: name.to_owned(), age: age(&bucket, listed.modified) })
+            })
+            .collect();
+        notes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(notes)
+    }
+
+    fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
+        check_name(name)?;
+        let bucket = self.ready()?;
+        let said = Said { value: value.clone(), write: token::unique() };
+        let bytes = json_bytes(&said);
+        let written = match expected {
+            Expected::Anything => Written::Done { etag: bucket.overwrite(&key(name), &bytes)? },
+            Expected::Nothing => bucket.create(&key(name), &bytes)?,
+            Expected::At(version) => bucket.update(&key(name), version.token(), &bytes)?,
+        };
+        match written {
+            Written::Done { etag } => Ok(NoteWritten::Done(Version::new(etag))),
+            Written::Refused { .. } => Ok(match read(&bucket, name)? {
+                // Its answer was lost, and it was made again.
+                Some((note, write)) if write == said.write => NoteWritten::Done(note.version),
+                now => NoteWritten::Moved(now.map(|(note, _)| note)),
+            }),
+        }
+    }
+
+    fn remove_note(&self, name: &str) -> Result<(), HeadsError> {
+        check_name(name)?;
+        Ok(self.ready()?.delete(&key(name))?)
+    }
+}
