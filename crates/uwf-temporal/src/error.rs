@@ -50,7 +50,7 @@ impl EngineError {
             | ClientConnectError::InvalidHeaders(_)
             | ClientConnectError::InvalidConfig(_) => {
                 EngineError::new(Fault::Misconfigured, format!("Temporal cannot be reached like this: {error}"))
-                    .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `engine.temporal.address`")
+                    .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `temporal.address`")
             }
             ClientConnectError::TonicTransportError(error) => EngineError::unreachable(address, &causes(&error)),
             ClientConnectError::DnsResolutionError { source, .. } => {
