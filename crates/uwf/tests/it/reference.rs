@@ -75,6 +75,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("thread resume", "thread_pause"),
     ("thread run", "run"),
     ("workflow rollback", "workflow_history"),
+    ("schedule create", "schedule"),
+    ("schedule list", "schedule"),
+    ("schedule rm", "schedule"),
 ];
 
 /// The file of a command that is not listed there.
