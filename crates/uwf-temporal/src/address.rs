@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use crate::error::{EngineError, Fault};
 
 /// Variables with secrets of Temporal's clients. No agent gets them.
-pub const API_KEY_VARIABLES: [&str; 3] =
+pub(crate) const API_KEY_VARIABLES: [&str; 3] =
     ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA"];
 
 /// How long a server may take to accept a connection.

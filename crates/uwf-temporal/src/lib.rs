@@ -14,7 +14,7 @@ mod threads;
 mod uwf;
 mod worker;
 
-pub use address::{API_KEY_VARIABLES, Address, Engine};
+pub use address::{Address, Engine};
 pub use error::{EngineError, Fault};
 pub use messages::{Call, Ended, Standing};
 pub use runs::{Progress, Run};
@@ -22,10 +22,10 @@ pub use schedules::{Schedule, Scheduled};
 pub use worker::{WorkerSettings, work};
 
 /// The task queue of workers that nobody gave another one.
-pub const TASK_QUEUE: &str = "uwf";
+pub(crate) const TASK_QUEUE: &str = "uwf";
 
 /// The task queue of steps that this agent plays. `None` for an agent without a name that every machine has: any worker tries.
-pub fn queue_of(task_queue: &str, agent: Option<&str>) -> String {
+pub(crate) fn queue_of(task_queue: &str, agent: Option<&str>) -> String {
     match agent {
         Some(agent) => format!("{task_queue}.agent.{agent}"),
         None => task_queue.to_owned(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use temporalio_client::WorkflowDescribeOptions;
+use temporalio_common::UntypedWorkflow;
 use temporalio_common::protos::temporal::api::enums::v1::{PendingActivityState, WorkflowExecutionStatus};
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
@@ -12,7 +13,6 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::sync::{Semaphore, watch};
 
 use crate::messages::{Ended, Position, Standing, name};
-use crate::threads::ThreadWorkflow;
 use crate::uwf::{Ran, Uwf};
 
 /// How often Temporal hears that a step goes on, and we whether it is wanted no more.
@@ -218,7 +218,7 @@ impl Steps {
 
 /// Whether the workflow does not want the step any more. `None` when it cannot be asked now.
 async fn is_unwanted(ctx: &ActivityContext) -> Option<bool> {
-    let workflow = ctx.workflow_handle::<ThreadWorkflow>()?;
+    let workflow = ctx.workflow_handle::<UntypedWorkflow>()?;
     let described = workflow.describe(WorkflowDescribeOptions::default()).await.ok()?;
     if described.raw().workflow_execution_info.as_ref()?.status() != WorkflowExecutionStatus::Running {
         return Some(true);

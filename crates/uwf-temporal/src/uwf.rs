@@ -53,7 +53,7 @@ impl Uwf {
         let stdout = tempfile::tempfile()?;
         let mut command = Command::new(&self.program);
         command.args(["--format", "json"]).args(args).envs(self.variables.iter().cloned());
-        for secret in crate::API_KEY_VARIABLES {
+        for secret in crate::address::API_KEY_VARIABLES {
             command.env_remove(secret);
         }
         command.current_dir(&self.cwd).process_group(0);
