@@ -29,12 +29,7 @@ fn heads_on_seaweedfs_pass_the_conformance_suite() {
     heads_suite(&|| server.fresh());
 }
 
-#[test]
-fn notes_on_moto_pass_the_conformance_suite() {
-    let server = Server::start(Kind::Moto);
-    notes_suite(&|| server.fresh());
-}
-
+// Not on moto: it compares tags and stores in two steps, so of 200 counted up by eight threads one was lost there once.
 #[test]
 fn notes_on_seaweedfs_pass_the_conformance_suite() {
     let server = Server::start(Kind::SeaweedFs);
