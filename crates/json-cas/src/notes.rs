@@ -44,15 +44,16 @@ pub enum Expected<'v> {
 pub enum NoteWritten {
     /// It was written, durably, and is at this version.
     Done(Version),
-    /// Something else is there than what was expected: this, `None` when there is no note. Nothing was changed.
+    /// Something else is there than what was expected: this, `None` when there is no note, or none any more. The write was not made;
+    /// or its answer was lost, it was made again, and somebody wrote over it in between.
     Moved(Option<Note>),
 }
 
 /// Small documents by name, which several machines read and write: who is at work on something, why something stands still.
 ///
 /// Names are those of [`Heads`](crate::Heads), in a room of their own. Every change is atomic and durable when the call returns. A
-/// note is written as a whole; of two who write against the same version one wins. Whoever writes says what it means with
-/// something that is written once, an id or a number: a write whose answer was lost counts as made when just that is found.
+/// note is written as a whole; of two who write against the same version one wins. So notes are for what the newest writer says, not
+/// for counting: see [`NoteWritten::Moved`].
 pub trait Notes: Send + Sync {
     /// A note; `None` when there is none.
     ///

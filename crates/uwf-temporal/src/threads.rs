@@ -16,7 +16,7 @@ use crate::steps::Steps;
 /// How long Temporal waits for news of a step before it gives it to another worker.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Temporal wants a limit of each activity. Those of steps are uwf's: `stepTimeout` and the others.
+/// Temporal wants a limit of each activity. Those of steps are uwf's: `timeout` of the agent and the others.
 const LONGEST_STEP: Duration = Duration::from_hours(24 * 365);
 
 /// How long looking at a thread may take.
