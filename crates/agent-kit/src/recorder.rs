@@ -3,9 +3,9 @@
 
 use std::io::Write;
 
-use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::error::AttemptError;
 use uwf_engine::attempt::live_trace::{self, TracedSession, Writer};
+use uwf_engine::attempt::redactor::Redactor;
 use uwf_engine::error::Result;
 
 use crate::answer::{Answer, ToolCall, Turn};

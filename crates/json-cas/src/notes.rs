@@ -67,6 +67,15 @@ pub trait Notes: Send + Sync {
     /// Those of [`Heads::list`](crate::Heads::list), and [`HeadsError::BadName`] for what no name begins with, but for nothing.
     fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError>;
 
+    /// These notes, those that are gone left out, in the order of their names here. A store far away is asked for many at a time.
+    ///
+    /// # Errors
+    /// Those of [`Notes::note`].
+    fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {
+        let read = |name: &String| Ok(self.note(name)?.map(|note| (name.clone(), note)));
+        names.iter().filter_map(|name| read(name).transpose()).collect()
+    }
+
     /// Writes a note if what is expected is there.
     ///
     /// # Errors

@@ -15,8 +15,8 @@ use agent_kit::{Agent, AgentContext, Error, ErrorKind, Recorder, Result, submit 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::processes::become_subreaper;
+use uwf_engine::attempt::redactor::Redactor;
 use uwf_llm::{ChatMessage, ChatReply, ChatRequest, Client, Delta, Tool, Usage};
 
 use crate::model::{self, ModelSettings};

@@ -18,6 +18,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use defaults::default_of;
@@ -74,6 +75,8 @@ pub struct Config {
     pub otel: Option<Otel>,
     /// `store`: where nodes and heads are when several machines share them; files of the storage root otherwise.
     pub store: Option<StoreUrl>,
+    /// `store.lease`, see [`Config::lease`].
+    pub lease: Option<Duration>,
     /// `temporal`: where the engine is that runs steps on several machines.
     pub temporal: Option<Temporal>,
 }
@@ -116,6 +119,12 @@ impl Config {
     #[must_use]
     pub fn with_project(&self, text: &str, origin: &str, dir: &Path) -> (Config, Vec<Problem>) {
         read::read(text, origin, self, Some(dir))
+    }
+
+    /// How long a machine that is at work on a step of a shared store may be silent before another one takes the step over.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
+        self.lease.unwrap_or(store::DEFAULT_LEASE)
     }
 
     /// The agent configured under `name`.

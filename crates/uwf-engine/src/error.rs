@@ -6,7 +6,7 @@
 
 use json_cas::RemoteError;
 
-use crate::attempt::environment::Redactor;
+use crate::attempt::redactor::Redactor;
 pub use crate::root::error::AtPath;
 use crate::root::error::{RootError, is_damage};
 

@@ -9,6 +9,7 @@ pub mod home;
 pub mod ids;
 pub mod lock;
 pub mod log;
+pub(crate) mod machine;
 pub mod marks;
 pub(crate) mod missing_thread;
 pub mod named_nodes;

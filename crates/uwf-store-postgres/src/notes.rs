@@ -23,6 +23,9 @@ const OVERWRITE: &str = "insert into notes (name, writer, value) values ($1, $2,
     returning version";
 const READ: &str = "select extract(epoch from clock_timestamp() - written_at)::float8, value, version, writer
     from notes where name = $1";
+const READ_ALL: &str =
+    "select extract(epoch from clock_timestamp() - written_at)::float8, value, version, writer, notes.name
+    from unnest($1) with ordinality as wanted (name, place) join notes on notes.name = wanted.name order by place";
 const LIST: &str = "select extract(epoch from clock_timestamp() - written_at)::float8, name
     from notes where starts_with(name, $1) order by name";
 const REMOVE: &str = "delete from notes where name = $1";
@@ -33,13 +36,17 @@ impl Inner {
         let doing = format!("read note {name}");
         let rows = self.rows(&doing, READ, &[(&name, Type::TEXT)])?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let text: &str = self.column(&doing, row, 1)?;
+        Ok(Some((self.note_of(&doing, row)?, self.column(&doing, row, 3)?)))
+    }
+
+    /// The note in the first three columns of a row.
+    fn note_of(&self, doing: &str, row: &Row) -> Result<Note, HeadsError> {
+        let text: &str = self.column(doing, row, 1)?;
         let value = serde_json::from_str(text).map_err(|error| {
             let failure = Failure::Refused(RemoteFault::Foreign, format!("its value is not JSON: {error}"));
-            self.pool.error(&doing, failure, 1)
+            self.pool.error(doing, failure, 1)
         })?;
-        let note = Note { value, version: version(self.column(&doing, row, 2)?), age: self.age(&doing, row)? };
-        Ok(Some((note, self.column(&doing, row, 3)?)))
+        Ok(Note { value, version: version(self.column(doing, row, 2)?), age: self.age(doing, row)? })
     }
 
     /// What the first column of a row says of its age.
@@ -65,6 +72,13 @@ impl Notes for PostgresStore {
         rows.iter()
             .map(|row| Ok(ListedNote { name: self.inner.column(doing, row, 1)?, age: self.inner.age(doing, row)? }))
             .collect()
+    }
+
+    fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {
+        names.iter().try_for_each(|name| check_name(name))?;
+        let doing = "read notes";
+        let rows = self.inner.rows(doing, READ_ALL, &[(&names, Type::TEXT_ARRAY)])?;
+        rows.iter().map(|row| Ok((self.inner.column(doing, row, 4)?, self.inner.note_of(doing, row)?))).collect()
     }
 
     fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bucket::{Bucket, Found, Written};
+use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::json_bytes;
 use crate::store::S3Store;
 use crate::token;
@@ -67,6 +68,14 @@ impl Notes for S3Store {
             .collect();
         notes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(notes)
+    }
+
+    fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {
+        names.iter().try_for_each(|name| check_name(name))?;
+        let bucket = self.ready()?;
+        let found = each(names, READS_AT_ONCE, |name| read(&bucket, name))?;
+        let pairs = names.iter().zip(found);
+        Ok(pairs.filter_map(|(name, found)| found.map(|(note, _)| (name.clone(), note))).collect())
     }
 
     fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {

@@ -132,6 +132,11 @@ impl BucketServer {
         *lock(&self.shared.objects) = Objects::default();
     }
 
+    /// All that the objects in a part of a store say, with their names.
+    pub fn text(&self, store: &str, part: &str) -> String {
+        lock(&self.shared.objects).text(&format!("{store}/{part}/"))
+    }
+
     /// What a part of a store has.
     pub fn kept(&self, store: &str, part: &str) -> Kept {
         lock(&self.shared.objects).kept(&format!("{store}/{part}/"))

@@ -96,6 +96,10 @@ fn lists_by_beginning(notes: &dyn Notes) {
     assert_eq!(names(notes, "ab."), ["ab.a", "ab.x"]);
     assert_eq!(names(notes, "ab"), ["ab", "ab.a", "ab.x", "abc"]);
     assert_eq!(names(notes, "c"), [""; 0]);
+    let wanted = ["b.y", "gone", "a"].map(str::to_owned);
+    let read = notes.read_notes(&wanted).expect("read several");
+    let read: Vec<_> = read.iter().map(|(name, note)| (name.as_str(), &note.value)).collect();
+    assert_eq!(read, [("b.y", &json!({"of": "b.y"})), ("a", &json!({"of": "a"}))]);
     // What means something to a pattern means itself here.
     write(notes, "a_c", Expected::Nothing, &json!({}));
     assert_eq!(names(notes, "a_"), ["a_c"]);

@@ -8,8 +8,8 @@ use agent_kit::{AgentContext, Recorder, Turn, json_rpc, mcp, submit, submitted_v
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::Tokens;
-use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::recorded::Opened;
+use uwf_engine::attempt::redactor::Redactor;
 use uwf_engine::error::{Error, ErrorKind, Result};
 
 use super::SOURCE;

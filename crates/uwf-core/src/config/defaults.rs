@@ -6,6 +6,7 @@ use super::limits::{
     DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
     DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs,
 };
+use super::store::DEFAULT_LEASE;
 
 /// The default of a key, as it would be written; `None` for a key without one.
 #[must_use]
@@ -24,6 +25,7 @@ pub fn default_of(path: &KeyPath) -> Option<String> {
         ["extract", "llm"] => DEFAULT_LLM_ROUNDS.to_string(),
         ["agents", _, "output"] => OutputMode::default().as_str().to_owned(),
         ["agents", _, "idleTimeout"] => format!("{}m", DEFAULT_IDLE_TIMEOUT.as_secs() / 60),
+        ["store", "lease"] => format!("{}s", DEFAULT_LEASE.as_secs()),
         ["agents", _, "timeout"] => "0".to_owned(),
         _ => return None,
     })

@@ -97,7 +97,7 @@ impl ConfigReader {
                 config.providers = self.named(fields, "providers", ConfigReader::provider);
                 config.secrets = self.texts(fields, "secrets").into_iter().collect();
                 config.otel = self.otel(fields);
-                config.store = self.store(fields);
+                (config.store, config.lease) = self.store(fields);
                 config.temporal = self.temporal(fields);
             }
         }

@@ -136,8 +136,10 @@ fn otel() -> Value {
 }
 
 fn store() -> Value {
-    let keys = json!({ "url": { "type": "string", "pattern": "^(s3|postgres|postgresql)://\\S+$" } });
-    mapping(&STORE_KEYS, keys, &["url"])
+    let url = json!({ "type": "string", "pattern": "^(s3|postgres|postgresql)://\\S+$" });
+    let mut schema = mapping(&STORE_KEYS, json!({ "url": url, "lease": optional(duration()) }), &[]);
+    schema["anyOf"] = json!([{ "required": ["url"] }, { "required": ["lease"] }]);
+    schema
 }
 
 fn temporal() -> Value {

@@ -86,7 +86,7 @@ outputCap: 1024
 killGrace: 500ms
 notify: { on: [ended, stuck], webhookEnv: HOOK }
 otel: { endpoint: "https://otlp.example", headers: { x-team: a }, headersEnv: { authorization: OTLP_AUTH }, content: true }
-store: { url: "s3://team/uwf" }
+store: { url: "s3://team/uwf", lease: 30s }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
@@ -164,6 +164,7 @@ prices:
             ]),
         }),
         store: StoreUrl::parse("s3://team/uwf").ok(),
+        lease: Some(Duration::from_secs(30)),
         temporal: None,
         otel: Some(Otel {
             endpoint: "https://otlp.example".to_owned(),

@@ -11,6 +11,7 @@ use crate::attempt::agent_process::{self, Ended, Job, Signals};
 use crate::attempt::agents;
 use crate::attempt::environment;
 use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::lease::Lease;
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::OutputFiles;
 use crate::root::env_file;
@@ -139,6 +140,7 @@ impl Advisors<'_, '_> {
             timeout: Some(LIMIT),
             idle_timeout: None,
             grace: config.limits.kill_grace,
+            lease: Lease::of_one_machine(),
             cap: OUTPUT_CAP,
         })
     }

@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 pub use crate::attempt::ended::Ended;
 use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::lease::Lease;
 use crate::attempt::{processes, program};
 use crate::root::error::{AtPath, RootError};
 
@@ -46,6 +47,8 @@ pub struct Job {
     pub idle_timeout: Option<Duration>,
     /// Time between TERM and KILL.
     pub grace: Duration,
+    /// As long as it is not lost, no other machine goes on with the step.
+    pub(crate) lease: Lease,
     /// Bytes kept of each watched file.
     pub cap: u64,
 }
@@ -142,6 +145,10 @@ pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result
             processes::end_attempt(Some(group), &job.attempt, job.grace);
             let _ = child.wait();
         }
+        Ended::Lost(_) => {
+            processes::end_attempt(Some(group), &job.attempt, job.lease.grace(job.grace));
+            let _ = child.wait();
+        }
     }
     cap_files(job);
     Ok(ended)
@@ -204,6 +211,9 @@ fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
         }
         if let Some(signal) = signals.stop() {
             return Ended::Cancelled(signal);
+        }
+        if let Some(why) = job.lease.lost() {
+            return Ended::Lost(why);
         }
         if let Some(limit) = job.timeout.filter(|limit| begun.elapsed() >= *limit) {
             return Ended::TimedOut(limit);

@@ -8,9 +8,9 @@ use uwf_core::config::{self, Config, OutputMode};
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
-use crate::attempt::environment::Redactor;
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::program::{self, Unusable};
+use crate::attempt::redactor::Redactor;
 
 /// An agent as it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,6 +20,32 @@ pub enum Ended {
     Idle(Duration),
     /// By us: this signal told us to.
     Cancelled(i32),
+    /// By us: another machine may go on with this step.
+    Lost(Lost),
+}
+
+/// Why a step is not this machine's any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// For this long the store could not be told that the agent is at work, and soon another machine may take over.
+    Unrenewed(Duration),
+    /// Another machine took over, or the thread has ended.
+    Gone,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lost::Unrenewed(silent) => {
+                let seconds = silent.as_secs();
+                write!(
+                    out,
+                    "the store could not be reached for {seconds} s, and another machine may take this step over"
+                )
+            }
+            Lost::Gone => out.write_str("another machine took this step over, or the thread has ended"),
+        }
+    }
 }
 
 impl fmt::Display for Ended {
@@ -30,6 +56,7 @@ impl fmt::Display for Ended {
             Ended::TimedOut(limit) => write!(out, "was ended after its timeout of {} s", limit.as_secs_f64()),
             Ended::Idle(limit) => write!(out, "was ended: it printed nothing for {} s", limit.as_secs_f64()),
             Ended::Cancelled(_) => write!(out, "was ended on request"),
+            Ended::Lost(why) => write!(out, "was ended: {why}"),
         }
     }
 }

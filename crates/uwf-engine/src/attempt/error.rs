@@ -9,6 +9,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::usage::Reached;
 use uwf_core::workflow::Workflow;
 
+use crate::attempt::at_work::AtWork;
 use crate::attempt::ended::Ended;
 use crate::attempt::git::GitError;
 use crate::attempt::program::Unusable;
@@ -140,6 +141,12 @@ pub enum AttemptError {
         /// The limit it has reached.
         reached: Reached,
     },
+    /// Another machine plays the next role.
+    #[error("{0}")]
+    AtWorkElsewhere(Box<AtWork>),
+    /// Another machine was quicker to claim the next step of a thread, and did not say for what.
+    #[error("another machine took the next step of thread {0} in this moment")]
+    ClaimMoved(ThreadId),
     /// An attempt cannot be written as JSON.
     #[error("an attempt cannot be written: {source}")]
     NotWritten {

@@ -3,16 +3,17 @@
 
 use std::time::Duration;
 
-use json_cas::{Hash, StoreError};
+use json_cas::{Hash, StoreError, Version};
 use uwf_core::node::{self, Payload};
 
-use crate::attempt::agent_process;
-use crate::attempt::environment::Redactor;
+use crate::attempt::agent_process::{self, Signals};
+use crate::attempt::elsewhere::{self, Looked};
 use crate::attempt::error::Result;
 use crate::attempt::live_trace::Trace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
 use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
+use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::Batch;
 use crate::root::env_file;
 use crate::root::error::AtPath;
@@ -30,21 +31,40 @@ pub enum Left {
         earlier: Vec<Hash>,
         /// The newest attempt, concluded, if there was one.
         last: Option<Box<Attempt>>,
+        /// The version of the note by which machines that share the store claim the step; `None` when there is none.
+        note: Option<Version>,
     },
     /// A step that was never linked: finished, or named by an agent and not yet verified.
     Step(Box<Attempt>, Hash),
 }
 
-/// Deals with the thread's newest attempt. The caller holds the thread's lock, so no live keeper owns it.
+/// Deals with the thread's newest attempt, whether it was made here or on another machine that shares the store. The caller holds the
+/// thread's lock, so no live keeper of this machine owns it.
 ///
 /// # Errors
-/// Those of the record and the store.
-pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
+/// Those of the record and the store, and of [`elsewhere::look`].
+pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut Signals) -> Result<Left> {
+    loop {
+        let last = match left_here(thread, grace)? {
+            LeftHere::Step(attempt, step) => return Ok(Left::Step(attempt, step)),
+            LeftHere::Nothing(last) => last,
+        };
+        if let Looked::Free(note) = elsewhere::look(thread.home(), &thread.id, thread.head, signals)? {
+            let earlier = last.as_ref().map(|last| last.earlier_at(thread.head)).unwrap_or_default();
+            return Ok(Left::Nothing { earlier, last, note });
+        }
+    }
+}
+
+/// What an attempt in the record of this machine left.
+enum LeftHere {
+    Nothing(Option<Box<Attempt>>),
+    Step(Box<Attempt>, Hash),
+}
+
+fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     let home = thread.home();
-    let nothing = |last: Option<Attempt>| {
-        let earlier = last.as_ref().map(|last| last.earlier_at(thread.head)).unwrap_or_default();
-        Left::Nothing { earlier, last: last.map(Box::new) }
-    };
+    let nothing = |last: Option<Attempt>| LeftHere::Nothing(last.map(Box::new));
     let Some(attempt) = recorded::read(home, &thread.id)? else { return Ok(nothing(None)) };
     if attempt.closed.is_some() {
         return Ok(nothing(Some(attempt)));
@@ -53,7 +73,7 @@ pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     // Its agent process may have finished between the first look and its end.
     let attempt = recorded::read(home, &thread.id)?.unwrap_or(attempt);
     if attempt.opened.expected_head != thread.head {
-        if attempt.answered.is_some() && attempt.result().is_none() {
+        if attempt.result().is_none() && has_output(home, &attempt)? {
             // It was paid for, and could not be stored before another machine took this step.
             fail(home, &attempt, None, "the thread went on meanwhile, so this answer is kept and leads nowhere")?;
             return recorded::read(home, &thread.id).map(nothing);
@@ -61,18 +81,25 @@ pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
         return Ok(nothing(Some(attempt)));
     }
     if let Some(step) = attempt.result() {
-        return Ok(Left::Step(Box::new(attempt), step));
+        return Ok(LeftHere::Step(Box::new(attempt), step));
     }
     if attempt.only_waits() {
         suspend(home, &attempt, None)?;
     } else {
-        let (exit_code, error) = match &attempt.gave_up {
-            Some(gave_up) => (gave_up.exit_code, gave_up.error.as_str()),
-            None => (None, "the keeper of this attempt died before the agent had finished"),
+        let (exit_code, error) = match (&attempt.gave_up, &attempt.opened.machine) {
+            (Some(gave_up), _) => (gave_up.exit_code, gave_up.error.clone()),
+            (None, Some(machine)) => (None, elsewhere::gone(machine)),
+            (None, None) => (None, "the keeper of this attempt died before the agent had finished".to_owned()),
         };
-        fail(home, &attempt, exit_code, error)?;
+        fail(home, &attempt, exit_code, &error)?;
     }
     recorded::read(home, &thread.id).map(nothing)
+}
+
+/// Whether the agent of an attempt said anything.
+fn has_output(home: &Home, attempt: &Attempt) -> Result<bool> {
+    let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
+    Ok(attempt.answered.is_some() || files.have_anything()?)
 }
 
 /// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads go on:

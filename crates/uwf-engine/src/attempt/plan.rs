@@ -143,6 +143,7 @@ impl Plan {
             earlier: last.map(|last| last.earlier_at(thread.head)).unwrap_or_default(),
             keeper: std::process::id(),
             boot_id: recorded::boot_id()?,
+            machine: None,
             opened_at: crate::root::ids::now_ms(),
         })
     }

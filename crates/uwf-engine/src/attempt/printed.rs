@@ -6,7 +6,7 @@ use std::path::Path;
 
 use durable_files::regular;
 
-use crate::attempt::environment::Redactor;
+use crate::attempt::redactor::Redactor;
 
 /// Bytes that are read at a time.
 const AT_ONCE: u64 = 64 << 10;

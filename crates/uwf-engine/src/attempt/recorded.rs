@@ -18,6 +18,7 @@
 
 mod attempt;
 mod by_hand;
+pub(crate) mod claim;
 mod lines;
 mod output;
 
@@ -76,6 +77,21 @@ fn newest(record: &[u8], thread: &ThreadId) -> Option<Attempt> {
         }
     })?;
     Some(later.into_iter().rev().fold(Attempt::begun(opened), Attempt::with))
+}
+
+/// The lines of the newest attempt, oldest first.
+fn lines_of_newest(home: &Home, thread: &ThreadId) -> Result<Vec<Line>> {
+    let record = record::read(home, thread)?;
+    let mut lines = Vec::new();
+    for line in record::newest_first(&record).filter_map(Line::parse) {
+        let is_first = matches!(&line, Line::Opened(opened) if opened.thread == *thread);
+        lines.push(line);
+        if is_first {
+            lines.reverse();
+            return Ok(lines);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// The digests that attempts of a thread were recorded with, each with the node it is the digest at, newest first.
@@ -234,7 +250,9 @@ pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, diges
     }
     let line = Finished { attempt: attempt.to_owned(), step, digest, finished_at: ids::now_ms() };
     let file = record::append(home, thread, &Line::Finished(line))?;
-    Ok(file.sync_data().at("sync", home.record_file(thread))?)
+    file.sync_data().at("sync", home.record_file(thread))?;
+    claim::tell(home, thread);
+    Ok(())
 }
 
 /// Records why there is no result.
@@ -256,7 +274,9 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
 pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: Hash, reply: Hash) -> Result<()> {
     let line = Replied { attempt: attempt.to_owned(), question, reply, replied_at: ids::now_ms() };
     let file = record::append(home, thread, &Line::Replied(line))?;
-    Ok(file.sync_data().at("sync", home.record_file(thread))?)
+    file.sync_data().at("sync", home.record_file(thread))?;
+    claim::tell(home, thread);
+    Ok(())
 }
 
 /// Records how an attempt was concluded: why it failed, and its node, if it did.
@@ -279,7 +299,12 @@ pub(crate) fn linked(home: &Home, opened: &Opened, adopted: bool) -> Result<()> 
 }
 
 fn conclude(home: &Home, opened: &Opened, closed: Closed) -> Result<()> {
+    // Once the head has moved, nobody asks for the attempt any more.
+    let is_over = matches!(closed.outcome, Outcome::Linked | Outcome::Quarantined);
     record::append(home, &opened.thread, &Line::Closed(closed))?;
+    if !is_over {
+        claim::tell(home, &opened.thread);
+    }
     Ok(marks::clear(home, &opened.thread, &[Mark::Open])?)
 }
 

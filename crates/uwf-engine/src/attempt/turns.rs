@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::node::{Content, Payload, ReactToolCall, ReactTurn, Tokens};
 use uwf_core::prompt::Prompt;
 
-use crate::attempt::environment::Redactor;
+use crate::attempt::redactor::Redactor;
 
 /// One exchange.
 #[derive(Debug, Clone, PartialEq)]

@@ -230,6 +230,11 @@ fn of_attempt(error: AttemptError) -> Error {
             };
             of(ErrorKind::Limit).hint(format!("let it go on: `uwf thread limit {thread} {more}`"))
         }
+        Attempt::AtWorkElsewhere(at_work) => of(ErrorKind::Busy).hint(format!(
+            "try again when it is done; should that machine be gone, the next step goes on without it {} s after its last sign of life",
+            at_work.lease.as_secs()
+        )),
+        Attempt::ClaimMoved(_) => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
         Attempt::Unusable { why, .. } => of(ErrorKind::Config).hint(why.hint()),
         Attempt::NotStarted { longest_argument, source, .. } => {
             with_start_hint(of(start_kind(source)), *longest_argument, source)
@@ -240,6 +245,7 @@ fn of_attempt(error: AttemptError) -> Error {
             Ended::TimedOut(_) => of(ErrorKind::AgentFailed).hint("raise `timeout` of the agent in config.yaml"),
             Ended::Idle(_) => of(ErrorKind::AgentFailed).hint("raise `idleTimeout` of the agent in config.yaml"),
             Ended::Cancelled(signal) => of(stopped_by(*signal)),
+            Ended::Lost(_) => of(ErrorKind::Busy).hint("`uwf thread show` tells how the thread goes on"),
             Ended::Exited(_) | Ended::Signaled(_) => of(ErrorKind::AgentFailed),
         },
         Attempt::Stopped { signal } => of(stopped_by(*signal)),

@@ -76,6 +76,17 @@ pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> R
     Ok(file)
 }
 
+/// Adds lines to a record that is there, all or none unless the disk is full.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn append_all(home: &Home, thread: &ThreadId, lines: &[impl Serialize]) -> Result<()> {
+    let path = home.record_file(thread);
+    let text = lines.iter().map(text).collect::<Result<String>>()?;
+    let mut file = regular::open_with(OpenOptions::new().append(true), &path).at("open", &path)?;
+    file.write_all(text.as_bytes()).at("write", &path)
+}
+
 /// Opens a record to append to it; it is made if need be.
 ///
 /// # Errors

@@ -8,10 +8,10 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
-use crate::attempt::environment::Redactor;
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
+use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::Batch;
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
@@ -23,7 +23,7 @@ use crate::thread::nodes;
 use crate::verbs::child_threads;
 use crate::verbs::expected_head;
 use crate::verbs::newest_attempt::{self, NewestAttempt};
-use crate::verbs::step::{self, Step, StepReport, StepRequest, Stored, Upcoming};
+use crate::verbs::step::{self, Begun, Position, Step, StepReport, StepRequest, Stored, Upcoming};
 use crate::verbs::{notify, otel};
 
 /// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
@@ -160,8 +160,8 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
     let request = StepRequest::plain(id.clone());
     let step = Step::new(&thread, &head, &plan, &request);
     let mut signals = Signals::listen()?;
-    let earlier = match leftover::left_over(&thread, plan.config.limits.kill_grace)? {
-        Left::Nothing { earlier, .. } => earlier,
+    let position = match leftover::left_over(&thread, plan.config.limits.kill_grace, &mut signals)? {
+        Left::Nothing { earlier, note, .. } => Position { earlier, note },
         Left::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
             let linked = step.adopt(&attempt, recorded)?;
@@ -170,7 +170,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
             return Ok(StepReport { adopted: true, ..report });
         }
     };
-    let attempt = step.begin_by(&asked.role, asked.agent.clone(), earlier)?;
+    let Begun { attempt, lease, .. } = step.begin_by(&asked.role, asked.agent.clone(), position)?;
     let link = |stored| {
         let finished = recorded::read(home, id)?.and_then(|record| record.finished);
         Stored::new(&step, &attempt.opened, stored, finished).verify()?.link()
@@ -182,7 +182,9 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
             // Left open, the next step concludes it just so.
             let _ = leftover::suspend(home, &attempt, Some("the answer could not be stored".to_owned()));
         }
-    })?;
+    });
+    lease.end();
+    let linked = linked?;
     let report = linked.look_ahead(&mut signals);
     if report.done {
         notify::tell(home, id, Happening::Ended);

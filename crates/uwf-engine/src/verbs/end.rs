@@ -7,7 +7,7 @@ use uwf_core::moderator::EndReason;
 use uwf_core::node::{EndStatus, Payload, ThreadEnd};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::recorded;
+use crate::attempt::recorded::{self, claim};
 use crate::error::Result;
 use crate::root::history::Finished;
 use crate::root::home::Home;
@@ -109,6 +109,7 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
             recorded::ended(home, line);
             // The thread is finished whether or not its marks could be removed.
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
+            claim::remove(home, &line.thread);
             Ok(())
         }
         Swap::Moved(_) => Err(ThreadError::HeadMoved { thread: line.thread.clone(), meanwhile: "being ended" }.into()),

@@ -7,10 +7,10 @@ use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
-use crate::attempt::environment::Redactor;
 use crate::attempt::error::AttemptError;
 use crate::attempt::git::{GitError, Kept};
 use crate::attempt::recorded_digest;
+use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
 use crate::attempt::worktree::NewWorktree;

@@ -12,10 +12,10 @@ use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::WORKFLOW;
-use crate::attempt::environment::Redactor;
 use crate::attempt::live_trace;
 use crate::attempt::printed::new_text;
 use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
+use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::{ToolCall, Turn};
 use crate::error::Result;
 use crate::root::home::Home;

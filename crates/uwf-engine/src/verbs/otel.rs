@@ -16,7 +16,7 @@ use uwf_core::thread::ThreadId;
 
 use self::otlp::Span;
 use self::spans::Range;
-use crate::attempt::environment::Redactor;
+use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
 use crate::error::{Result, VerbError};
 use crate::root::env_file;

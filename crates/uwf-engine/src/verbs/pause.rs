@@ -3,7 +3,7 @@
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::environment::Redactor;
+use crate::attempt::redactor::Redactor;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark, Reason};

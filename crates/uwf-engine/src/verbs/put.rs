@@ -8,7 +8,7 @@ use uwf_core::node::{Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
 
-use crate::attempt::environment::Redactor;
+use crate::attempt::redactor::Redactor;
 use crate::error::{Error, Result, VerbError};
 use crate::root::env_file;
 use crate::root::error::RootError;

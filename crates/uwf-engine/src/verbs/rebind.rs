@@ -7,8 +7,8 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation;
-use crate::attempt::environment::Redactor;
 use crate::attempt::plan::Plan;
+use crate::attempt::redactor::Redactor;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;

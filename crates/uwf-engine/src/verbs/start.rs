@@ -12,8 +12,8 @@ use uwf_core::workflow::{END, Workflow, endless_roles};
 
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
-use crate::attempt::environment::Redactor;
 use crate::attempt::plan;
+use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::worktree::NewWorktree;
 use crate::error::{Error, ErrorKind, Result, VerbError};

@@ -14,13 +14,12 @@ mod report;
 
 use std::path::PathBuf;
 
-use json_cas::{Hash, Head};
+use json_cas::{Hash, Head, Version};
 use serde::{Deserialize, Serialize};
 use uwf_core::moderator::{Decision, EndReason, Next};
 use uwf_core::thread::ThreadId;
 
 use self::adopt::Resumed;
-use self::begin::Begun;
 pub(crate) use self::link::Stored;
 use self::link::Verified;
 pub use self::report::{StepReport, Upcoming};
@@ -29,7 +28,9 @@ use crate::attempt::agent_process::Signals;
 use crate::attempt::bindings::Named;
 use crate::attempt::error::AttemptError;
 use crate::attempt::keeper;
+use crate::attempt::lease::Lease;
 use crate::attempt::plan::Plan;
+use crate::attempt::recorded::Attempt;
 use crate::error::{Result, VerbError};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -135,6 +136,24 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     Step::new(&thread, &head, &plan, request).run(signals)
 }
 
+/// What an attempt is begun from.
+pub(crate) struct Position {
+    /// Nodes of the attempts that failed there.
+    pub(crate) earlier: Vec<Hash>,
+    /// The version of the note by which the step is claimed, where machines share the store.
+    pub(crate) note: Option<Version>,
+}
+
+/// An attempt on record.
+#[must_use]
+pub(crate) struct Begun {
+    pub(crate) attempt: Attempt,
+    /// Whether the answer of an earlier attempt is read again, which could not be stored then: nobody is paid.
+    rereads: bool,
+    /// By which the step is this machine's.
+    pub(crate) lease: Lease,
+}
+
 /// A step that is under way: its thread, under the thread's lock.
 pub(crate) struct Step<'a, 'h> {
     home: &'a Home,
@@ -162,7 +181,7 @@ impl<'a, 'h> Step<'a, 'h> {
     /// before it reports it, and the head moves last. Whatever was killed, the next step finds in the record how far this
     /// one came, and `resume_leftover` goes on from there.
     fn run(&self, signals: &mut Signals) -> Result<StepReport> {
-        let failed = match self.resume_leftover()? {
+        let failed = match self.resume_leftover(signals)? {
             Resumed::Linked(linked) => return Ok(StepReport { adopted: true, ..linked.look_ahead(signals) }),
             Resumed::Failed(failed) => failed,
         };
@@ -173,14 +192,16 @@ impl<'a, 'h> Step<'a, 'h> {
             Next::Role(role) => role,
         };
         self.check_limits(role, &failed.nodes)?;
-        let Begun { attempt, rereads } = self.begin(role, failed)?;
+        let begun = self.begin(role, failed)?;
         // ② The agent, and ③ extraction, which happens in the agent's process: see agent_kit::submit.
-        let stored = self.play(&attempt, signals);
+        let stored = self.play(&begun, signals);
         // ④ A head never points at what is not verified and durable.
         let linked = stored.and_then(Stored::verify).and_then(Verified::link);
-        let report = linked.map(|linked| linked.look_ahead(signals)).map_err(|error| self.conclude(&attempt, error))?;
+        let linked = linked.map_err(|error| self.conclude(&begun, error));
+        begun.lease.end();
+        let report = linked?.look_ahead(signals);
         let explain = self.explained(&decision);
-        Ok(StepReport { explain, adopted: rereads, ..report })
+        Ok(StepReport { explain, adopted: begun.rereads, ..report })
     }
 
     /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck: somebody has to look at it.

@@ -46,6 +46,12 @@ impl Objects {
         })
     }
 
+    pub(super) fn text(&self, begin: &str) -> String {
+        self.with(begin, None)
+            .map(|(key, object)| format!("{key}: {}\n", String::from_utf8_lossy(&object.bytes)))
+            .collect()
+    }
+
     fn with<'o>(&'o self, begin: &'o str, after: Option<&str>) -> impl Iterator<Item = (&'o String, &'o Object)> {
         let from = after.map_or(Bound::Included(begin), Bound::Excluded);
         self.by_key.range::<str, _>((from, Bound::Unbounded)).take_while(move |(key, _)| key.starts_with(begin))

@@ -1,6 +1,7 @@
 //! A machine: a storage root of its own, with a store that it shares.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -10,6 +11,9 @@ use uwf_testing::{Ran, TestHome, counting_workflow, text};
 /// Counts what is paid for: a line for each run.
 const PAID: &str =
     "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsleep ${AGENT_SLEEPS:-0}\necho '{\"n\": 1}'\n";
+
+/// The lease of each machine, which is the shortest there is.
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Machine {
     pub(crate) home: TestHome,
@@ -21,7 +25,7 @@ impl Machine {
     pub(crate) fn new(variables: Vec<(String, String)>, ledger: &std::path::Path) -> Machine {
         let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
         home.script("paid", PAID);
-        home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n");
+        home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nstore: { lease: 10s }\n");
         home.file("count.yaml", &counting_workflow(3));
         let ledger = ("LEDGER".to_owned(), ledger.to_str().unwrap().to_owned());
         Machine { home, variables: variables.into_iter().chain([ledger]).collect() }
@@ -69,6 +73,35 @@ impl Machine {
     /// A step, in this machine's directory.
     pub(crate) fn step(&self, thread: &str) -> Value {
         self.json(&["thread", "step", thread, "--cwd", self.home.work().to_str().unwrap()])
+    }
+
+    /// The same, whatever comes of it.
+    pub(crate) fn try_step(&self, thread: &str) -> Ran {
+        self.uwf(&["thread", "step", thread, "--cwd", self.home.work().to_str().unwrap()])
+    }
+
+    /// The same once no other machine is at work on it, which is after its lease if it is gone.
+    pub(crate) fn step_when_free(&self, thread: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let stepped = self.try_step(thread);
+            if stepped.code == Some(0) {
+                return stepped.json();
+            }
+            assert_eq!(stepped.code, Some(75), "{}", stepped.stderr);
+            assert!(begun.elapsed() < LEASE * 6, "the lease of the other machine never ends: {}", stepped.stderr);
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+
+    /// All that failed attempts printed which this machine has kept.
+    pub(crate) fn kept_outputs(&self) -> String {
+        let attempts = self.json(&["cas", "list", "--type", "attempt"]);
+        let raw = |node: &Value| {
+            let attempt = self.json(&["cas", "get", node["hash"].as_str().unwrap()]);
+            self.uwf(&["cas", "get", attempt["payload"]["raw"].as_str().unwrap()]).stdout
+        };
+        attempts.as_array().unwrap().iter().map(raw).collect()
     }
 
     /// Begins a step whose agent takes so many seconds, and waits until it is at work.

@@ -3,6 +3,7 @@
 //! Needs a uwf with the features `s3` and `postgres`: `./test` builds and runs it, `./test -E 'binary(stores)'` alone.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
+mod attempts;
 mod commands;
 mod copying;
 mod faults;

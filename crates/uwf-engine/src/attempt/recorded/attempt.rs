@@ -74,6 +74,22 @@ impl Attempt {
         }
     }
 
+    /// Whether it is known what a line of this kind says.
+    pub(super) fn has(&self, line: &Line) -> bool {
+        match line {
+            Line::Opened(_) => true,
+            Line::Started(_) => self.started.is_some(),
+            Line::Answered(_) => self.answered.is_some(),
+            Line::Named(_) => self.named.is_some(),
+            Line::Finished(_) => self.finished.is_some(),
+            Line::GaveUp(_) => self.gave_up.is_some(),
+            Line::Closed(_) => self.closed.is_some(),
+            Line::Replied(_) => self.replied.is_some(),
+            // That says the history.
+            Line::Ended(_) => true,
+        }
+    }
+
     /// Its result, verified or not.
     pub fn result(&self) -> Option<Hash> {
         let finished = self.finished.as_ref().map(|finished| finished.step);
@@ -111,6 +127,10 @@ impl Attempt {
     /// Whether all of an answer is in its file. That of a value is durable. Of a text neither the line nor the file was
     /// synced: after a power loss the one may be there without the other.
     fn is_whole(&self, home: &Home, answered: &Answered) -> Result<bool> {
+        // The machine it was made on has closed it, and kept all of the answer in its node.
+        if self.opened.machine.is_some() {
+            return Ok(true);
+        }
         let files = OutputFiles::of(home, &self.opened.thread, &self.opened.attempt);
         if files.submitted.try_exists().at("look at", &files.submitted)? {
             return files.has_value();

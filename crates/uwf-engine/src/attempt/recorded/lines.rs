@@ -82,6 +82,9 @@ pub struct Opened {
     /// Digest of the thread at `expected_head`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// The machine it was made on, if that was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Attempt nodes of earlier failed tries at this position, oldest first.
     pub earlier: Vec<Hash>,
     /// What the agent has asked a person at this position, oldest first, and what that said.
@@ -189,6 +192,13 @@ pub struct GaveUp {
     /// What the agent asks a person; it goes on when that has replied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+}
+
+impl GaveUp {
+    /// That there is no result, for a reason that is neither the agent's nor a question.
+    pub(crate) fn because(attempt: &str, kind: ErrorKind, error: String) -> GaveUp {
+        GaveUp { attempt: attempt.to_owned(), kind, error, hints: Vec::new(), exit_code: None, question: None }
+    }
 }
 
 /// A person has replied to what the attempt asked.

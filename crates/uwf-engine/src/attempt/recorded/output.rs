@@ -45,6 +45,19 @@ impl OutputFiles {
 }
 
 impl OutputFiles {
+    /// Whether anything was written to one of the files that are kept with an attempt.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be told.
+    pub(crate) fn have_anything(&self) -> Result<bool> {
+        for file in [&self.out, &self.raw, &self.err] {
+            if size(file)? > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether there is a value that was handed in. It was written whole or not at all, and durably; whatever else stands
     /// there was not handed in.
     ///

@@ -13,11 +13,11 @@ use serde_json::Value;
 use uwf_core::node::OWN_TYPES;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::recorded;
+use crate::attempt::recorded::{self, claim};
 use crate::error::{AtPath, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::root::{record, registry};
+use crate::root::{ids, record, registry};
 
 /// How a line of the history begins that was torn before its thread was named. Such a thread never left the index.
 const TORN_LINE: &[u8] = b"{\"thread\":\"";
@@ -94,6 +94,7 @@ impl Roots {
         roots.add_registry(home)?;
         roots.add_records(home)?;
         roots.add_marks(home)?;
+        roots.add_claims(home)?;
         roots.add_configuration(home)?;
         Ok(roots)
     }
@@ -193,13 +194,30 @@ impl Roots {
             if set.contains(&Mark::Open)
                 && let Some(attempt) = recorded::read(home, &thread)?
             {
-                let since = attempt.opened.opened_at;
-                if self.open.as_ref().is_none_or(|open| open.since > since) {
-                    self.open = Some(OpenAttempt { thread, since });
-                }
+                self.add_open(OpenAttempt { thread, since: attempt.opened.opened_at });
             }
         }
         Ok(())
+    }
+
+    /// What other machines are at work on, as far as they have told.
+    fn add_claims(&mut self, home: &Home) -> Result<()> {
+        for (thread, claim, age) in claim::all(home)? {
+            let text = claim.value().to_string();
+            self.named.extend(hashes(text.as_bytes()).map(|hash| (hash, Root::Record(thread.clone()))));
+            if age < claim.lease() && claim.attempt(&thread).is_some_and(|attempt| attempt.closed.is_none()) {
+                let since = ids::now_ms()
+                    .saturating_sub(u64::try_from((age + claim.elapsed()).as_millis()).unwrap_or(u64::MAX));
+                self.add_open(OpenAttempt { thread, since });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_open(&mut self, attempt: OpenAttempt) {
+        if self.open.as_ref().is_none_or(|open| open.since > attempt.since) {
+            self.open = Some(attempt);
+        }
     }
 
     fn add_configuration(&mut self, home: &Home) -> Result<()> {

@@ -1,13 +1,14 @@
 //! What an earlier attempt at the same position left, when its keeper was killed or its answer was not kept.
 
-use json_cas::Hash;
+use json_cas::{Hash, Version};
 use uwf_core::moderator::Next;
 
 use super::link::{Linked, Stored};
 use super::{Step, Verified};
+use crate::attempt::agent_process::Signals;
 use crate::attempt::agents::HUMAN;
 use crate::attempt::leftover::{self, Left};
-use crate::attempt::recorded::{self, Attempt};
+use crate::attempt::recorded::Attempt;
 use crate::error::{ErrorKind, Result, VerbError};
 use crate::root::log::log;
 use crate::thread::moderate;
@@ -27,6 +28,8 @@ pub(super) struct FailedAttempts {
     pub(super) nodes: Vec<Hash>,
     /// The record of the newest attempt, if there was one.
     pub(super) newest: Option<Box<Attempt>>,
+    /// The version of the note by which the step is claimed, where machines share the store.
+    pub(super) note: Option<Version>,
 }
 
 impl<'a, 'h> Step<'a, 'h> {
@@ -35,10 +38,11 @@ impl<'a, 'h> Step<'a, 'h> {
     ///
     /// The record is a file that any process of the same user can write to. So a recorded step is verified like a fresh one,
     /// and one that is refused is kept as a failure instead of standing in the way for ever.
-    pub(super) fn resume_leftover(&self) -> Result<Resumed<'_, 'a, 'h>> {
-        let (attempt, recorded) = match leftover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
-            Left::Nothing { earlier, last } => {
-                return Ok(Resumed::Failed(FailedAttempts { nodes: earlier, newest: last }));
+    pub(super) fn resume_leftover(&self, signals: &mut Signals) -> Result<Resumed<'_, 'a, 'h>> {
+        let grace = self.plan.config.limits.kill_grace;
+        let (attempt, recorded) = match leftover::left_over(self.thread, grace, signals)? {
+            Left::Nothing { earlier, last, note } => {
+                return Ok(Resumed::Failed(FailedAttempts { nodes: earlier, newest: last, note }));
             }
             Left::Step(attempt, recorded) => (attempt, recorded),
         };
@@ -46,9 +50,9 @@ impl<'a, 'h> Step<'a, 'h> {
             Ok(linked) => Ok(Resumed::Linked(Box::new(linked))),
             Err(refused) if refused.kind == ErrorKind::AgentFailed => {
                 log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
-                let failed = leftover::fail(self.home, &attempt, None, &refused.message)?;
-                let newest = recorded::read(self.home, &self.thread.id)?.map(Box::new);
-                Ok(Resumed::Failed(FailedAttempts { nodes: vec![failed], newest }))
+                leftover::fail(self.home, &attempt, None, &refused.message)?;
+                // It is concluded now, so there is nothing to adopt.
+                self.resume_leftover(signals)
             }
             Err(other) => Err(other),
         }

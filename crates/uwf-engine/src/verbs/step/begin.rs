@@ -1,15 +1,19 @@
 //! Putting an attempt on record, before anything is started for it.
 
 use std::os::unix::fs::DirBuilderExt;
+use std::time::Instant;
 
-use json_cas::Hash;
+use json_cas::{Hash, Version};
 
-use super::Step;
 use super::adopt::FailedAttempts;
+use super::{Begun, Position, Step};
 use crate::attempt::agents::{self, AgentSpec};
-use crate::attempt::environment::Redactor;
+use crate::attempt::elsewhere;
+use crate::attempt::lease::Lease;
+use crate::attempt::recorded::claim::{self, Claimed};
 use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
 use crate::attempt::recorded_digest;
+use crate::attempt::redactor::Redactor;
 use crate::attempt::worktree;
 use crate::error::{AtPath, Error, Result, VerbError};
 use crate::root::log::log;
@@ -18,27 +22,20 @@ use crate::root::{node_types, sharing};
 use crate::thread::closure::{self, Bounds};
 use crate::verbs::reextract::{self, Readable};
 
-/// An attempt on record.
-#[must_use]
-pub(super) struct Begun {
-    pub(super) attempt: Attempt,
-    /// Whether the answer of an earlier attempt is read again, which could not be stored then: nobody is paid.
-    pub(super) rereads: bool,
-}
-
 impl Step<'_, '_> {
     /// Puts an attempt at a role on record: by the agent the role is bound to, or one that reads again what an earlier agent
     /// answered.
     pub(super) fn begin(&self, role: &str, failed: FailedAttempts) -> Result<Begun> {
-        let FailedAttempts { nodes, newest } = failed;
+        let FailedAttempts { nodes, newest, note } = failed;
         worktree::check(&self.thread.id, &self.plan.settings)?;
         let rereads = match &newest {
             Some(newest) => self.is_answered(newest, role)?,
             None => false,
         };
         if self.request.reextract || rereads {
-            let attempt = self.begin_reading(role, nodes, newest.as_deref().filter(|_| rereads))?;
-            return Ok(Begun { attempt, rereads });
+            let unread = newest.as_deref().filter(|_| rereads);
+            let begun = self.begin_reading(role, Position { earlier: nodes, note }, unread)?;
+            return Ok(Begun { rereads, ..begun });
         }
         if let Some(waits) = self.unreplied(newest.as_deref(), role) {
             return Err(waits);
@@ -50,7 +47,7 @@ impl Step<'_, '_> {
         if let Some(waits) = self.still_asked(newest.as_deref(), role, &agent) {
             return Err(waits);
         }
-        Ok(Begun { attempt: self.begin_by(role, agent, nodes)?, rereads })
+        self.begin_by(role, agent, Position { earlier: nodes, note })
     }
 
     /// Whether the agent of the last attempt has answered already and only its answer was not kept, for want of space for
@@ -90,27 +87,28 @@ impl Step<'_, '_> {
 
     /// An attempt in which uwf reads what the agent of an earlier one wrote; of one that is `unread` also the value it
     /// handed in.
-    fn begin_reading(&self, role: &str, earlier: Vec<Hash>, unread: Option<&Attempt>) -> Result<Attempt> {
+    fn begin_reading(&self, role: &str, position: Position, unread: Option<&Attempt>) -> Result<Begun> {
         let of_unread = |unread: &Attempt| OutputFiles::of(self.home, &self.thread.id, &unread.opened.attempt);
         let has_value = unread.map_or(Ok(false), |unread| of_unread(unread).has_value())?;
-        let Readable { mut agent, attempt } = reextract::readable(self.thread, role, &earlier, has_value)?;
+        let Readable { mut agent, attempt } = reextract::readable(self.thread, role, &position.earlier, has_value)?;
         agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
-        self.record(role, agent, earlier, attempt, unread)
+        self.record(role, agent, position, attempt, unread)
     }
 
     /// The same by a given agent.
-    pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, earlier: Vec<Hash>) -> Result<Attempt> {
-        self.record(role, agent, earlier, None, None)
+    pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, position: Position) -> Result<Begun> {
+        self.record(role, agent, position, None, None)
     }
 
     fn record(
         &self,
         role: &str,
         agent: AgentSpec,
-        earlier: Vec<Hash>,
+        position: Position,
         reextract: Option<Hash>,
         unread: Option<&Attempt>,
-    ) -> Result<Attempt> {
+    ) -> Result<Begun> {
+        let Position { earlier, note } = position;
         let last = if reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
         // A damaged record of an earlier failure must not make the result of this attempt unsound.
@@ -132,10 +130,22 @@ impl Step<'_, '_> {
         if let Some(unread) = unread {
             recorded::hand_on(self.home, &self.thread.id, &unread.opened.attempt, &opened.attempt)?;
         }
+        // Others are told first: once the attempt is on record here, its agent may be started.
+        let lease = self.claim(&opened, note.as_ref())?;
         recorded::open(self.home, opened.clone())?;
         // Not before this attempt is on record: a value that is handed on would be lost with the one before.
         recorded::sweep(self.home, &self.thread.id, Some(&opened.attempt));
-        Ok(Attempt::begun(opened))
+        Ok(Begun { attempt: Attempt::begun(opened), rereads: false, lease })
+    }
+
+    /// Makes the step this machine's, where others share the store.
+    fn claim(&self, opened: &Opened, note: Option<&Version>) -> Result<Lease> {
+        let since = Instant::now();
+        match claim::claim(self.home, opened, note)? {
+            Claimed::Alone => Ok(Lease::of_one_machine()),
+            Claimed::Ours(claim, version) => Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since)),
+            Claimed::Theirs(theirs) => Err(elsewhere::outrun(&self.thread.id, theirs.as_ref()).into()),
+        }
     }
 
     /// Whether the node of a failed attempt can be made part of a step.

@@ -2,10 +2,11 @@
 
 use json_cas::{Hash, Head, HeadsError};
 
-use super::Step;
-use crate::attempt::environment::{self, Redactor};
+use super::{Begun, Step};
+use crate::attempt::environment;
 use crate::attempt::leftover;
 use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
+use crate::attempt::redactor::Redactor;
 use crate::error::{Error, ErrorKind, VerbError};
 use crate::root::env_file;
 use crate::root::log::log;
@@ -53,7 +54,8 @@ impl Step<'_, '_> {
 
     /// What becomes of an attempt that could not be linked: a finished result stays on record for the next step to
     /// take over; anything else is kept as a node and the thread is stuck.
-    pub(super) fn conclude(&self, attempt: &Attempt, error: Error) -> Error {
+    pub(super) fn conclude(&self, begun: &Begun, error: Error) -> Error {
+        let Begun { attempt, lease, .. } = begun;
         let opened = &attempt.opened;
         let error = self.redacted(opened, &error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
@@ -88,7 +90,8 @@ impl Step<'_, '_> {
         let exit_code = record.as_ref().and_then(|record| record.gave_up.as_ref()?.exit_code);
         let attempt = record.as_ref().unwrap_or(attempt);
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
-        if self.still_active() {
+        // Where another machine may go on, nothing stands in its way.
+        if lease.lost().is_none() && self.still_active() {
             self.mark(mark, &opened.role, &error.message);
         }
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());

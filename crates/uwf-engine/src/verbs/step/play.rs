@@ -4,22 +4,23 @@ use std::time::Duration;
 
 use json_cas::Hash;
 
-use super::Step;
 use super::link::Stored;
+use super::{Begun, Step};
 use crate::attempt::agent_process::{self, Ended, Job, Signals};
 use crate::attempt::environment;
-use crate::attempt::recorded::{self, Attempt, Finished, GaveUp, Opened, OutputFiles, Started};
+use crate::attempt::lease::Lease;
+use crate::attempt::recorded::{self, Finished, GaveUp, Opened, OutputFiles, Started};
 use crate::attempt::result_line;
-use crate::error::{Result, SentError};
+use crate::error::{ErrorKind, Result, SentError};
 use crate::root::log::log;
 
 impl<'a, 'h> Step<'a, 'h> {
     /// Runs the process of the agent to its end, and gives the step it stored. When this returns, nothing of the agent is
     /// left running.
-    pub(super) fn play(&self, attempt: &Attempt, signals: &mut Signals) -> Result<Stored<'_, 'a, 'h>> {
-        let opened = &attempt.opened;
+    pub(super) fn play(&self, begun: &Begun, signals: &mut Signals) -> Result<Stored<'_, 'a, 'h>> {
+        let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
-        let job = self.job(opened)?;
+        let job = self.job(opened, begun.lease.clone())?;
         let ended = agent_process::run(&job, signals, |pid| {
             recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
         })?;
@@ -45,12 +46,17 @@ impl<'a, 'h> Step<'a, 'h> {
             .stdout
             .as_deref()
             .map_or_else(|| Ok(String::new()), |path| agent_process::read_capped(path, opened.output_cap))?;
+        if let Ended::Lost(why) = ended {
+            // Should it not be possible to keep now what the agent said, this is why it failed.
+            let why = GaveUp::because(&opened.attempt, ErrorKind::Busy, format!("the agent was ended: {why}"));
+            recorded::gave_up(self.home, &opened.thread, why)?;
+        }
         let step = result_line::result_line(&opened.agent, ended, &out, job)?;
         recorded::named(self.home, &opened.thread, &opened.attempt, step)?;
         Ok((step, None))
     }
 
-    fn job(&self, opened: &Opened) -> Result<Job> {
+    fn job(&self, opened: &Opened, lease: Lease) -> Result<Job> {
         let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
         Ok(Job {
             argv: opened.command_line(self.home.bin()),
@@ -64,6 +70,7 @@ impl<'a, 'h> Step<'a, 'h> {
             timeout: opened.agent.timeout_ms.map(Duration::from_millis),
             idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),
             grace: self.plan.config.limits.kill_grace,
+            lease,
             cap: opened.output_cap,
         })
     }

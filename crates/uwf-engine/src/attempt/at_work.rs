@@ -1,0 +1,34 @@
+//! That another machine is at work on the next step of a thread.
+
+use std::fmt;
+use std::time::Duration;
+
+use uwf_core::thread::ThreadId;
+
+/// Who is at work, as far as a claim tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AtWork {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The machine.
+    pub machine: String,
+    /// Role that is played.
+    pub role: String,
+    /// Name of the agent.
+    pub agent: String,
+    /// For how long.
+    pub since: Duration,
+    /// How long the machine is believed to be at work without being heard of.
+    pub lease: Duration,
+}
+
+impl fmt::Display for AtWork {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AtWork { thread, machine, role, agent, since, .. } = self;
+        let seconds = since.as_secs();
+        write!(
+            out,
+            "machine `{machine}` is at work on thread {thread}: role `{role}`, agent `{agent}`, for {seconds} s"
+        )
+    }
+}

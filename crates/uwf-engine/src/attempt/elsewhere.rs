@@ -1,0 +1,102 @@
+//! What another machine does or did about the next step of a thread, where the store is shared.
+
+use std::time::Duration;
+
+use json_cas::{Expected, Hash, Note, NoteWritten, Version};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::agent_process::Signals;
+use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::lease::RENEWALS;
+use crate::attempt::recorded::claim::{self, Claim};
+use crate::attempt::recorded::{self, Attempt};
+use crate::root::home::Home;
+
+/// How often it is looked whether a machine that was late with a renewal is alive.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Renewals that a machine may be late with before it is waited for instead of being taken for alive.
+const LATE: u32 = 2;
+
+/// What became of looking.
+#[must_use]
+pub(crate) enum Looked {
+    /// Nobody is at work on the step. The version is that of the note, for whoever claims the step.
+    Free(Option<Version>),
+    /// The record has lines that it hadn't: what another machine did is to be dealt with as if it had been done here.
+    BroughtIn,
+}
+
+/// Looks at the claim on a thread's next step. Another machine that is at work on it is not waited for; one that seems to be gone is,
+/// until its lease is over, and then its step is taken over.
+///
+/// # Errors
+/// `Busy` when another machine is at work, those of the store and the record, and that of a signal that tells to stop.
+pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Signals) -> Result<Looked> {
+    let Some(notes) = home.notes() else { return Ok(Looked::Free(None)) };
+    loop {
+        let Some(note) = notes.note(&claim::name(thread))? else { return Ok(Looked::Free(None)) };
+        let there = Claim::of(&note).and_then(|claim| Some((claim.attempt(thread)?, claim)));
+        let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
+            return Ok(Looked::Free(Some(note.version)));
+        };
+        if attempt.closed.is_some() || is_known(home, &attempt)? {
+            return brought_in(home, thread, &claim, note.version);
+        }
+        if note.age < claim.lease() / RENEWALS * LATE {
+            return Err(at_work(attempt, &claim, note.age));
+        }
+        if attempt.result().is_some() {
+            return brought_in(home, thread, &claim, note.version);
+        }
+        if note.age >= claim.lease() && take_over(home, &attempt, &claim, &note)? {
+            return Ok(Looked::BroughtIn);
+        }
+        if let Some(signal) = signals.stop() {
+            return Err(AttemptError::Stopped { signal });
+        }
+        signals.wait(LOOK);
+    }
+}
+
+/// Whether the newest attempt of this machine's own record is that one: then the lock of the thread, which the caller holds, tells that
+/// nobody is at work on it.
+fn is_known(home: &Home, attempt: &Attempt) -> Result<bool> {
+    let own = recorded::read(home, &attempt.opened.thread)?;
+    Ok(own.is_some_and(|own| own.opened.attempt == attempt.opened.attempt))
+}
+
+fn brought_in(home: &Home, thread: &ThreadId, claim: &Claim, version: Version) -> Result<Looked> {
+    let was_new = claim::bring_in(home, thread, claim)?;
+    Ok(if was_new { Looked::BroughtIn } else { Looked::Free(Some(version)) })
+}
+
+/// Closes the attempt of a machine that is gone, so that its machine knows should it come back, and puts it on record here.
+fn take_over(home: &Home, attempt: &Attempt, claim: &Claim, note: &Note) -> Result<bool> {
+    let Some(notes) = home.notes() else { return Ok(false) };
+    let opened = &attempt.opened;
+    let closed = claim.clone().taken_over(&opened.attempt, &gone(&claim.machine));
+    match notes.write_note(&claim::name(&opened.thread), Expected::At(&note.version), &closed.value())? {
+        NoteWritten::Done(_) => claim::bring_in(home, &opened.thread, claim),
+        // It renewed its lease in this moment, or a third machine was quicker.
+        NoteWritten::Moved(_) => Ok(false),
+    }
+}
+
+/// Why an attempt failed whose machine does not answer any more.
+pub(crate) fn gone(machine: &str) -> String {
+    format!("machine `{machine}`, which was at work on this, has not been heard of for the time of its lease")
+}
+
+fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> AttemptError {
+    AttemptError::AtWorkElsewhere(Box::new(claim.at_work(attempt, age)))
+}
+
+/// Why the next step cannot be claimed: somebody else was quicker.
+pub(crate) fn outrun(thread: &ThreadId, theirs: Option<&Claim>) -> AttemptError {
+    let attempt = theirs.and_then(|claim| Some((claim.attempt(thread)?, claim)));
+    match attempt {
+        Some((attempt, claim)) => at_work(attempt, claim, Duration::ZERO),
+        None => AttemptError::ClaimMoved(thread.clone()),
+    }
+}

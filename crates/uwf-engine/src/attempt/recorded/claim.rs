@@ -1,0 +1,270 @@
+//! A claim: what other machines know of the newest attempt at a thread, where the store is shared.
+//!
+//! It is a note beside the head, `THREAD.attempt`, with the lines that the record on the machine of the attempt has of it. That
+//! machine writes it before it starts an agent, and anew while the agent is at work (see [`crate::attempt::lease`]), so that its age
+//! tells whether the machine is alive. No clock of one machine is compared with that of another: how old a note is the store says, and
+//! for how long an attempt had been under way the machine that is at it.
+//!
+//! A claim says something about one position. Once the head has moved, nobody looks at it any more, and the next one takes its place.
+
+use std::time::Duration;
+
+use json_cas::{Expected, Note, NoteWritten, Version};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+
+use super::attempt::Attempt;
+use super::lines::{Closed, Line, Opened, Outcome};
+use crate::attempt::at_work::AtWork;
+use crate::attempt::error::Result;
+use crate::attempt::redactor::Redactor;
+use crate::root::home::Home;
+use crate::root::log::{Log, log};
+use crate::root::{ids, machine, record};
+
+/// How often a claim is told again what the record says when somebody wrote it in between. Its own machine renews it every few seconds.
+const TRIES: usize = 5;
+
+/// What the note says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Claim {
+    /// Machine that wrote it.
+    pub(crate) machine: String,
+    /// How long it holds without being renewed, milliseconds.
+    lease: u64,
+    /// For how long the attempt had been under way when this was written, milliseconds.
+    elapsed: u64,
+    /// The lines of the attempt, oldest first.
+    lines: Vec<Value>,
+}
+
+impl Claim {
+    /// What a note says; `None` for one that is no claim.
+    pub(crate) fn of(note: &Note) -> Option<Claim> {
+        serde_json::from_value(note.value.clone()).ok()
+    }
+
+    /// The attempt that it is about; `None` when its lines are none of an attempt at this thread.
+    pub(crate) fn attempt(&self, thread: &ThreadId) -> Option<Attempt> {
+        let lines: Vec<String> = self.lines.iter().map(Value::to_string).collect();
+        super::newest(lines.join("\n").as_bytes(), thread)
+    }
+
+    /// How long it holds without being renewed.
+    pub(crate) fn lease(&self) -> Duration {
+        Duration::from_millis(self.lease)
+    }
+
+    /// For how long the attempt had been under way when this was written.
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.elapsed)
+    }
+
+    /// Who is at work on an attempt that it is about, when it was written so long ago.
+    pub(crate) fn at_work(&self, attempt: Attempt, age: Duration) -> AtWork {
+        AtWork {
+            thread: attempt.opened.thread,
+            machine: self.machine.clone(),
+            role: attempt.opened.role,
+            agent: attempt.opened.agent.name,
+            since: self.elapsed() + age,
+            lease: self.lease(),
+        }
+    }
+
+    /// The same, written so much later.
+    pub(crate) fn renewed(self, elapsed: Duration) -> Claim {
+        Claim { elapsed: millis(elapsed), ..self }
+    }
+
+    /// The same, with what the record says of its attempt now.
+    fn saying(self, lines: &[Line], redactor: &Redactor) -> Claim {
+        Claim { lines: written(lines, redactor), ..self }
+    }
+
+    /// The same, closed by this machine because the one that was at work is gone.
+    pub(crate) fn taken_over(mut self, attempt: &str, why: &str) -> Claim {
+        let closed = Closed {
+            attempt: attempt.to_owned(),
+            outcome: Outcome::Failed,
+            error: Some(why.to_owned()),
+            node: None,
+            adopted: false,
+            closed_at: ids::now_ms(),
+        };
+        self.lines.extend(serde_json::to_value(Line::Closed(closed)));
+        Claim { machine: machine::name(), ..self }
+    }
+
+    /// Its lines.
+    fn lines(&self) -> impl Iterator<Item = Line> {
+        self.lines.iter().filter_map(|line| Line::parse(line.to_string().as_bytes()))
+    }
+
+    /// The note.
+    pub(crate) fn value(&self) -> Value {
+        serde_json::to_value(self).expect("a claim is texts and numbers")
+    }
+}
+
+/// Name of the note that has the claim on a thread.
+pub(crate) fn name(thread: &ThreadId) -> String {
+    format!("{thread}{SUFFIX}")
+}
+
+/// What stands for the boot of another machine. It is none of this machine, so that no process here is taken for one of there.
+const ELSEWHERE: &str = "elsewhere";
+
+/// What the name of such a note ends with, after the id of its thread.
+const SUFFIX: &str = ".attempt";
+
+/// The thread that a note has the claim on; `None` for other notes.
+fn thread_of(name: &str) -> Option<ThreadId> {
+    name.strip_suffix(SUFFIX)?.parse().ok()
+}
+
+/// All claims, each with how long ago it was written.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
+    let Some(notes) = home.notes() else { return Ok(Vec::new()) };
+    let mut claims = Vec::new();
+    for listed in notes.notes("")? {
+        let Some(thread) = thread_of(&listed.name) else { continue };
+        // It may be gone since it was listed.
+        let Some(note) = notes.note(&listed.name)? else { continue };
+        claims.extend(Claim::of(&note).map(|claim| (thread, claim, note.age)));
+    }
+    Ok(claims)
+}
+
+/// How the claiming of the next step ended.
+#[derive(Debug)]
+#[must_use]
+pub(crate) enum Claimed {
+    /// Nobody shares the store: the lock of the thread is all there needs to be.
+    Alone,
+    /// The step is this machine's as long as it renews the claim.
+    Ours(Claim, Version),
+    /// Somebody else was quicker.
+    Theirs(Option<Claim>),
+}
+
+/// Claims the next step for an attempt that is about to be put on record, if the claim there is still the one that was looked at.
+///
+/// # Errors
+/// Those of the store, and `Config` when it cannot be told what is secret.
+pub(crate) fn claim(home: &Home, opened: &Opened, seen: Option<&Version>) -> Result<Claimed> {
+    let Some(notes) = home.notes() else { return Ok(Claimed::Alone) };
+    let config = home.config()?;
+    let lines = written(&[Line::Opened(Box::new(opened.clone()))], &Redactor::of(home)?);
+    let claim = Claim { machine: machine::name(), lease: millis(config.lease()), elapsed: 0, lines };
+    let expected = seen.map_or(Expected::Nothing, Expected::At);
+    Ok(match notes.write_note(&name(&opened.thread), expected, &claim.value())? {
+        NoteWritten::Done(version) => Claimed::Ours(claim, version),
+        // An answer was lost, and the write was made again.
+        NoteWritten::Moved(Some(note)) if note.value == claim.value() => Claimed::Ours(claim, note.version),
+        NoteWritten::Moved(note) => Claimed::Theirs(note.as_ref().and_then(Claim::of)),
+    })
+}
+
+/// Writes into the claim what the record says of its attempt now. The record is what counts here, and its lines are written
+/// already: when this fails, another machine waits for the lease instead, and is told nothing.
+pub(super) fn tell(home: &Home, thread: &ThreadId) {
+    if home.notes().is_none() {
+        return;
+    }
+    if let Err(error) = told(home, thread) {
+        log!(
+            Log::open(&home.log_file(thread)),
+            "N4V7Q2ZC",
+            Warn,
+            "other machines were not told of the attempt: {error}"
+        );
+    }
+}
+
+fn told(home: &Home, thread: &ThreadId) -> Result<()> {
+    let Some(notes) = home.notes() else { return Ok(()) };
+    let (name, redactor) = (name(thread), Redactor::of(home)?);
+    let mut note = notes.note(&name)?;
+    for _ in 0..TRIES {
+        let Some(there) = note else { return Ok(()) };
+        let own = super::lines_of_newest(home, thread)?;
+        let is_own = |claim: &Claim| claim.attempt(thread).map(|attempt| attempt.opened.attempt) == id(&own);
+        let Some(claim) = Claim::of(&there).filter(is_own) else { return Ok(()) };
+        match notes.write_note(&name, Expected::At(&there.version), &claim.saying(&own, &redactor).value())? {
+            NoteWritten::Done(_) => return Ok(()),
+            NoteWritten::Moved(now) => note = now,
+        }
+    }
+    Ok(())
+}
+
+/// The attempt that lines are of.
+fn id(lines: &[Line]) -> Option<String> {
+    lines.iter().find_map(|line| match line {
+        Line::Opened(opened) => Some(opened.attempt.clone()),
+        _ => None,
+    })
+}
+
+/// Takes the claim on a thread away, which has ended or is gone: whoever is still at work on it sees that and ends its agent.
+pub(crate) fn remove(home: &Home, thread: &ThreadId) {
+    let Some(notes) = home.notes() else { return };
+    if let Err(error) = notes.remove_note(&name(thread)) {
+        log!(
+            Log::open(&home.log_file(thread)),
+            "W8J3K6PD",
+            Warn,
+            "the note on the newest attempt was not removed: {error}"
+        );
+    }
+}
+
+/// Adds to the record what a claim knows and the record does not: an attempt of another machine, or what became of one elsewhere.
+/// Whether there was anything.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn bring_in(home: &Home, thread: &ThreadId, claim: &Claim) -> Result<bool> {
+    let Some(theirs) = claim.attempt(thread) else { return Ok(false) };
+    let own = super::read(home, thread)?;
+    let known = own.as_ref().filter(|own| own.opened.attempt == theirs.opened.attempt);
+    let mut new: Vec<Line> = claim.lines().filter(|line| known.is_none_or(|known| !known.has(line))).collect();
+    // What it answered is on that machine. Of an attempt that was closed there it is in a node, too.
+    new.retain(|line| !matches!(line, Line::Answered(_)) || theirs.closed.is_some());
+    for line in &mut new {
+        if let Line::Opened(opened) = line {
+            let before = own.as_ref().map(|own| own.earlier_at(opened.expected_head)).unwrap_or_default();
+            opened.earlier = union(before, &opened.earlier);
+            opened.machine.get_or_insert_with(|| claim.machine.clone());
+            // Its process ids say nothing here.
+            opened.boot_id = ELSEWHERE.to_owned();
+        }
+    }
+    record::append_all(home, thread, &new)?;
+    Ok(!new.is_empty())
+}
+
+/// Failed attempts of both, each once.
+fn union(mut all: Vec<json_cas::Hash>, more: &[json_cas::Hash]) -> Vec<json_cas::Hash> {
+    for hash in more {
+        if !all.contains(hash) {
+            all.push(*hash);
+        }
+    }
+    all
+}
+
+/// Lines as they are written where others read them: without what is secret here.
+fn written(lines: &[Line], redactor: &Redactor) -> Vec<Value> {
+    lines.iter().filter_map(|line| serde_json::to_value(line).ok()).map(|line| redactor.value(&line)).collect()
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,229 @@
+//! What is redacted before it is stored, logged or shown.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use json_cas::Draft;
+
+use crate::attempt::error::Result;
+use crate::root::env_file;
+use crate::root::home::Home;
+
+/// Shorter values are not redacted: they would turn up by chance all over an answer.
+const SHORTEST_SECRET: usize = 8;
+
+/// Replaces secrets in everything that is about to be stored, logged or shown: a node is for ever.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Redactor {
+    /// Names, and values in every form they are written in, the longest first.
+    secrets: Vec<(String, String)>,
+}
+
+impl Redactor {
+    /// Knows every configured secret by name, and whatever in `.env` or the environment is named like one.
+    pub fn new(names: impl IntoIterator<Item = String>, env_file: &[(String, String)]) -> Redactor {
+        Redactor::knowing(names, env_file, &own_environment())
+    }
+
+    /// The same for a root, whose configuration names the secrets.
+    ///
+    /// # Errors
+    /// `Config` when configuration or `.env` is not readable.
+    pub fn of(home: &Home) -> Result<Redactor> {
+        Ok(Redactor::new(home.config()?.secret_names(), &env_file::read(&home.env_file())?))
+    }
+
+    /// The same for a process that does not have every secret in its own environment: `environment` is what others have.
+    pub fn knowing(
+        names: impl IntoIterator<Item = String>,
+        env_file: &[(String, String)],
+        environment: &[(String, String)],
+    ) -> Redactor {
+        let names: BTreeSet<String> = names.into_iter().collect();
+        let in_file = env_file.iter().filter(|(name, _)| names.contains(name) || looks_secret(name));
+        let in_environment = environment
+            .iter()
+            .filter(|(name, value)| names.contains(name) || is_named_secret(name) && !value.starts_with('/'));
+        let mut secrets: Vec<(String, String)> = in_file
+            .chain(in_environment)
+            // White space around a key is no part of what is sent, and so of what comes back.
+            .map(|(name, value)| (name, value.trim()))
+            .filter(|(_, value)| value.len() >= SHORTEST_SECRET)
+            .flat_map(|(name, value)| written(value).into_iter().map(move |form| (name.clone(), form)))
+            .collect();
+        // The longest first, so that a secret that contains another is replaced whole.
+        secrets.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        Redactor { secrets }
+    }
+
+    /// The name of a secret that is in a text.
+    pub fn found_in(&self, text: &str) -> Option<&str> {
+        self.secrets.iter().find(|(_, value)| text.contains(value.as_str())).map(|(name, _)| name.as_str())
+    }
+
+    /// The node without secrets in any text of it.
+    pub fn draft(&self, draft: Draft) -> Draft {
+        let clean = self.value(draft.payload());
+        if clean == *draft.payload() {
+            return draft;
+        }
+        // Only texts are others, so what could be written before can be now.
+        Draft::new(draft.type_hash(), clean).map_or(draft, Draft::trusted)
+    }
+
+    /// The text without secrets.
+    pub fn text(&self, text: &str) -> String {
+        let mut clean = text.to_owned();
+        for (name, value) in &self.secrets {
+            if clean.contains(value.as_str()) {
+                clean = clean.replace(value.as_str(), &format!("[redacted {name}]"));
+            }
+        }
+        clean
+    }
+
+    /// How much of a text that goes on can be shown: what follows could be the beginning of a secret.
+    pub(crate) fn settled(&self, text: &[u8]) -> usize {
+        let values = || self.secrets.iter().map(|(_, value)| value.as_bytes());
+        let begun = |value: &[u8]| (1..value.len()).rev().find(|&length| text.ends_with(&value[..length])).unwrap_or(0);
+        let mut settled = text.len() - values().map(begun).max().unwrap_or(0);
+        // A secret that ends as one begins must not be cut in two.
+        while let Some(start) = values().find_map(|value| {
+            let reach = (settled + value.len() - 1).min(text.len());
+            let first = (settled + 1).saturating_sub(value.len());
+            let around = text.get(first..reach)?;
+            let at = around.windows(value.len()).position(|window| window == value)?;
+            Some(first + at)
+        }) {
+            settled = start;
+        }
+        settled
+    }
+
+    /// The value with every text in it, keys included, without secrets.
+    pub fn value(&self, value: &serde_json::Value) -> serde_json::Value {
+        use serde_json::Value;
+        if self.secrets.is_empty() {
+            return value.clone();
+        }
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => {
+                Value::Object(map.iter().map(|(key, item)| (self.text(key), self.value(item))).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+}
+
+/// The variables of this process, as far as they are text.
+pub fn own_environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// A secret as it stands in texts: as it is, and as JSON has it, also within a text that is JSON itself (the arguments of a
+/// tool), with other symbols than ASCII as they are or by number, with `/` as it is or as `\\/`.
+fn written(value: &str) -> BTreeSet<String> {
+    let quoted = |text: &str| {
+        let quoted = serde_json::Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let once = [quoted(value), by_number(&quoted(value))];
+    let slashed = once.clone().map(|form| form.replace('/', "\\/"));
+    let twice = once.clone().map(|form| quoted(&form));
+    [value.to_owned()].into_iter().chain(once).chain(slashed).chain(twice).collect()
+}
+
+/// JSON with symbols beyond ASCII by their numbers, as many programs write it.
+fn by_number(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for symbol in json.chars() {
+        match symbol.is_ascii() {
+            true => ascii.push(symbol),
+            false => symbol.encode_utf16(&mut [0; 2]).iter().for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    ascii
+}
+
+/// Words of names that only secrets have.
+const SECRET_WORDS: [&str; 10] =
+    ["KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PGPASSWORD"];
+
+/// Whether a variable of an environment is named like a secret. Unlike a `.env` an environment is full of other things, so
+/// only whole words count: `KEYCLOAK_URL` is none.
+fn is_named_secret(name: &str) -> bool {
+    name.to_ascii_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
+}
+
+fn looks_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn secrets_are_redacted_by_name_and_the_longest_first() {
+        let file =
+            [pair("A_KEY", "sk-0123456789"), pair("LONGER_TOKEN", "sk-0123456789-more"), pair("TINY_KEY", "abc")];
+        let redactor = Redactor::new([], &file);
+        assert_eq!(
+            redactor.text("first sk-0123456789, then sk-0123456789-more, abc stays"),
+            "first [redacted A_KEY], then [redacted LONGER_TOKEN], abc stays"
+        );
+        assert_eq!(
+            redactor.value(&serde_json::json!({"k": ["sk-0123456789", 1]})),
+            serde_json::json!({"k": ["[redacted A_KEY]", 1]})
+        );
+    }
+
+    #[test]
+    fn a_secret_is_found_in_every_form_it_is_written_in() {
+        let redactor = Redactor::knowing([], &[pair("A_KEY", "q\"b\\s/n\nt\tä")], &[]);
+        let json = r#"q\"b\\s/n\nt\tä"#;
+        let texts = [
+            "q\"b\\s/n\nt\tä".to_owned(),
+            json.to_owned(),
+            json.replace('/', "\\/"),
+            json.replace('ä', "\\u00e4"),
+            serde_json::json!(json).to_string().trim_matches('"').to_owned(),
+        ];
+        for text in texts {
+            assert_eq!(redactor.text(&format!("<{text}>")), "<[redacted A_KEY]>", "{text}");
+            assert_eq!(redactor.found_in(&text), Some("A_KEY"));
+        }
+        assert_eq!(redactor.found_in("q"), None);
+    }
+
+    #[test]
+    fn an_environment_has_more_than_secrets() {
+        let environment = [
+            pair("GITHUB_TOKEN", "ghp-0123456789"),
+            pair("KEYCLOAK_URL", "https://keycloak.example"),
+            pair("SSH_KEY", "/home/me/.ssh/id"),
+            pair("CONFIGURED", "configured-value"),
+        ];
+        let redactor = Redactor::knowing(["CONFIGURED".to_owned()], &[], &environment);
+        assert_eq!(
+            redactor.text("ghp-0123456789 https://keycloak.example /home/me/.ssh/id configured-value"),
+            "[redacted GITHUB_TOKEN] https://keycloak.example /home/me/.ssh/id [redacted CONFIGURED]"
+        );
+    }
+
+    #[test]
+    fn every_value_of_a_secret_is_redacted_without_the_white_space_around_it() {
+        let file = [pair("ACCOUNT", "first-value"), pair("ACCOUNT", " second-value\n")];
+        let redactor = Redactor::new(["ACCOUNT".to_owned()], &file);
+        assert_eq!(redactor.text("first-value, second-value."), "[redacted ACCOUNT], [redacted ACCOUNT].");
+    }
+}

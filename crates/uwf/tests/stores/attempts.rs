@@ -1,0 +1,212 @@
+//! Several machines that step one thread: who is at work others know, and nobody is paid twice while the first is alive.
+
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use uwf_testing::bucket::BucketServer;
+use uwf_testing::processes::{of_home, until};
+
+use crate::machine::{LEASE, Machine, paid};
+use crate::postgres::Postgres;
+
+/// A machine that goes by a name.
+fn machine(name: &str, mut variables: Vec<(String, String)>, dir: &Path) -> Machine {
+    variables.push(("UWF_MACHINE".to_owned(), name.to_owned()));
+    Machine::new(variables, &dir.join("ledger"))
+}
+
+fn two_machines(variables: &[(String, String)], dir: &Path) -> [Machine; 2] {
+    ["anvil", "bellows"].map(|name| machine(name, variables.to_vec(), dir))
+}
+
+/// Ends every process of a machine at once, as when its power fails.
+fn cut_power(machine: &Machine, mut window: Child) {
+    for (pid, _) in of_home(machine.home.root().parent().unwrap()) {
+        let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+    }
+    let _ = window.wait();
+}
+
+fn steps(machine: &Machine, thread: &str) -> usize {
+    machine.json(&["thread", "steps", thread])["steps"].as_array().unwrap().len() - 1
+}
+
+#[test]
+fn a_machine_is_told_that_another_one_is_at_work() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    // Longer than a lease: it is renewed.
+    let step = one.begin_step(&thread, 14, &dir.path().join("ledger"));
+    let begun = Instant::now();
+    while begun.elapsed() < LEASE + Duration::from_secs(2) {
+        let refused = two.try_step(&thread);
+        assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+        for told in ["machine `anvil` is at work", "role `worker`", "agent `paid`", "10 s after its last sign of life"]
+        {
+            assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let ended = step.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    two.step(&thread);
+    assert_eq!((paid(&dir.path().join("ledger")), steps(&one, &thread)), (2, 2));
+}
+
+#[test]
+fn the_step_of_a_machine_that_is_gone_is_taken_over_after_its_lease_and_what_it_printed_is_kept_there() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\necho half an answer\nsleep 60\n");
+    let step = one.begin_step(&thread, 0, &dir.path().join("ledger"));
+    let begun = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    cut_power(&one, step);
+    let taken = two.step_when_free(&thread);
+    // How long ago a note was written an S3 store says to the second, and uwf in favour of whoever waits.
+    let soonest = LEASE - Duration::from_secs(2);
+    assert!(begun.elapsed() >= soonest, "after {:?} the machine might have been alive", begun.elapsed());
+    assert_eq!(taken["adopted"], json!(null), "{taken}");
+    assert_eq!((paid(&dir.path().join("ledger")), steps(&two, &thread)), (2, 1));
+    let details = two.uwf(&["thread", "step-details", taken["head"].as_str().unwrap()]).stdout;
+    assert!(details.contains("machine `anvil`"), "the failed attempt is part of the step: {details}");
+
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\necho '{\"n\": 2}'\n");
+    one.step(&thread);
+    let kept = one.kept_outputs();
+    assert!(kept.contains("half an answer"), "{kept}");
+    assert_eq!(two.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn an_answer_that_was_recorded_is_adopted_by_another_machine() {
+    let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("uwf"), dir.path());
+    let thread = one.begin();
+    one.step(&thread);
+    // The agent finishes, and the head cannot be moved.
+    let step = one.begin_step(&thread, 1, &dir.path().join("ledger"));
+    server.sql("alter table uwf.heads rename to heads_away");
+    assert!(!step.wait_with_output().unwrap().status.success());
+    server.sql("alter table uwf.heads_away rename to heads");
+    let adopted = two.step_when_free(&thread);
+    assert_eq!((&adopted["adopted"], paid(&dir.path().join("ledger"))), (&json!(true), 2), "{adopted}");
+    assert_eq!(steps(&one, &thread), 2);
+    one.step(&thread);
+    assert_eq!(paid(&dir.path().join("ledger")), 3);
+}
+
+#[test]
+fn a_machine_that_cannot_renew_its_lease_ends_its_agent_and_keeps_what_it_said() {
+    let (mut server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("uwf"), dir.path());
+    let script = "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\necho half an answer\nsleep 60\n";
+    one.home.script("paid", script);
+    let thread = one.begin();
+    let step = one.begin_step(&thread, 0, &dir.path().join("ledger"));
+    server.stop();
+    let begun = Instant::now();
+    let ended = step.wait_with_output().unwrap();
+    let (code, said) = (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned());
+    assert_eq!(code, Some(75), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(50), "it did not wait for the agent");
+    assert!(said.contains("the store could not be reached for"), "{said}");
+    until("nothing of the agent is left", || of_home(one.home.root().parent().unwrap()).is_empty());
+    server.run();
+    two.step_when_free(&thread);
+    assert_eq!(paid(&dir.path().join("ledger")), 2);
+    let shown = one.json(&["thread", "show", &thread]);
+    assert_eq!(shown["state"], json!("active"), "{shown}");
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 2}'\n");
+    one.step(&thread);
+    let kept = one.kept_outputs();
+    assert!(kept.contains("half an answer"), "{kept}");
+}
+
+#[test]
+fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    let mut step = one.begin_step(&thread, 60, &dir.path().join("ledger"));
+    two.json(&["thread", "kill", &thread]);
+    until("its machine has noticed", || step.try_wait().unwrap().is_some());
+    until("nothing of the agent is left", || of_home(one.home.root().parent().unwrap()).is_empty());
+}
+
+#[test]
+fn of_two_machines_that_begin_in_one_moment_one_pays() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    for round in 1..=3 {
+        let codes = std::thread::scope(|scope| {
+            let both = [&one, &two].map(|machine| {
+                let thread = &thread;
+                scope.spawn(move || {
+                    let work = machine.home.work();
+                    let mut step = machine.command(&["thread", "step", thread, "--cwd", work.to_str().unwrap()]);
+                    step.env("AGENT_SLEEPS", "2").output().unwrap().status.code()
+                })
+            });
+            both.map(|one| one.join().unwrap())
+        });
+        let mut sorted = codes;
+        sorted.sort_unstable();
+        assert_eq!(sorted, [Some(0), Some(75)], "round {round}");
+        assert_eq!((paid(&dir.path().join("ledger")), steps(&one, &thread)), (round, round));
+    }
+}
+
+#[test]
+fn what_failed_on_one_machine_another_one_knows() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    for (machine, says) in [(&one, "first"), (&two, "second"), (&one, "third")] {
+        machine.home.script("paid", &format!("#!/bin/sh\ncat > /dev/null\necho {says}; exit 3\n"));
+        assert_eq!(machine.try_step(&thread).code, Some(40), "{says}");
+    }
+    two.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    let step = two.step(&thread);
+    let details = two.uwf(&["thread", "step-details", step["head"].as_str().unwrap()]).stdout;
+    for says in ["first", "second", "third"] {
+        assert_eq!(details.matches(&format!("printed:\n    {says}")).count(), 1, "{details}");
+    }
+}
+
+#[test]
+fn a_question_that_was_asked_on_one_machine_is_replied_to_on_another() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let asks = "#!/bin/sh\nif grep -q Forty-two; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"How many?\"}'; fi\n";
+    for machine in [&one, &two] {
+        machine.home.script("paid", asks);
+    }
+    let thread = one.begin();
+    assert_eq!(one.try_step(&thread).code, Some(20));
+    let again = two.try_step(&thread);
+    assert_eq!(again.code, Some(20), "the question is not asked again: {}", again.stderr);
+    assert!(again.stderr.contains("How many?"), "{}", again.stderr);
+    two.json(&["thread", "answer", &thread, "-m", "Forty-two"]);
+    one.step(&thread);
+    assert_eq!(steps(&two, &thread), 1);
+}
+
+#[test]
+fn what_agents_have_in_their_command_lines_is_not_told() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let one = machine("anvil", server.variables("team"), dir.path());
+    std::fs::create_dir_all(one.home.root()).unwrap();
+    std::fs::write(one.home.root().join(".env"), "MY_TOKEN=hush-hush-hush\n").unwrap();
+    let thread = one.begin();
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho hush-hush-hush; exit 3\n");
+    assert_eq!(one.try_step(&thread).code, Some(40));
+    let told = server.text("team", "notes");
+    assert!(told.contains(&thread) && !told.contains("hush-hush"), "{told}");
+}
