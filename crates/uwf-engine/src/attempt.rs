@@ -23,5 +23,6 @@ pub mod recorded_digest;
 pub(crate) mod result_line;
 pub mod settings;
 pub mod snapshot;
+pub(crate) mod travel;
 pub mod turns;
 pub mod worktree;

@@ -16,6 +16,7 @@ use crate::root::error::{AtPath, RootError};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
 use crate::root::record;
+use crate::root::workplace::{SharedWorktree, Workplace};
 use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 
@@ -118,6 +119,16 @@ impl Settings {
     /// The worktree in which agents of this thread work now.
     pub(crate) fn worktree_in_use(&self) -> Option<&Worktree> {
         self.worktree.as_ref().filter(|worktree| self.workspace.starts_with(&worktree.dir))
+    }
+
+    /// Where the thread works and has the files of a node, for other machines.
+    pub(crate) fn workplace(&self, node: Hash) -> Workplace {
+        let worktree = self.worktree_in_use().map(|worktree| SharedWorktree {
+            base: worktree.base.clone(),
+            inside: self.workspace.strip_prefix(&worktree.dir).unwrap_or(Path::new("")).to_owned(),
+            repository: worktree.repository.clone(),
+        });
+        Workplace::here(&self.workspace, node, worktree)
     }
 
     /// These settings, as those of a thread that is begun at a head.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use durable_files::regular;
 
-use json_cas::{CachedObjects, Heads, Journal, Objects, RemoteError, RemoteFault};
+use json_cas::{CachedObjects, Heads, Journal, Notes, Objects, RemoteError, RemoteFault};
 use uwf_core::config::{Config, StoreKind, StoreUrl};
 
 use self::unusable::Unusable;
@@ -27,6 +27,7 @@ pub struct SharedStore {
     pub(super) objects: Arc<dyn Objects>,
     pub(super) heads: Arc<dyn Heads>,
     pub(super) journal: Arc<dyn Journal>,
+    notes: Arc<dyn Notes>,
     init: Arc<dyn Fn() -> Result<bool, RemoteError> + Send + Sync>,
     unusable: Option<Arc<Unusable>>,
 }
@@ -66,7 +67,7 @@ impl SharedStore {
 
     fn of_backend<B>(name: String, backend: &Arc<B>, init: fn(&B) -> Result<bool, RemoteError>) -> SharedStore
     where
-        B: Objects + Heads + Journal + 'static,
+        B: Objects + Heads + Journal + Notes + 'static,
     {
         let of_init = Arc::clone(backend);
         SharedStore {
@@ -74,6 +75,7 @@ impl SharedStore {
             objects: Arc::clone(backend) as Arc<dyn Objects>,
             heads: Arc::clone(backend) as Arc<dyn Heads>,
             journal: Arc::clone(backend) as Arc<dyn Journal>,
+            notes: Arc::clone(backend) as Arc<dyn Notes>,
             init: Arc::new(move || init(&of_init)),
             unusable: None,
         }
@@ -87,6 +89,11 @@ impl SharedStore {
     /// Its URL.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the machines that use it tell each other.
+    pub(crate) fn notes(&self) -> &dyn Notes {
+        &*self.notes
     }
 
     /// Makes it ready to be used; `false` if it was. Safe to repeat.

@@ -10,3 +10,4 @@ mod machine;
 mod postgres;
 mod requests;
 mod s3;
+mod worktrees;

@@ -1,8 +1,8 @@
 //! A store that cannot be used: whatever it is asked for, it says why.
 
 use json_cas::{
-    Hash, HashPrefix, Head, Heads, HeadsError, Hold, Journal, Objects, Put, Records, RemoteError, RemoteFault,
-    StoreError, Stored, Swap, Sweep, Version,
+    Expected, Hash, HashPrefix, Head, Heads, HeadsError, Hold, Journal, ListedNote, Note, NoteWritten, Notes, Objects,
+    Put, Records, RemoteError, RemoteFault, StoreError, Stored, Swap, Sweep, Version,
 };
 use serde_json::Value;
 
@@ -94,6 +94,24 @@ impl Heads for Unusable {
     }
 
     fn remove(&self, _: &str, _: &Version, _: &Value) -> Result<Swap, HeadsError> {
+        self.fail()
+    }
+}
+
+impl Notes for Unusable {
+    fn note(&self, _: &str) -> Result<Option<Note>, HeadsError> {
+        self.fail()
+    }
+
+    fn notes(&self, _: &str) -> Result<Vec<ListedNote>, HeadsError> {
+        self.fail()
+    }
+
+    fn write_note(&self, _: &str, _: Expected<'_>, _: &Value) -> Result<NoteWritten, HeadsError> {
+        self.fail()
+    }
+
+    fn remove_note(&self, _: &str) -> Result<(), HeadsError> {
         self.fail()
     }
 }

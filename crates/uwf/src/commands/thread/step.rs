@@ -204,7 +204,7 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
     if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
     }
-    if let Some(note) = report.files_note() {
+    for note in report.files_notes() {
         context.printer.warn(&note);
     }
     Printed::new(&Stepped { report, exit_code })
