@@ -372,6 +372,55 @@ fn without_a_remote_a_thread_says_where_it_must_run() {
 }
 
 #[test]
+fn a_person_answers_on_another_machine_with_the_files_there() {
+    let asked = format!("{REMOTE}agentOverrides: {{ count-rounds: {{ worker: human }} }}\n");
+    let team = Team::new([REMOTE, &asked]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let config = format!("{CONFIG}{asked}").replacen("agents:\n", "agents:\n  human: { command: uwf-human }\n", 1);
+    bert.machine.home.config(&config);
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    let answer = ["thread", "answer", &thread, "--data", "{\"n\": 5}"];
+    let refused = bert.machine.uwf(&answer);
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    let clone = bert.clone.to_str().unwrap();
+    let answered = bert.machine.json(&[&answer[..], &["--cwd", clone]].concat());
+    assert_eq!(answered["files"]["pushedTo"], "origin");
+    assert_eq!(bert.read(&thread, "one").as_deref(), Some("1\n"));
+    fs::write(bert.worktree(&thread).join("noted"), "by bert\n").unwrap();
+    bert.machine.json(&answer);
+    anna.step(&thread, "cat one noted", &[]).json();
+    assert_eq!(team.paid(), 2);
+}
+
+#[test]
+fn a_thread_is_shown_where_another_machine_has_it() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("sub");
+    let shown = bert.machine.json(&["thread", "show", &thread]);
+    assert_eq!(shown["worksOn"]["machine"], "anna");
+    let text = bert.machine.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+    assert!(text.contains(&format!("works on:  anna, in {}", anna.worktree(&thread).join("sub").display())), "{text}");
+    anna.machine.json(&["thread", "kill", &thread]);
+    anna.machine.json(&["thread", "rm", &thread, "--discard"]);
+    assert_eq!(anna.machine.later(0, &["thread", "list", "--all"]), json!([]));
+}
+
+#[test]
+fn a_fork_takes_its_files_along_and_travels_too() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    anna.step(&thread, "echo 2 > two", &[]).json();
+    let fork = text(&anna.machine.json(&["thread", "fork", &thread, "--from-role", "worker"]), "thread");
+    bert.step_in_clone(&fork, "cat one; test ! -e two; echo 3 > three").json();
+    anna.step(&fork, "cat one three", &[]).json();
+    anna.step(&thread, "cat two; test ! -e three", &[]).json();
+}
+
+#[test]
 fn a_directory_that_is_no_clone_is_refused() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use uwf_testing::bucket::BucketServer;
+use uwf_testing::processes::until;
 use uwf_testing::text;
 
 use crate::place::Place;
@@ -52,4 +54,26 @@ fn whoever_follows_a_thread_is_told_when_no_worker_has_its_agent() {
     let _worker = place.worker("paid", 0, &[]);
     assert!(following.wait().unwrap().success());
     assert_eq!(place.paid(), ["paid"]);
+}
+
+#[test]
+fn a_thread_goes_to_a_worker_that_has_a_place_for_it() {
+    let (server, bucket) = (Server::start(), BucketServer::start());
+    let [one, two, three] = ["one", "two", "three"].map(|name| {
+        let own = ("UWF_MACHINE".to_owned(), name.to_owned());
+        Place::sharing(&server, bucket.variables("team").into_iter().chain([own]).collect())
+    });
+    one.json(&["store", "init"]);
+    let thread = one.start(2);
+    // One that does not know where the thread works leaves it to others.
+    let _without = two.worker("two", 0, &[]);
+    one.detach(&thread);
+    until("the worker has looked at it", || server.status(&thread) == "Running");
+    let dir = three.home.work();
+    let _with = three.worker("three", 0, &["--cwd", dir.to_str().unwrap()]);
+    one.until_state(&thread, "completed");
+    assert_eq!((one.paid(), two.paid(), three.paid()), (vec![], vec![], vec!["three".to_owned(); 2]));
+    let shown = three.json(&["thread", "show", &thread]);
+    assert_eq!(shown["workspace"], serde_json::json!(dir));
+    assert_eq!(two.json(&["thread", "show", &thread])["worksOn"]["machine"], "three");
 }
