@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use uwf_testing::bucket::BucketServer;
-use uwf_testing::processes::until;
 use uwf_testing::text;
 
 use crate::place::Place;
@@ -68,7 +67,6 @@ fn a_thread_goes_to_a_worker_that_has_a_place_for_it() {
     // One that does not know where the thread works leaves it to others.
     let _without = two.worker("two", 0, &[]);
     one.detach(&thread);
-    until("the worker has looked at it", || server.status(&thread) == "Running");
     let dir = three.home.work();
     let _with = three.worker("three", 0, &["--cwd", dir.to_str().unwrap()]);
     one.until_state(&thread, "completed");
