@@ -57,6 +57,16 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
     as_text(std::fs::canonicalize(cwd.join(dir)).at("find the workspace", dir)?)
 }
 
+/// A directory as the workspace of a thread that this machine has no record of; `None` when it has one, which says where the
+/// thread works.
+///
+/// # Errors
+/// Those of [`workspace`], and `Io` when the record cannot be read.
+pub fn workspace_if_unknown(home: &Home, thread: &ThreadId, cwd: &Path, dir: &Path) -> Result<Option<PathBuf>> {
+    let is_unknown = record::read(home, thread)?.trim_ascii().is_empty();
+    is_unknown.then(|| workspace(cwd, dir)).transpose()
+}
+
 /// A workspace whose path is text.
 pub(crate) fn as_text(dir: PathBuf) -> Result<PathBuf> {
     if dir.to_str().is_some() { Ok(dir) } else { Err(AttemptError::WorkspaceNotText(dir)) }
