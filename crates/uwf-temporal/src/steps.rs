@@ -24,6 +24,10 @@ const TAKEN: Duration = Duration::from_secs(1);
 /// How often a step fails for the configuration of a machine before the thread stands still: another machine may have a better one.
 const CONFIGURED_WRONGLY: u32 = 3;
 
+/// A thread that was started on another machine works where this worker was started; one that this machine knows, where it worked
+/// before.
+const HERE: [&str; 2] = ["--cwd-if-unknown", "."];
+
 /// The program of the agent that is a person.
 const PERSON: &str = "uwf-human";
 
@@ -51,8 +55,6 @@ pub(crate) struct Forking {
 #[derive(Clone)]
 pub(crate) struct Steps {
     pub(crate) uwf: Uwf,
-    /// Where agents of threads work that began on other machines.
-    pub(crate) threads_cwd: Option<String>,
     /// A place for each agent that may run at once.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) phase: watch::Receiver<Phase>,
@@ -108,7 +110,7 @@ impl Steps {
         (self.say)(&format!("thread {thread}: step after {head}"));
         let heartbeats = self.heartbeats(&ctx, thread);
         let mut stop = None;
-        let args = self.step_of(thread, &["--expect-head", head]);
+        let args = ["thread", "step", thread, "--expect-head", head, HERE[0], HERE[1]];
         let ran = {
             let ended = async { stop = Some(self.stopped(&ctx).await) };
             let running = self.uwf.run(&args, ended);
@@ -133,12 +135,6 @@ impl Steps {
 }
 
 impl Steps {
-    /// The arguments of a step.
-    fn step_of<'a>(&'a self, thread: &'a str, further: &[&'a str]) -> Vec<&'a str> {
-        let place = self.threads_cwd.iter().flat_map(|dir| ["--default-cwd", dir]);
-        ["thread", "step", thread].into_iter().chain(further.iter().copied()).chain(place).collect()
-    }
-
     async fn heartbeats(&self, ctx: &ActivityContext, thread: &str) {
         loop {
             // An id is always text that can be sent.
@@ -204,7 +200,7 @@ impl Steps {
                 ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))
             }
         };
-        let ran = look(self.step_of(thread, &["--dry-run"])).await?;
+        let ran = look(vec!["thread", "step", thread, "--dry-run", HERE[0], HERE[1]]).await?;
         match ran.code {
             Some(0) => {
                 let agent = ran.text("agent").filter(|_| !is_person(&ran)).and_then(|agent| name(&agent));

@@ -34,10 +34,8 @@ pub struct WorkerSettings {
     pub program: PathBuf,
     /// Variables its commands get, such as the storage root.
     pub variables: Vec<(String, PathBuf)>,
-    /// Directory they are called in.
+    /// Directory they are called in, which is where agents of threads work that began on other machines.
     pub cwd: PathBuf,
-    /// Directory where agents of threads work that began on other machines.
-    pub threads_cwd: Option<PathBuf>,
     /// Agents this machine has.
     pub agents: Vec<String>,
     /// Most agents at once.
@@ -80,12 +78,9 @@ pub fn work(engine: Engine, settings: WorkerSettings) -> Result<(), EngineError>
 }
 
 fn steps(settings: &WorkerSettings, phase: watch::Receiver<Phase>) -> Steps {
-    let WorkerSettings { program, variables, cwd, threads_cwd, max_agents, say, .. } = settings;
+    let WorkerSettings { program, variables, cwd, max_agents, say, .. } = settings;
     let uwf = Uwf { program: program.clone(), variables: variables.clone(), cwd: cwd.clone() };
-    let places = Arc::new(Semaphore::new(*max_agents));
-    // A directory that is given is a workspace of uwf, which is text.
-    let threads_cwd = threads_cwd.as_ref().map(|dir| dir.to_string_lossy().into_owned());
-    Steps { uwf, threads_cwd, places, phase, say: Arc::clone(say) }
+    Steps { uwf, places: Arc::new(Semaphore::new(*max_agents)), phase, say: Arc::clone(say) }
 }
 
 /// The worker of workflows, of looks, and of steps whose agent has no name.

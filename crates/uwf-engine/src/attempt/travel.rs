@@ -15,6 +15,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::git::{Checkout, Git, GitError, Kept, Pushed};
+use crate::attempt::recorded;
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot::{self, files_ref, files_refs};
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, gone, is_there};
@@ -141,7 +142,7 @@ pub(crate) fn bring_up_to_date(
     remote: Option<&GitRemote>,
 ) -> Result<bool> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(false) };
-    let Some(place) = elsewhere(home, thread, head, settings, worktree)? else { return Ok(false) };
+    let Some(place) = elsewhere(home, thread, head, worktree)? else { return Ok(false) };
     let missing = |place| AttemptError::FilesElsewhere {
         thread: thread.clone(),
         head,
@@ -160,21 +161,16 @@ pub(crate) fn bring_up_to_date(
 }
 
 /// Who has the files of a thread at its head, if it is another machine.
-fn elsewhere(
-    home: &Home,
-    thread: &ThreadId,
-    head: Hash,
-    settings: &Settings,
-    worktree: &Worktree,
-) -> Result<Option<Workplace>> {
+fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) -> Result<Option<Workplace>> {
     if home.shared().is_none() || !is_there(&worktree.repository)? {
         return Ok(None);
     }
-    // They were recorded here, or have come here.
-    if Git::at(&worktree.repository).commit(&files_ref(thread, head))?.is_some() {
+    // They were recorded here, or have come here; or git could not record them, but they are those of an attempt of this machine.
+    let is_recorded = Git::at(&worktree.repository).commit(&files_ref(thread, head))?.is_some();
+    if is_recorded || recorded::of_step(home, thread, head)?.is_some() {
         return Ok(None);
     }
-    Ok(workplace::of(home, thread)?.filter(|place| !place.is_here(&settings.workspace)))
+    Ok(workplace::of(home, thread)?)
 }
 
 /// Makes the worktree anew. Whoever is killed at it leaves one that the next step brings up to date.

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Hold, Journal, Objects, Store};
+use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Hold, Journal, Notes, Objects, Store};
 use uwf_core::config::Config;
 use uwf_core::document::Problem;
 use uwf_core::foreign;
@@ -144,6 +144,11 @@ impl Home {
     /// The history: what is left of the heads of finished threads.
     pub fn journal(&self) -> &dyn Journal {
         &*self.journal
+    }
+
+    /// What machines that share the store say to each other; `None` when nobody shares it.
+    pub(crate) fn notes(&self) -> Option<&Arc<dyn Notes>> {
+        Some(&self.shared.as_ref()?.notes)
     }
 
     /// Index and history as files, for whoever makes a broken index anew.

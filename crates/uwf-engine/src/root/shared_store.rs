@@ -27,7 +27,7 @@ pub struct SharedStore {
     pub(super) objects: Arc<dyn Objects>,
     pub(super) heads: Arc<dyn Heads>,
     pub(super) journal: Arc<dyn Journal>,
-    notes: Arc<dyn Notes>,
+    pub(super) notes: Arc<dyn Notes>,
     init: Arc<dyn Fn() -> Result<bool, RemoteError> + Send + Sync>,
     unusable: Option<Arc<Unusable>>,
 }
@@ -89,11 +89,6 @@ impl SharedStore {
     /// Its URL.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// What the machines that use it tell each other.
-    pub(crate) fn notes(&self) -> &dyn Notes {
-        &*self.notes
     }
 
     /// Makes it ready to be used; `false` if it was. Safe to repeat.

@@ -11,7 +11,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::root::error::Result;
 use crate::root::home::Home;
-use crate::root::machine::machine_name;
+use crate::root::machine;
 
 /// Where a thread works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,12 +42,7 @@ pub struct SharedWorktree {
 impl Workplace {
     /// A directory of this machine.
     pub(crate) fn here(workspace: &Path, node: Hash, worktree: Option<SharedWorktree>) -> Workplace {
-        Workplace { machine: machine_name(), workspace: workspace.to_owned(), node, worktree }
-    }
-
-    /// Whether that is this directory of this machine.
-    pub(crate) fn is_here(&self, workspace: &Path) -> bool {
-        self.workspace == workspace && self.machine == machine_name()
+        Workplace { machine: machine::name(), workspace: workspace.to_owned(), node, worktree }
     }
 
     /// Tells the other machines, if the store has any.
@@ -55,10 +50,10 @@ impl Workplace {
     /// # Errors
     /// Those of the store.
     pub(crate) fn tell(&self, home: &Home, thread: &ThreadId) -> Result<()> {
-        let Some(shared) = home.shared() else { return Ok(()) };
+        let Some(notes) = home.notes() else { return Ok(()) };
         let value =
             serde_json::to_value(self).expect("its paths are in the settings of the thread, which are JSON too");
-        match shared.notes().write_note(&name(thread), Expected::Anything, &value)? {
+        match notes.write_note(&name(thread), Expected::Anything, &value)? {
             // Of two at once the last one counts.
             NoteWritten::Done(_) | NoteWritten::Moved(_) => Ok(()),
         }
@@ -70,9 +65,9 @@ impl Workplace {
 /// # Errors
 /// Those of the store.
 pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
-    let Some(shared) = home.shared() else { return Ok(None) };
+    let Some(notes) = home.notes() else { return Ok(None) };
     // What cannot be understood is of a newer uwf, which may have its reasons.
-    Ok(shared.notes().note(&name(thread))?.and_then(|note| serde_json::from_value(note.value).ok()))
+    Ok(notes.note(&name(thread))?.and_then(|note| serde_json::from_value(note.value).ok()))
 }
 
 /// Forgets where a thread worked.
@@ -80,8 +75,8 @@ pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
 /// # Errors
 /// Those of the store.
 pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
-    match home.shared() {
-        Some(shared) => Ok(shared.notes().remove_note(&name(thread))?),
+    match home.notes() {
+        Some(notes) => Ok(notes.remove_note(&name(thread))?),
         None => Ok(()),
     }
 }

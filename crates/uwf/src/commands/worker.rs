@@ -35,7 +35,8 @@ pub(crate) struct Args {
     /// An agent this machine has, may be repeated; by default all that config.yaml declares.
     #[arg(long = "agent", value_name = "NAME", add = ArgValueCompleter::new(complete::agents))]
     agents: Vec<String>,
-    /// Directory where agents of threads work that began on other machines; for worktrees that travel, a clone of their repository.
+    /// Directory where agents of threads work that began on other machines; for worktrees that travel, a
+    /// clone of their repository. By default the current one.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     /// How long steps may go on after TERM.

@@ -139,8 +139,7 @@ pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Resul
     let settings = WorkerSettings {
         program,
         variables: vec![(ROOT_VARIABLES[0].to_owned(), context.home.root().to_owned())],
-        cwd: context.cwd.clone(),
-        threads_cwd: cwd,
+        cwd: cwd.unwrap_or_else(|| context.cwd.clone()),
         agents,
         max_agents,
         drain,

@@ -98,6 +98,20 @@ impl Heads for Unusable {
     }
 }
 
+impl Journal for Unusable {
+    fn records(&self) -> Result<Records, HeadsError> {
+        self.fail()
+    }
+
+    fn newest(&self, _: &str) -> Result<Option<Value>, HeadsError> {
+        self.fail()
+    }
+
+    fn forget(&self, _: &[&str]) -> Result<usize, HeadsError> {
+        self.fail()
+    }
+}
+
 impl Notes for Unusable {
     fn note(&self, _: &str) -> Result<Option<Note>, HeadsError> {
         self.fail()
@@ -112,20 +126,6 @@ impl Notes for Unusable {
     }
 
     fn remove_note(&self, _: &str) -> Result<(), HeadsError> {
-        self.fail()
-    }
-}
-
-impl Journal for Unusable {
-    fn records(&self) -> Result<Records, HeadsError> {
-        self.fail()
-    }
-
-    fn newest(&self, _: &str) -> Result<Option<Value>, HeadsError> {
-        self.fail()
-    }
-
-    fn forget(&self, _: &[&str]) -> Result<usize, HeadsError> {
         self.fail()
     }
 }

@@ -12,7 +12,7 @@ use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::plan::Plan;
 use uwf_engine::attempt::recorded::Attempt;
-use uwf_engine::attempt::settings::{self, Settings};
+use uwf_engine::attempt::settings;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
 use uwf_engine::verbs::expected_head;
@@ -55,9 +55,9 @@ pub(crate) struct Args {
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
-    /// The same, unless this machine knows where the thread works.
-    #[arg(long, value_name = "DIR", conflicts_with = "cwd", value_hint = clap::ValueHint::DirPath)]
-    default_cwd: Option<PathBuf>,
+    /// Directory agents work in if this machine does not know the thread; one that it knows keeps its own.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "cwd")]
+    cwd_if_unknown: Option<PathBuf>,
     /// Tell how the moderator decided: each expression, its value, why it did or did not match.
     #[arg(long)]
     explain: bool,
@@ -81,8 +81,9 @@ impl Args {
         exit_code: bool,
     ) -> Args {
         let which = Which::named(thread);
-        let (output, cwd, default_cwd, explain, dry_run, reextract) = (None, None, None, false, false, false);
-        Args { which, expect, attempt, agent, output, cwd, default_cwd, explain, dry_run, reextract, exit_code }
+        let (output, cwd, cwd_if_unknown) = (None, None, None);
+        let (explain, dry_run, reextract) = (false, false, false);
+        Args { which, expect, attempt, agent, output, cwd, cwd_if_unknown, explain, dry_run, reextract, exit_code }
     }
 }
 
@@ -187,12 +188,12 @@ impl Report for DryRun {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let cwd = match args.default_cwd {
-        Some(dir) if Settings::load(&context.home, &thread)?.is_none() => Some(dir),
-        Some(_) | None => args.cwd,
-    };
     // Resolved here: the request goes to the keeper as text, so the path has to be one.
-    let cwd = cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
+    let cwd = match (args.cwd, args.cwd_if_unknown) {
+        (Some(dir), _) => Some(settings::workspace(&context.cwd, &dir)?),
+        (None, Some(dir)) => settings::workspace_if_unknown(&context.home, &thread, &context.cwd, &dir)?,
+        (None, None) => None,
+    };
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
     let (expected_head, expected_attempt) = (args.expect.expected, args.attempt.newest);
     let (explain, reextract) = (args.explain, args.reextract);
