@@ -83,6 +83,20 @@ fn files_at(git: &Git<'_>, thread: &ThreadId, node: Hash, remote: &GitRemote) ->
     Ok(found.map(|commit| git.kept_in(&commit)).transpose()?)
 }
 
+/// The files of a thread at a node: as the repository has them, else the remote.
+///
+/// # Errors
+/// Those of the configuration and of git.
+pub(crate) fn find(home: &Home, repository: &Path, thread: &ThreadId, node: Hash) -> Result<Option<Kept>> {
+    if let Some(kept) = snapshot::find(repository, Some(thread), node)? {
+        return Ok(Some(kept));
+    }
+    match home.config()?.worktree_remote {
+        Some(remote) => files_at(&Git::at(&checkout_of(repository)), thread, node, &remote),
+        None => Ok(None),
+    }
+}
+
 /// The settings of a thread on a machine to which its worktree comes: `cwd` is in a clone of its repository. `None` if the thread has
 /// no worktree that travels, or has left it.
 ///

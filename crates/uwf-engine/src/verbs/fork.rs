@@ -13,6 +13,7 @@ use crate::attempt::git::{GitError, Kept};
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
+use crate::attempt::travel;
 use crate::attempt::worktree::{NewWorktree, checkout_of};
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
@@ -174,7 +175,7 @@ fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(Path
 /// The worktree for a fork of a thread that works in one, with the files of the node that is forked.
 fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<Option<NewWorktree>> {
     let Some(Worktree { dir, repository, .. }) = known.worktree_in_use() else { return Ok(None) };
-    let Some(files) = snapshot::find(repository, Some(id), node)? else {
+    let Some(files) = travel::find(home, repository, id, node)? else {
         return Err(VerbError::NoFiles { thread: id.clone(), node }.into());
     };
     let origin = project_files::origin(home, dir);

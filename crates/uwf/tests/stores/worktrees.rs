@@ -418,6 +418,25 @@ fn a_fork_takes_its_files_along_and_travels_too() {
     bert.step_in_clone(&fork, "cat one; test ! -e two; echo 3 > three").json();
     anna.step(&fork, "cat one three", &[]).json();
     anna.step(&thread, "cat two; test ! -e three", &[]).json();
+    // What the other machine did since can be forked here, too.
+    bert.step_in_clone(&thread, "echo 4 > four").json();
+    let fork = text(&anna.machine.json(&["thread", "fork", &thread]), "thread");
+    assert_eq!(anna.read(&fork, "four").as_deref(), Some("4\n"));
+}
+
+#[test]
+fn a_merge_brings_in_what_another_machine_did() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one; git add -A; git commit -qm one", &[]).json();
+    bert.step_in_clone(&thread, "echo 2 > two").json();
+    bert.machine.json(&["thread", "kill", &thread]);
+    let args = ["thread", "merge", &thread];
+    let merged: Ran = anna.machine.command(&args).current_dir(&anna.clone).output().unwrap().into();
+    assert_eq!(merged.json()["committed"], 1);
+    assert_eq!(fs::read_to_string(anna.clone.join("two")).unwrap(), "2\n");
+    assert_eq!(anna.git(&anna.clone, &["log", "--format=%s", "-3"]), "count\none\nfirst");
 }
 
 #[test]
