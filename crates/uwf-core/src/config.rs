@@ -15,6 +15,7 @@ mod secret;
 mod store;
 mod temporal;
 mod values;
+mod worktree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,6 +39,8 @@ pub use store::{StoreKind, StoreUrl};
 pub(crate) use temporal::TEMPORAL_KEYS;
 pub use temporal::Temporal;
 pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};
+pub use worktree::GitRemote;
+pub(crate) use worktree::WORKTREE_KEYS;
 
 use crate::document::Problem;
 pub use crate::workspace::Workspace;
@@ -79,6 +82,8 @@ pub struct Config {
     pub lease: Option<Duration>,
     /// `temporal`: where the engine is that runs steps on several machines.
     pub temporal: Option<Temporal>,
+    /// `worktree.remote`: where the worktrees of threads are pushed, and fetched from.
+    pub worktree_remote: Option<GitRemote>,
 }
 
 /// Where a model is served.

@@ -27,5 +27,6 @@ pub mod redactor;
 pub(crate) mod result_line;
 pub mod settings;
 pub mod snapshot;
+pub(crate) mod travel;
 pub mod turns;
 pub mod worktree;

@@ -22,4 +22,5 @@ pub mod shared_store;
 pub mod sharing;
 pub mod thread_ids;
 pub mod type_index;
+pub mod workplace;
 pub mod worktree;

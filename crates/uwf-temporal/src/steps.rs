@@ -24,6 +24,10 @@ const TAKEN: Duration = Duration::from_secs(1);
 /// How often a step fails for the configuration of a machine before the thread stands still: another machine may have a better one.
 const CONFIGURED_WRONGLY: u32 = 3;
 
+/// A thread that was started on another machine works where this worker was started; one that this machine knows, where it worked
+/// before.
+const HERE: [&str; 2] = ["--cwd-if-unknown", "."];
+
 /// The program of the agent that is a person.
 const PERSON: &str = "uwf-human";
 
@@ -106,7 +110,7 @@ impl Steps {
         (self.say)(&format!("thread {thread}: step after {head}"));
         let heartbeats = self.heartbeats(&ctx, thread);
         let mut stop = None;
-        let args = ["thread", "step", thread, "--expect-head", head];
+        let args = ["thread", "step", thread, "--expect-head", head, HERE[0], HERE[1]];
         let ran = {
             let ended = async { stop = Some(self.stopped(&ctx).await) };
             let running = self.uwf.run(&args, ended);
@@ -196,7 +200,7 @@ impl Steps {
                 ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))
             }
         };
-        let ran = look(vec!["thread", "step", thread, "--dry-run"]).await?;
+        let ran = look(vec!["thread", "step", thread, "--dry-run", HERE[0], HERE[1]]).await?;
         match ran.code {
             Some(0) => {
                 let agent = ran.text("agent").filter(|_| !is_person(&ran)).and_then(|agent| name(&agent));

@@ -34,7 +34,7 @@ pub struct WorkerSettings {
     pub program: PathBuf,
     /// Variables its commands get, such as the storage root.
     pub variables: Vec<(String, PathBuf)>,
-    /// Directory they are called in.
+    /// Directory they are called in, which is where agents of threads work that began on other machines.
     pub cwd: PathBuf,
     /// Agents this machine has.
     pub agents: Vec<String>,

@@ -58,6 +58,8 @@ pub(crate) struct Work {
     pub(crate) agents: Vec<String>,
     /// Most agents at once.
     pub(crate) max_agents: usize,
+    /// Where agents of threads work that began on other machines; the current directory when nobody says.
+    pub(crate) cwd: Option<PathBuf>,
     /// How long steps may go on after it was told to end.
     pub(crate) drain: Duration,
 }

@@ -10,7 +10,7 @@ use crate::document::fields::Fields;
 use yaml_tree::Data;
 
 /// Keys of a configuration that a project may not set: they say where secrets are, and where they go.
-const OWN_KEYS: [&str; 6] = ["providers", "secrets", "notify", "otel", "store", "temporal"];
+const OWN_KEYS: [&str; 7] = ["providers", "secrets", "notify", "otel", "store", "temporal", "worktree"];
 
 /// Reports what would say where secrets are, or give them to agents.
 pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {

@@ -17,7 +17,7 @@ use json_cas::nearest::did_you_mean;
 use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 24] = [
+pub const CONFIG_KEYS: [&str; 25] = [
     "providers",
     "models",
     "agents",
@@ -42,6 +42,7 @@ pub const CONFIG_KEYS: [&str; 24] = [
     "otel",
     "store",
     "temporal",
+    "worktree",
 ];
 /// Bytes below which a prompt has no room for the format of the answer and the task.
 pub(crate) const MIN_PROMPT_BUDGET: u64 = 1000;
@@ -99,6 +100,7 @@ impl ConfigReader {
                 config.otel = self.otel(fields);
                 (config.store, config.lease) = self.store(fields);
                 config.temporal = self.temporal(fields);
+                config.worktree_remote = self.worktree_remote(fields);
             }
         }
         config.agents.extend(agents);

@@ -9,7 +9,7 @@ use super::{
 use crate::config::{
     AGENT_KEYS, CONFIG_KEYS, DESCRIBE_KEYS, EXTRACT_KEYS, Happening, MAX_OUTPUT_CAP, MAX_ROUNDS, MIN_PROMPT_BUDGET,
     MODEL_KEYS, NOTIFY_KEYS, OTEL_KEYS, OutputMode, PRICE_KEYS, PRICES_KEYS, PROVIDER_KEYS, STORE_KEYS, TEMPORAL_KEYS,
-    Workspace,
+    WORKTREE_KEYS, Workspace,
 };
 
 /// JSON Schema of config.yaml, without descriptions.
@@ -41,6 +41,7 @@ pub fn config() -> Value {
         "otel": optional(otel()),
         "store": optional(store()),
         "temporal": optional(temporal()),
+        "worktree": optional(worktree()),
     });
     add(&mut keys, thread_limits());
     file("config.yaml of uwf", mapping(&CONFIG_KEYS, keys, &[]))
@@ -145,6 +146,11 @@ fn store() -> Value {
 fn temporal() -> Value {
     let keys = json!({ "address": not_blank(), "namespace": optional(text()), "taskQueue": optional(text()) });
     mapping(&TEMPORAL_KEYS, keys, &["address"])
+}
+
+fn worktree() -> Value {
+    let keys = json!({ "remote": { "type": "string", "pattern": "^[^-\\s]\\S*$" } });
+    mapping(&WORKTREE_KEYS, keys, &["remote"])
 }
 
 fn prices() -> Value {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_core::config::{
-    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Happening, Limits, Model, Notify, NotifyBy, Otel,
-    OutputMode, Price, Prices, Provider, StoreUrl, Workspace,
+    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, Happening, Limits, Model, Notify,
+    NotifyBy, Otel, OutputMode, Price, Prices, Provider, StoreUrl, Workspace,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -87,6 +87,7 @@ killGrace: 500ms
 notify: { on: [ended, stuck], webhookEnv: HOOK }
 otel: { endpoint: "https://otlp.example", headers: { x-team: a }, headersEnv: { authorization: OTLP_AUTH }, content: true }
 store: { url: "s3://team/uwf", lease: 30s }
+worktree: { remote: origin }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
@@ -166,6 +167,7 @@ prices:
         store: StoreUrl::parse("s3://team/uwf").ok(),
         lease: Some(Duration::from_secs(30)),
         temporal: None,
+        worktree_remote: GitRemote::parse("origin").ok(),
         otel: Some(Otel {
             endpoint: "https://otlp.example".to_owned(),
             headers: [("x-team".to_owned(), "a".to_owned())].into(),

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use uwf_core::config::OutputMode;
+use json_cas::Hash;
+use uwf_core::config::{GitRemote, OutputMode};
 use uwf_core::text::ellipsize;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::Reached;
@@ -14,6 +15,7 @@ use crate::attempt::ended::Ended;
 use crate::attempt::git::GitError;
 use crate::attempt::program::Unusable;
 use crate::error_kind::SentError;
+use crate::root::workplace::Workplace;
 use crate::root::worktree::Worktree;
 use crate::thread::error::ThreadError;
 
@@ -107,6 +109,44 @@ pub enum AttemptError {
     /// The record of a thread does not say where the thread works.
     #[error("this machine does not know where thread {0} works")]
     UnknownWorkspace(ThreadId),
+    /// The record of a thread does not say where the thread works, and another machine does.
+    #[error("thread {thread} works in {} on machine `{}`", place.workspace.display(), place.machine)]
+    WorksElsewhere {
+        /// The thread.
+        thread: ThreadId,
+        /// Where it works.
+        place: Box<Workplace>,
+    },
+    /// Another machine has the files that a thread has at its head.
+    #[error("thread {thread} has its files on machine `{}`, in {}{}", place.machine, place.workspace.display(), not_at(remote.as_ref()))]
+    FilesElsewhere {
+        /// The thread.
+        thread: ThreadId,
+        /// Its head.
+        head: Hash,
+        /// Who has them.
+        place: Box<Workplace>,
+        /// Where they are not, either.
+        remote: Option<GitRemote>,
+    },
+    /// The branch of a worktree has commits here that the thread does not have where it went on.
+    #[error("{branch} in {} has commits that the thread does not have", at.display())]
+    OwnCommits {
+        /// The branch.
+        branch: String,
+        /// The worktree, or the repository when there is none.
+        at: PathBuf,
+        /// The commit that the thread has checked out, for a worktree.
+        reset_to: Option<String>,
+    },
+    /// Somebody else has pushed to the branch of a thread.
+    #[error("branch {branch} of `{remote}` has commits that uwf did not push")]
+    ForeignBranch {
+        /// The branch.
+        branch: String,
+        /// Where.
+        remote: GitRemote,
+    },
     /// The record of a thread has lines, and the one with its settings is not among them.
     #[error("{} is damaged: the settings of thread {thread} are lost", path.display())]
     LostSettings {
@@ -267,6 +307,10 @@ impl AttemptError {
         let known = workflow.roles.keys().cloned().collect();
         AttemptError::NoRole { workflow: workflow.name.clone(), role: role.to_owned(), known, is_bound }
     }
+}
+
+fn not_at(remote: Option<&GitRemote>) -> String {
+    remote.map(|remote| format!(", and they are not at `{remote}`")).unwrap_or_default()
 }
 
 /// What else an agent printed where the hash of its result should have been.

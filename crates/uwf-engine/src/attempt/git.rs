@@ -6,6 +6,7 @@
 mod checkout;
 mod diff;
 mod merge;
+mod remote;
 mod snapshot;
 mod worktree;
 
@@ -25,6 +26,7 @@ pub(crate) use self::checkout::Checkout;
 pub use self::diff::{FileChange, Patch};
 pub(crate) use self::merge::Brought;
 pub use self::merge::{How, Manner};
+pub(crate) use self::remote::Pushed;
 pub(crate) use self::snapshot::{Files, Kept};
 
 /// Characters shown of what git says.
@@ -35,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Variables of git that say who somebody is, and where its settings and programs are. All others are not for us: they tell
 /// it of another repository, or have it ask.
-const KEPT_VARIABLES: [&str; 12] = [
+const KEPT_VARIABLES: [&str; 17] = [
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
     "GIT_COMMITTER_NAME",
@@ -48,6 +50,11 @@ const KEPT_VARIABLES: [&str; 12] = [
     "GIT_CEILING_DIRECTORIES",
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     "GIT_SSL_NO_VERIFY",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
 ];
 
 /// Settings of every call: nothing may ask, begin to work in the background, or be done by halves.
@@ -108,6 +115,22 @@ pub enum GitError {
         branch: String,
         /// The working tree.
         top: PathBuf,
+    },
+    /// Nothing can be pushed.
+    #[error("cannot push to `{remote}`: git says: {said}")]
+    NotPushed {
+        /// To where.
+        remote: String,
+        /// What git printed of it.
+        said: String,
+    },
+    /// Nothing can be fetched.
+    #[error("cannot fetch from `{remote}`: git says: {said}")]
+    Unreachable {
+        /// From where.
+        remote: String,
+        /// What git printed to stderr.
+        said: String,
     },
     /// Git does not come to an end.
     #[error("git was ended after {} minutes", .0.as_secs() / 60)]
@@ -186,6 +209,8 @@ impl<'d> Git<'d> {
         if !self.may_ask {
             // In a group of its own it can be ended with the programs that it starts. A terminal does not let it ask there.
             command.process_group(0);
+            // Stopped there for asking, ssh would be waited for.
+            command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
         }
         if let Some(input) = &self.input {
             command.stdin(handle(input)?);

@@ -14,10 +14,12 @@ use crate::attempt::bindings::{self, Named};
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::settings::{self, Settings};
+use crate::attempt::travel;
 
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::project;
+use crate::root::workplace;
 use crate::thread::load::Thread;
 use crate::thread::usage;
 
@@ -63,7 +65,7 @@ impl Plan {
     /// As [`Plan::load`], but for the workspace.
     pub(crate) fn to_look_at(thread: &Thread<'_>) -> Result<Plan> {
         match Plan::load(thread, None) {
-            Err(AttemptError::UnknownWorkspace(_)) => {
+            Err(AttemptError::UnknownWorkspace(_) | AttemptError::WorksElsewhere { .. }) => {
                 let (config, settings) = (thread.home().config()?, Settings::default());
                 Ok(Plan { config, settings, workflow: thread.workflow()? })
             }
@@ -214,11 +216,17 @@ fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<
         (Some(known), None) => Ok(known),
         (known, Some(cwd)) => {
             let workspace = settings::workspace(cwd, cwd)?;
-            Ok(Settings { workspace, ..known.unwrap_or_default() })
+            match travel::settings_in(home, thread, known.as_ref(), &workspace)? {
+                Some(settings) => Ok(settings),
+                None => Ok(Settings { workspace, ..known.unwrap_or_default() }),
+            }
         }
         (None, None) if settings::are_lost(home, thread)? => {
             Err(AttemptError::LostSettings { thread: thread.clone(), path: home.record_file(thread) })
         }
-        (None, None) => Err(AttemptError::UnknownWorkspace(thread.clone())),
+        (None, None) => Err(match workplace::of(home, thread)? {
+            Some(place) => AttemptError::WorksElsewhere { thread: thread.clone(), place: Box::new(place) },
+            None => AttemptError::UnknownWorkspace(thread.clone()),
+        }),
     }
 }

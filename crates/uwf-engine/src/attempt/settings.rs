@@ -12,10 +12,12 @@ use uwf_core::usage::ThreadLimits;
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::git::Checkout;
 use crate::root::error::{AtPath, RootError};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
 use crate::root::record;
+use crate::root::workplace::{self, SharedWorktree, Workplace};
 use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 
@@ -55,6 +57,21 @@ pub struct Settings {
 /// prompts and agents' arguments need.
 pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
     as_text(std::fs::canonicalize(cwd.join(dir)).at("find the workspace", dir)?)
+}
+
+/// A directory as the workspace of a thread that this machine has no record of; `None` when it has one, which says where the
+/// thread works, and when the thread has files in a worktree elsewhere that do not come there.
+///
+/// # Errors
+/// Those of [`workspace`], the configuration and the store, and `Io` when the record cannot be read.
+pub fn workspace_if_unknown(home: &Home, thread: &ThreadId, cwd: &Path, dir: &Path) -> Result<Option<PathBuf>> {
+    if !record::read(home, thread)?.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let dir = workspace(cwd, dir)?;
+    let has_worktree = workplace::of(home, thread)?.is_some_and(|place| place.worktree.is_some());
+    let works_there = !has_worktree || home.config()?.worktree_remote.is_some() && Checkout::of(&dir).is_ok();
+    Ok(works_there.then_some(dir))
 }
 
 /// A workspace whose path is text.
@@ -118,6 +135,16 @@ impl Settings {
     /// The worktree in which agents of this thread work now.
     pub(crate) fn worktree_in_use(&self) -> Option<&Worktree> {
         self.worktree.as_ref().filter(|worktree| self.workspace.starts_with(&worktree.dir))
+    }
+
+    /// Where the thread works and has the files of a node, for other machines.
+    pub(crate) fn workplace(&self, node: Hash) -> Workplace {
+        let worktree = self.worktree_in_use().map(|worktree| SharedWorktree {
+            base: worktree.base.clone(),
+            inside: self.workspace.strip_prefix(&worktree.dir).unwrap_or(Path::new("")).to_owned(),
+            repository: worktree.repository.clone(),
+        });
+        Workplace::here(&self.workspace, node, worktree)
     }
 
     /// These settings, as those of a thread that is begun at a head.

@@ -35,6 +35,9 @@ pub enum StepFiles {
         /// Why some files are not in it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         left_out: Option<String>,
+        /// Whether they are at the remote, too; absent when there is none.
+        #[serde(flatten)]
+        pushed: Option<PushedFiles>,
     },
     /// They are not.
     #[serde(rename_all = "camelCase")]
@@ -42,6 +45,16 @@ pub enum StepFiles {
         /// Why.
         not_recorded: String,
     },
+}
+
+/// What became of files that were to be pushed to a remote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PushedFiles {
+    /// They are at this remote.
+    PushedTo(String),
+    /// They are not, and why.
+    NotPushed(String),
 }
 
 /// Records the files of a worktree as a step at a node leaves them. `before` is the node before, `workspace` the directory in the
@@ -57,17 +70,53 @@ pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash
     let _ = fs::remove_dir_all(&scratch);
     let Files { tree, left_out } = kept?;
     let head = git.commit("HEAD")?;
+    let name = files_ref(&opened.thread, node);
+    // Of a step that is taken over they may have been recorded, and pushed.
+    if let Some(known) = git.kept(&name)?
+        && known.tree == tree
+        && Some(&known.head) == head.as_ref()
+    {
+        return Ok(StepFiles::Recorded { tree, commit: known.commit, left_out, pushed: None });
+    }
     let before = git.commit(&files_ref(&opened.thread, opened.expected_head))?;
     let parents: Vec<&str> = [&before, &head].into_iter().flatten().map(String::as_str).collect();
-    let commit = git.commit_tree(&tree, &parents, &message(worktree, opened, node, head.as_deref()))?;
-    git.update_ref(&files_ref(&opened.thread, node), &commit)?;
-    Ok(StepFiles::Recorded { tree, commit, left_out })
+    let Opened { thread, role, workspace, .. } = opened;
+    let title = format!("uwf: {role} in thread {thread}");
+    let text = message(&title, thread, node, head.as_deref(), inside(worktree, workspace));
+    let commit = git.commit_tree(&tree, &parents, &text)?;
+    git.update_ref(&name, &commit)?;
+    Ok(StepFiles::Recorded { tree, commit, left_out, pushed: None })
 }
 
-fn message(worktree: &Worktree, opened: &Opened, node: Hash, head: Option<&str>) -> String {
-    let Opened { thread, role, workspace, .. } = opened;
-    let inside = workspace.strip_prefix(&worktree.dir).unwrap_or(Path::new(""));
-    let mut text = format!("uwf: {role} in thread {thread}\n\nUwf-Thread: {thread}\nUwf-Step: {node}\n");
+/// Lets the files that a thread begins with be known by its id and node to whoever fetches them.
+///
+/// # Errors
+/// Those of git.
+pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: Hash, workspace: &Path) -> Result<()> {
+    let (git, name) = (Git::at(&worktree.repository), files_ref(thread, at));
+    let Some(Kept { commit, tree, head, .. }) = git.kept(&name)? else { return Ok(()) };
+    let title = format!("uwf: thread {thread} begins");
+    let text = message(&title, thread, at, Some(&head), inside(worktree, workspace));
+    Ok(git.update_ref(&name, &git.commit_tree(&tree, &[&commit], &text)?)?)
+}
+
+/// Where in a worktree agents work; empty for the top.
+pub(crate) fn inside<'w>(worktree: &Worktree, workspace: &'w Path) -> &'w Path {
+    workspace.strip_prefix(&worktree.dir).unwrap_or(Path::new(""))
+}
+
+/// The line of such a commit's message that says which thread it is of.
+pub(crate) fn thread_line(thread: &ThreadId) -> String {
+    format!("Uwf-Thread: {thread}")
+}
+
+/// The line that says which node it has the files of.
+pub(crate) fn node_line(node: Hash) -> String {
+    format!("Uwf-Step: {node}")
+}
+
+fn message(title: &str, thread: &ThreadId, node: Hash, head: Option<&str>, inside: &Path) -> String {
+    let mut text = format!("{title}\n\n{}\n{}\n", thread_line(thread), node_line(node));
     if let Some(head) = head {
         text.push_str(&format!("Uwf-Head: {head}\n"));
     }
@@ -150,8 +199,12 @@ pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, H
 /// # Errors
 /// `Io`, those of git.
 pub(crate) fn delete_left(home: &Home, thread: &ThreadId, refs: &[String], are_last: bool) -> Result<()> {
-    Git::at(&remembered(home, thread)?).delete(refs)?;
+    let repository = remembered(home, thread)?;
+    let git = Git::at(&repository);
+    git.delete(refs)?;
     if are_last {
+        // What is left was in the worktree and is of no node.
+        git.delete_refs(&files_refs(thread))?;
         let path = home.refs_left(thread);
         fs::remove_file(&path).at("remove", &path)?;
     }
@@ -161,6 +214,11 @@ pub(crate) fn delete_left(home: &Home, thread: &ThreadId, refs: &[String], are_l
 /// Where the repository has the files of a thread at a node.
 pub(crate) fn files_ref(thread: &ThreadId, node: Hash) -> String {
     format!("{}/{node}", files_refs(thread))
+}
+
+/// Where it has what was in a worktree before the files of a node came there from another machine.
+pub(crate) fn replaced_ref(thread: &ThreadId, node: Hash) -> String {
+    format!("{}/before-{node}", files_refs(thread))
 }
 
 /// Where it has all files of a thread.

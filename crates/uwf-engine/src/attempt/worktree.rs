@@ -35,6 +35,8 @@ pub(crate) struct NewWorktree {
     from: PathBuf,
     /// Where in it agents work; empty for the top.
     inside: PathBuf,
+    /// Whether it comes from another machine. Then its branch may be here already.
+    is_arriving: bool,
 }
 
 impl NewWorktree {
@@ -44,12 +46,23 @@ impl NewWorktree {
     /// Those of git: no repository, no commit.
     pub(crate) fn from_dir(dir: &Path) -> Result<NewWorktree> {
         let Checkout { top, inside, repository, commit } = Checkout::of(dir)?;
-        Ok(NewWorktree { repository, base: commit, files: None, from: top, inside })
+        Ok(NewWorktree { repository, base: commit, files: None, from: top, inside, is_arriving: false })
     }
 
     /// One with the files that a repository has of a step.
     pub(crate) fn of_step(repository: PathBuf, files: Kept, from: PathBuf, inside: PathBuf) -> NewWorktree {
-        NewWorktree { repository, base: files.head.clone(), files: Some(files), from, inside }
+        NewWorktree { repository, base: files.head.clone(), files: Some(files), from, inside, is_arriving: false }
+    }
+
+    /// One that another machine has made, in a clone of its repository.
+    pub(crate) fn arriving(repository: PathBuf, base: String, inside: PathBuf) -> NewWorktree {
+        let from = checkout_of(&repository);
+        NewWorktree { repository, base, files: None, from, inside, is_arriving: true }
+    }
+
+    /// The same with files.
+    pub(crate) fn with(self, files: Kept) -> NewWorktree {
+        NewWorktree { files: Some(files), ..self }
     }
 
     /// What a person should know who expects to find everything in it.
@@ -82,9 +95,7 @@ impl NewWorktree {
         let from = project_files::origin(home, &self.from);
         regular::write(&origin, from.as_os_str().as_bytes()).at("write", &origin)?;
         let (dir, git) = (home.worktree_dir(thread), Git::at(&self.repository));
-        git.add_worktree(&dir, &branch_of(thread), &self.base)?;
-        let files = self.files.as_ref().map_or(&self.base, |files| &files.commit);
-        git.update_ref(&snapshot::files_ref(thread, at), files)?;
+        git.add_worktree(&dir, &branch_of(thread), &self.base, self.is_arriving)?;
         if let Some(files) = &self.files {
             let scratch = home.worktree_scratch(thread);
             let restored = Git::at(&dir).restore_files(&files.tree, &scratch);
@@ -92,7 +103,9 @@ impl NewWorktree {
             restored?;
         }
         // Of a directory that no commit has there is nothing in it.
-        Ok(fs::create_dir_all(workspace).at("create", workspace)?)
+        fs::create_dir_all(workspace).at("create", workspace)?;
+        let files = self.files.as_ref().map_or(&self.base, |files| &files.commit);
+        Ok(git.update_ref(&snapshot::files_ref(thread, at), files)?)
     }
 }
 
@@ -282,15 +295,22 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
     Ok(path.try_exists().at("look at", path)?)
 }
 
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+/// What is gone is removed.
+pub(crate) fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
     }
 }
 
+/// The working tree that a repository has itself; the repository, when it has none.
+pub(crate) fn checkout_of(repository: &Path) -> PathBuf {
+    let parent = repository.parent().filter(|_| repository.ends_with(".git"));
+    parent.unwrap_or(repository).to_owned()
+}
+
 /// The branch of a thread's worktree.
-fn branch_of(thread: &ThreadId) -> String {
+pub(crate) fn branch_of(thread: &ThreadId) -> String {
     format!("uwf/{thread}")
 }
 

@@ -3,8 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use json_cas::{HeadsError, RemoteError, RemoteFault, StoreError, nearest};
+use json_cas::{Hash, HeadsError, RemoteError, RemoteFault, StoreError, nearest};
 use rustix::io::Errno;
+use uwf_core::config::GitRemote;
 use uwf_core::config::edit::EditError;
 use uwf_core::document::Problem;
 use uwf_core::node::OWN_TYPES;
@@ -17,11 +18,13 @@ use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::ended::{Ended, stopped_by};
 use crate::attempt::error::AttemptError;
 use crate::attempt::git::GitError;
-use crate::attempt::worktree::Unsaved;
+use crate::attempt::snapshot::files_ref;
+use crate::attempt::worktree::{Unsaved, branch_of};
 use crate::ownership::owner;
 use crate::root::error::RootError;
 use crate::root::home::ROOT_VARIABLES;
 use crate::root::registry::NAMES_ARE_LOST;
+use crate::root::workplace::Workplace;
 use crate::root::worktree::Worktree;
 use crate::thread::error::ThreadError;
 
@@ -213,6 +216,34 @@ fn of_attempt(error: AttemptError) -> Error {
                 .hint(format!("`uwf thread fork {thread}` begins anew at its newest step"))
                 .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
         }
+        Attempt::WorksElsewhere { thread, place } => {
+            let here = match &place.worktree {
+                Some(_) => format!(
+                    "or let it come here with its files: `worktree: {{remote: NAME}}` in config.yaml of both machines, and \
+                     `uwf thread step {thread} --cwd DIR` in a clone"
+                ),
+                None => format!("or let its agents work here: `uwf thread step {thread} --cwd DIR`"),
+            };
+            of(ErrorKind::Busy).hint(format!("step it on machine `{}`", place.machine)).hint(here)
+        }
+        Attempt::FilesElsewhere { thread, head, place, remote } => {
+            of_files_elsewhere(of(ErrorKind::Busy), thread, *head, place, remote.as_ref())
+        }
+        Attempt::OwnCommits { branch, at, reset_to } => {
+            let at = at.display();
+            let (keep, then) = match reset_to {
+                Some(commit) => {
+                    (format!("git -C {at} branch NAME"), format!(", then `git -C {at} reset --keep {commit}`"))
+                }
+                None => (format!("git -C {at} branch -m {branch} NAME"), String::new()),
+            };
+            of(ErrorKind::Usage)
+                .hint(format!("keep them on another branch: `{keep}`{then}"))
+                .hint("then step the thread again, and bring them in when its files are here")
+        }
+        Attempt::ForeignBranch { branch, remote } => of(ErrorKind::Busy).hint(format!(
+            "keep them on another branch of `{remote}`, and delete {branch} there: the next step pushes it again"
+        )),
         Attempt::UnknownWorkspace(thread) => {
             of(ErrorKind::Usage).hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))
         }
@@ -268,6 +299,27 @@ fn of_attempt(error: AttemptError) -> Error {
     Error { source: Some(Box::new(error)), ..edge }
 }
 
+fn of_files_elsewhere(
+    edge: Error,
+    thread: &ThreadId,
+    head: Hash,
+    place: &Workplace,
+    remote: Option<&GitRemote>,
+) -> Error {
+    let edge = edge.hint(format!("step it on machine `{}`", place.machine));
+    match (remote, &place.worktree) {
+        (Some(remote), Some(worktree)) => {
+            let (repository, branch) = (worktree.repository.display(), branch_of(thread));
+            let files = files_ref(thread, head);
+            edge.hint(format!("or push them there: git -C {repository} push {remote} {files}:refs/heads/{branch}"))
+        }
+        (None, Some(_)) => {
+            edge.hint("with `worktree: {remote: NAME}` in config.yaml of both machines they would come here")
+        }
+        (_, None) => edge.hint(format!("or go on here, without them: `uwf thread step {thread} --cwd DIR`")),
+    }
+}
+
 fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
     match error {
         GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git"),
@@ -288,6 +340,8 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
         GitError::Diverged { .. } => {
             of(ErrorKind::Usage).hint("without --ff-only there will be a merge commit")
         }
+        GitError::NotPushed { remote, .. } | GitError::Unreachable { remote, .. } => of(ErrorKind::Busy)
+            .hint(format!("try again when it can be reached; `git ls-remote {remote}` in the repository tells")),
         GitError::NotRun(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")

@@ -1,6 +1,8 @@
 //! `thread answer`: a person plays the next role. It is a step whose agent has answered already, so no process is
 //! started for it; the head moves as in every step.
 
+use std::path::PathBuf;
+
 use json_cas::Hash;
 use uwf_core::config::Happening;
 use uwf_core::moderator::Next;
@@ -44,6 +46,8 @@ pub struct Asked {
     pub since: Option<u64>,
     /// What the agent that plays the role asks; `None` when the role itself is to be played.
     pub question: Option<Question>,
+    /// Where the thread works from then on, if that was said.
+    pub cwd: Option<PathBuf>,
 }
 
 /// What an agent asks.
@@ -72,14 +76,22 @@ pub struct Seen {
 /// `Waiting` when it is paused, `Usage` when nobody is asked, or several children are, or one is and an attempt is expected;
 /// those of the moderator.
 pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {
-    asked_within(home, id, seen, MAX_GENERATIONS)
+    asked_in(home, id, seen, None)
 }
 
-fn asked_within(home: &Home, id: &ThreadId, seen: Seen, generations: usize) -> Result<Asked> {
+/// The same for a thread whose record this machine lacks: `cwd` is where it works from then on.
+///
+/// # Errors
+/// As [`asked`].
+pub fn asked_in(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>) -> Result<Asked> {
+    asked_within(home, id, seen, cwd, MAX_GENERATIONS)
+}
+
+fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, generations: usize) -> Result<Asked> {
     let (thread, head) = expected_head::active(home, id, seen.head)?;
     newest_attempt::check(home, id, head.hash, seen.attempt)?;
     step::refuse_paused(home, id)?;
-    let plan = Plan::load(&thread, None)?;
+    let plan = Plan::load(&thread, cwd)?;
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
         return Err(VerbError::AsksNobody(id.clone()).into());
     };
@@ -109,7 +121,7 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, generations: usize) -> R
             [only] if seen.attempt.is_some() => {
                 Err(VerbError::AsksChild { thread: id.clone(), child: only.clone() }.into())
             }
-            [only] if generations > 0 => asked_within(home, only, Seen::default(), generations - 1),
+            [only] if generations > 0 => asked_within(home, only, Seen::default(), cwd, generations - 1),
             [] => {
                 let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
                 Err(VerbError::AsksNobodyItself { thread: id.clone(), why }.into())
@@ -120,7 +132,8 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, generations: usize) -> R
     if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {
         return Err(VerbError::PlayedByAgent { thread: id.clone(), role, agent: agent.name }.into());
     }
-    Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since, question })
+    let cwd = cwd.cloned();
+    Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since, question, cwd })
 }
 
 /// An agent without an alias goes by the name of the built-in one.
@@ -156,7 +169,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
     }
     step::refuse_paused(home, id)?;
     let before = otel::Before::of(home, id);
-    let plan = Plan::load(&thread, None)?;
+    let plan = step::settled(&thread, asked.cwd.as_ref())?;
     let request = StepRequest::plain(id.clone());
     let step = Step::new(&thread, &head, &plan, &request);
     let mut signals = Signals::listen()?;

@@ -13,7 +13,8 @@ use crate::attempt::recorded_digest;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
-use crate::attempt::worktree::NewWorktree;
+use crate::attempt::travel;
+use crate::attempt::worktree::{NewWorktree, checkout_of};
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -23,7 +24,7 @@ use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
 use crate::verbs::chosen_id::{self, Begun};
-use crate::verbs::start;
+use crate::verbs::start::{self, Created};
 
 /// What was forked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub struct Forked {
     pub step: Hash,
     /// The worktree it has of its own, with the files as they were at that node.
     pub worktree: Option<Worktree>,
-    /// What to tell the person.
-    pub note: Option<String>,
+    /// Things to tell the person.
+    pub notes: Vec<String>,
 }
 
 /// What is different about the new thread.
@@ -84,15 +85,20 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
             NewWorktree::of_step(repository, files, from, inside)
         }),
     };
-    let (thread, worktree) = start::create(home, step, settings, worktree.as_ref(), changes.id.as_ref())?;
-    Ok(Forked { thread, step, worktree, note })
+    let created = start::create(home, step, settings, worktree.as_ref(), changes.id.as_ref())?;
+    Ok(forked(created, step, note))
 }
 
 /// What the same request has forked before, which has to begin at such a node.
 fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Forked>> {
     let Some(id) = &changes.id else { return Ok(None) };
     let begun = chosen_id::begun(home, id, is_it)?;
-    Ok(begun.map(|Begun { at, worktree }| Forked { thread: id.clone(), step: at, worktree, note: None }))
+    Ok(begun.map(|Begun { at, worktree }| Forked { thread: id.clone(), step: at, worktree, notes: Vec::new() }))
+}
+
+fn forked(created: Created, step: Hash, note: Option<String>) -> Forked {
+    let Created { thread, worktree, note: further } = created;
+    Forked { thread, step, worktree, notes: note.into_iter().chain(further).collect() }
 }
 
 /// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
@@ -145,8 +151,8 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     };
     let digest = recorded_digest::at(home, id, begins_at)?;
     let settings = Settings { digest, ..settings(known, changes, cwd)? };
-    let (thread, worktree) = start::create(home, begins_at, settings, worktree.as_ref(), changes.id.as_ref())?;
-    Ok(Forked { thread, step: begins_at, worktree, note })
+    let created = start::create(home, begins_at, settings, worktree.as_ref(), changes.id.as_ref())?;
+    Ok(forked(created, begins_at, note))
 }
 
 /// The error of a thread whose head cannot be read, with the newest step before it that can.
@@ -169,19 +175,13 @@ fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(Path
 /// The worktree for a fork of a thread that works in one, with the files of the node that is forked.
 fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<Option<NewWorktree>> {
     let Some(Worktree { dir, repository, .. }) = known.worktree_in_use() else { return Ok(None) };
-    let Some(files) = snapshot::find(repository, Some(id), node)? else {
+    let Some(files) = travel::find(home, repository, id, node)? else {
         return Err(VerbError::NoFiles { thread: id.clone(), node }.into());
     };
     let origin = project_files::origin(home, dir);
     let from = if origin == *dir { checkout_of(repository) } else { origin };
     let inside = known.workspace.strip_prefix(dir).unwrap_or(Path::new("")).to_owned();
     Ok(Some(NewWorktree::of_step(repository.clone(), files, from, inside)))
-}
-
-/// The working tree that a repository has itself; the repository, when it has none.
-fn checkout_of(repository: &Path) -> PathBuf {
-    let parent = repository.parent().filter(|_| repository.ends_with(".git"));
-    parent.unwrap_or(repository).to_owned()
 }
 
 fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Settings> {

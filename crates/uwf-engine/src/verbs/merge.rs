@@ -13,6 +13,7 @@ use crate::attempt::error::AttemptError;
 use crate::attempt::git::{Brought, Checkout, Git, GitError};
 pub use crate::attempt::git::{How, Manner};
 use crate::attempt::settings::Settings;
+use crate::attempt::travel;
 use crate::attempt::worktree;
 use crate::error::{AtPath, Result, VerbError};
 use crate::root::home::Home;
@@ -46,7 +47,7 @@ pub struct Merged {
 /// committed on its branch first. Whatever fails, that commit stays, and so does everything else.
 ///
 /// # Errors
-/// `Busy` while the thread is stepped, `Usage` when it has no worktree or `cwd` is in another repository, `Waiting` when there are
+/// `Busy` while the thread is stepped, or another machine has files of it that do not come here, `Usage` when it has no worktree or `cwd` is in another repository, `Waiting` when there are
 /// conflicts to resolve, those of git: a working tree with changes that would be overwritten, for instance.
 pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
     let thread = Thread::any(home, id)?;
@@ -54,6 +55,7 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     let Worktree { dir, branch, .. } = &worktree;
     // Nobody is to work in what is being committed.
     let _lock = lock::take(home, id)?;
+    bring_up_to_date(&thread)?;
     let target = Git::at(&here.top).asking();
     if target.commit(&format!("refs/heads/{branch}"))?.is_none() {
         return Err(VerbError::BranchGone { thread: id.clone(), branch: branch.clone() }.into());
@@ -83,6 +85,15 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     };
     let commit = target.commit("HEAD")?.ok_or_else(|| GitError::NoCommit(here.top.clone()))?;
     Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
+}
+
+/// Another machine may have gone on with the thread: what is brought in is what it has now.
+fn bring_up_to_date(thread: &Thread<'_>) -> Result<()> {
+    let home = thread.home();
+    let Some(settings) = Settings::load(home, &thread.id)? else { return Ok(()) };
+    let remote = home.config()?.worktree_remote;
+    travel::bring_up_to_date(home, &thread.id, thread.head, &settings, remote.as_ref())?;
+    Ok(())
 }
 
 /// What a merge failed for: the signal, if one ended it.

@@ -104,6 +104,10 @@ fn begin_in(
         if let Some(worktree) = worktree {
             worktree.make(home, thread, head, &settings.workspace)?;
         }
+        // A child thread works where its parent does.
+        if settings.parent.is_none() {
+            settings.workplace(head).tell(home, thread)?;
+        }
         Ok(home.heads().create(thread.as_str(), head)?)
     };
     let begun = set_head();

@@ -19,6 +19,7 @@ use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::root::missing_thread;
 use crate::root::sharing;
+use crate::root::workplace;
 use crate::verbs::worktrees;
 
 /// Tries to remove a directory in which a window that looked when the thread was still active makes a file meanwhile.
@@ -51,6 +52,7 @@ fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock
     // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.
     let lock = lock::take(home, id)?;
     let removed = worktrees::remove(home, id, discard)?;
+    workplace::forget(home, id)?;
     marks::clear(home, id, &Mark::ALL)?;
     for path in [home.thread_dir(id), home.chain_file(id), home.record_file(id)] {
         remove_all(&path).at("remove", &path)?;

@@ -14,6 +14,7 @@ use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::missing_thread;
+use crate::root::workplace::{self, Workplace};
 use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 use crate::thread::load::Thread;
@@ -92,6 +93,9 @@ pub struct ThreadStatus {
     /// Directory its agents work in, when this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
+    /// Where it works, when only another machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub works_on: Option<Workplace>,
 }
 
 impl ThreadStatus {
@@ -175,6 +179,11 @@ fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
 
 fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
     let settings = Settings::load(thread.home(), &thread.id).ok().flatten();
+    let works_on = match settings {
+        Some(_) => None,
+        // It is no more than a note.
+        None => workplace::of(thread.home(), &thread.id).ok().flatten(),
+    };
     Ok(ThreadStatus {
         workflow: thread.start.workflow,
         thread: thread.id.clone(),
@@ -202,5 +211,6 @@ fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
         workflows: settings.as_ref().map(|settings| settings.workflows.clone()).unwrap_or_default(),
         worktree: settings.as_ref().and_then(|settings| settings.worktree.clone()),
         workspace: settings.map(|settings| settings.workspace),
+        works_on,
     })
 }

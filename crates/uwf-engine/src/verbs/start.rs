@@ -15,6 +15,7 @@ use crate::attempt::delegation::Decisions;
 use crate::attempt::plan;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
+use crate::attempt::travel;
 use crate::attempt::worktree::NewWorktree;
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
@@ -100,7 +101,8 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let (prompt, replaced) = without_secrets(&redactor, &request.prompt);
     notes.extend(replaced);
     let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None })?;
-    let (thread, worktree) = create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
+    let Created { thread, worktree, note } = create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
+    notes.extend(note);
     Ok(Started { workflow: hash, thread, head, worktree, notes })
 }
 
@@ -196,6 +198,15 @@ fn check_agents(home: &Home, config: &Config, hash: Hash, settings: &Settings) -
     Ok(settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)?)
 }
 
+/// A thread that was created.
+pub(crate) struct Created {
+    pub(crate) thread: ThreadId,
+    /// The worktree it has of its own.
+    pub(crate) worktree: Option<Worktree>,
+    /// What a person should know.
+    pub(crate) note: Option<String>,
+}
+
 /// Creates a thread whose head is a stored node: settings first, then the worktree if it gets one, the head last. With an id
 /// that was chosen, the thread may be there by now.
 ///
@@ -207,7 +218,7 @@ pub(crate) fn create(
     settings: Settings,
     worktree: Option<&NewWorktree>,
     chosen: Option<&ThreadId>,
-) -> Result<(ThreadId, Option<Worktree>)> {
+) -> Result<Created> {
     let thread = chosen.cloned().unwrap_or_else(ids::new_thread_id);
     let mut settings = Settings { worktree: None, ..settings };
     if let Some(new) = worktree {
@@ -216,9 +227,12 @@ pub(crate) fn create(
     }
     let begin = if chosen.is_some() { new_thread::begin_chosen } else { new_thread::begin };
     match begin(home, &thread, head, &settings, worktree)? {
-        Swap::Done => Ok((thread, settings.worktree)),
+        Swap::Done => {
+            let note = travel::push_start(home, &thread, head, &settings);
+            Ok(Created { thread, worktree: settings.worktree, note })
+        }
         Swap::Moved(_) => match chosen_id::begun(home, &thread, |at| at == head)? {
-            Some(begun) => Ok((thread, begun.worktree)),
+            Some(begun) => Ok(Created { thread, worktree: begun.worktree, note: None }),
             None => Err(VerbError::RecordedId(thread).into()),
         },
     }

@@ -12,7 +12,7 @@ mod link;
 mod play;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use json_cas::{Hash, Head, Version};
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,8 @@ use crate::attempt::keeper;
 use crate::attempt::lease::Lease;
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::Attempt;
+use crate::attempt::settings::Settings;
+use crate::attempt::travel;
 use crate::error::{Result, VerbError};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -128,12 +130,33 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     let (thread, head) = expected_head::active(home, &request.thread, request.expected_head)?;
     newest_attempt::check(home, &thread.id, head.hash, request.expected_attempt)?;
     refuse_paused(home, &thread.id)?;
-    let plan = Plan::load(&thread, request.cwd.as_ref())?;
-    if request.cwd.is_some() {
-        let begun_at = plan.settings.begun_at.unwrap_or(thread.head);
-        plan.settings.begun_at(begun_at).save(home, &thread.id)?;
-    }
+    let plan = settled(&thread, request.cwd.as_ref())?;
     Step::new(&thread, &head, &plan, request).run(signals)
+}
+
+/// The plan of a step, in a directory that is there: one that was given is kept, and a worktree that comes from another machine is
+/// made.
+pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
+    let (home, id) = (thread.home(), &thread.id);
+    let plan = Plan::load(thread, cwd)?;
+    if cwd.is_some() {
+        let settings = &plan.settings;
+        // Where files come from is for whoever has them to say, until they are here.
+        if settings.worktree_in_use().is_none() && !works_in(home, id, &settings.workspace) {
+            settings.workplace(thread.head).tell(home, id)?;
+        }
+        settings.begun_at(settings.begun_at.unwrap_or(thread.head)).save(home, id)?;
+    }
+    match travel::arrive(home, id, thread.head, &plan.settings, plan.config.worktree_remote.as_ref())? {
+        // A configuration of the project has come with it.
+        true => Ok(Plan::load(thread, None)?),
+        false => Ok(plan),
+    }
+}
+
+/// Whether this machine knows already that a thread works in a directory.
+fn works_in(home: &Home, thread: &ThreadId, workspace: &Path) -> bool {
+    matches!(Settings::load(home, thread), Ok(Some(known)) if known.workspace == workspace)
 }
 
 /// What an attempt is begun from.

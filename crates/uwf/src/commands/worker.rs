@@ -1,9 +1,11 @@
 //! `uwf worker`
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_core::document::parse_duration;
+use uwf_engine::attempt::settings;
 
 use crate::complete;
 use crate::context::Context;
@@ -33,6 +35,10 @@ pub(crate) struct Args {
     /// An agent this machine has, may be repeated; by default all that config.yaml declares.
     #[arg(long = "agent", value_name = "NAME", add = ArgValueCompleter::new(complete::agents))]
     agents: Vec<String>,
+    /// Directory where agents of threads work that began on other machines; for worktrees that travel, a
+    /// clone of their repository. By default the current one.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    cwd: Option<PathBuf>,
     /// How long steps may go on after TERM.
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = limit)]
     drain: Duration,
@@ -44,7 +50,8 @@ fn limit(text: &str) -> Result<Duration, String> {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let Args { engine: Engine::Temporal, addressed, max_agents, agents, drain } = args;
-    engine::work(context, addressed, Work { agents, max_agents: usize::from(max_agents), drain })?;
+    let Args { engine: Engine::Temporal, addressed, max_agents, agents, cwd, drain } = args;
+    let cwd = cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
+    engine::work(context, addressed, Work { agents, max_agents: usize::from(max_agents), cwd, drain })?;
     Ok(Printed::nothing())
 }

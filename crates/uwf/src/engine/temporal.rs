@@ -124,7 +124,7 @@ impl Schedules {
 
 /// Works for Temporal until it is told to end.
 pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Result<(), CommandError> {
-    let Work { mut agents, max_agents, drain } = work;
+    let Work { mut agents, max_agents, cwd, drain } = work;
     if agents.is_empty() {
         let config = context.home.config()?;
         agents = config.agents.keys().cloned().chain(config.default_agent).collect();
@@ -139,7 +139,7 @@ pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Resul
     let settings = WorkerSettings {
         program,
         variables: vec![(ROOT_VARIABLES[0].to_owned(), context.home.root().to_owned())],
-        cwd: context.cwd.clone(),
+        cwd: cwd.unwrap_or_else(|| context.cwd.clone()),
         agents,
         max_agents,
         drain,

@@ -114,7 +114,7 @@ maxStep: 5
     home.config(CONFIG);
     assert_snapshot!(home.told(&["config", "validate"]), @r#"
     exit 0
-    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `coder` has no `output`, so it has to print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":3,"column":3},{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, workspaces, secrets, maxSteps, maxTime, maxTokens, maxCost, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, extract, notify, prices, otel, store, temporal","file":"<dir>/root/config.yaml","line":9,"column":1}]}
+    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `coder` has no `output`, so it has to print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":3,"column":3},{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, workspaces, secrets, maxSteps, maxTime, maxTokens, maxCost, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, extract, notify, prices, otel, store, temporal, worktree","file":"<dir>/root/config.yaml","line":9,"column":1}]}
     "#);
 }
 

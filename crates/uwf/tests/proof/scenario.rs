@@ -79,6 +79,7 @@ macro_rules! campaigns {
             thread_step_named: NAMED,
             thread_step_last: LAST_STEP,
             thread_step_worktree: STEP_WORKTREE,
+            thread_step_pushed: STEP_PUSHED,
             run: RUN,
             run_new: RUN_NEW,
             thread_fork: FORK,
@@ -342,6 +343,22 @@ pub(crate) const STEP_WORKTREE: Scenario = Scenario {
     targets: STEP,
     build: |home| {
         let thread = in_worktree(home, 1);
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const STEP_PUSHED: Scenario = Scenario {
+    name: "thread step, in a worktree that is pushed",
+    targets: STEP,
+    build: |home| {
+        let thread = in_worktree(home, 1);
+        let remote = home.work().join("remote.git");
+        let mut command = Command::new("git");
+        home.prepare(&mut command);
+        let made = command.args(["init", "--quiet", "--bare"]).arg(&remote).output().expect("git is installed");
+        assert!(made.status.success(), "{made:?}");
+        home.uwf(&["config", "set", "worktree", &format!("{{remote: {}}}", remote.display())]);
         args(&["thread", "step", &thread])
     },
     ..PLAIN

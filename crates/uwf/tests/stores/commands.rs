@@ -88,6 +88,25 @@ fn go_through(variables: Vec<(String, String)>) {
 }
 
 #[test]
+fn a_machine_that_does_not_know_a_thread_is_given_a_directory_and_one_that_knows_it_keeps_its_own() {
+    let server = Moto::start();
+    let dir = TempDir::new().unwrap();
+    let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &dir.path().join("ledger")));
+    let thread = one.begin();
+    let other = two.home.work().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let where_to =
+        |machine: &Machine, args: &[&str]| machine.json(&[&["thread", "step", &thread, "--dry-run"], args].concat());
+    let unknown = two.uwf(&["thread", "step", &thread]);
+    assert_eq!(unknown.code, Some(75), "{}", unknown.stderr);
+    assert_eq!(where_to(&two, &["--cwd-if-unknown", "other"])["cwd"], other.to_str().unwrap());
+    assert_eq!(two.json(&["thread", "step", &thread, "--cwd-if-unknown", "other"])["role"], "worker");
+    assert_eq!(where_to(&two, &["--cwd-if-unknown", "."])["cwd"], other.to_str().unwrap(), "from then on");
+    let own = one.home.work();
+    assert_eq!(where_to(&one, &["--cwd-if-unknown", "/"])["cwd"], own.to_str().unwrap());
+}
+
+#[test]
 fn names_put_at_the_same_time_are_all_kept() {
     let server = Postgres::start();
     let dir = TempDir::new().unwrap();

@@ -11,3 +11,4 @@ mod machine;
 mod postgres;
 mod requests;
 mod s3;
+mod worktrees;

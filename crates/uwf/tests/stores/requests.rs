@@ -108,6 +108,8 @@ fn a_start_asks_for_what_the_documents_say() {
         ("history", Asked { get: 3, ..none() }),
         ("locks", Asked { get: 1, put: 1, delete: 1, ..none() }),
         ("nodes", Asked { put: 2, ..none() }),
+        // Where it works, for other machines.
+        ("notes", Asked { put: 1, ..none() }),
     ]);
     assert_eq!(asked(&server), start);
     row("`thread start`", &start);

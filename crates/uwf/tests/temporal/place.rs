@@ -17,6 +17,7 @@ const PAID: &str = "#!/bin/sh\ncat > /dev/null\necho \"$WORKER $$\" >> \"$LEDGER
 pub(crate) struct Place {
     pub(crate) home: TestHome,
     address: String,
+    variables: Vec<(String, String)>,
 }
 
 /// A worker, killed when the value is dropped.
@@ -45,15 +46,21 @@ impl Worker {
 
 impl Place {
     pub(crate) fn new(server: &Server) -> Place {
+        Place::sharing(server, Vec::new())
+    }
+
+    /// One of several whose variables name a store that they share.
+    pub(crate) fn sharing(server: &Server, variables: Vec<(String, String)>) -> Place {
         let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
         home.script("paid", PAID);
         home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n");
-        Place { home, address: server.address() }
+        Place { home, address: server.address(), variables }
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.home.command(args);
         command.env("TEMPORAL_ADDRESS", &self.address).env("LEDGER", self.ledger());
+        command.envs(self.variables.iter().cloned());
         command
     }
 

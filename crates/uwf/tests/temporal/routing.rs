@@ -1,8 +1,10 @@
 //! Steps go to a worker that has their agent.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
+use tempfile::TempDir;
+use uwf_testing::bucket::BucketServer;
 use uwf_testing::text;
 
 use crate::place::Place;
@@ -52,4 +54,41 @@ fn whoever_follows_a_thread_is_told_when_no_worker_has_its_agent() {
     let _worker = place.worker("paid", 0, &[]);
     assert!(following.wait().unwrap().success());
     assert_eq!(place.paid(), ["paid"]);
+}
+
+#[test]
+fn a_thread_with_a_worktree_goes_to_a_worker_that_has_a_clone() {
+    let (server, bucket, dir) = (Server::start(), BucketServer::start(), TempDir::new().unwrap());
+    let remote = dir.path().join("remote.git");
+    let places @ [one, two, three] = &["one", "two", "three"].map(|name| {
+        let own = ("UWF_MACHINE".to_owned(), name.to_owned());
+        Place::sharing(&server, bucket.variables("team").into_iter().chain([own]).collect())
+    });
+    let git = |place: &Place, args: &[&str]| {
+        let mut command = Command::new("git");
+        place.home.prepare(&mut command);
+        let done = command.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args).output().unwrap();
+        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(one, &["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    for place in places {
+        place.json(&["config", "set", "worktree", &format!("{{ remote: {} }}", remote.display())]);
+    }
+    git(one, &["init", "--quiet"]);
+    git(one, &["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    git(one, &["push", "--quiet", remote.to_str().unwrap(), "HEAD:refs/heads/main"]);
+    git(three, &["clone", "--quiet", "--branch", "main", remote.to_str().unwrap(), "clone"]);
+
+    one.json(&["store", "init"]);
+    one.start(2);
+    let thread = text(&one.json(&["thread", "start", "count-rounds", "-p", "Count", "--worktree"]), "thread");
+    // It is in no clone, so it leaves the thread to others.
+    let _other = two.worker("two", 0, &[]);
+    one.detach(&thread);
+    let _clone = three.worker("three", 0, &["--cwd", "clone"]);
+    one.until_state(&thread, "completed");
+    assert_eq!((one.paid(), two.paid(), three.paid()), (vec![], vec![], vec!["three".to_owned(); 2]));
+    let worktree = three.home.root().join("worktrees").join(&thread);
+    assert_eq!(three.json(&["thread", "show", &thread])["workspace"], serde_json::json!(worktree));
+    assert_eq!(two.json(&["thread", "show", &thread])["worksOn"]["machine"], "three");
 }

@@ -12,7 +12,7 @@ const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trai
 
 /// How long git may take for the files of a step. A gigabyte of new ones takes it less than a minute; what takes longer waits for
 /// something, and the step waits with it.
-const LIMIT: Duration = Duration::from_mins(10);
+pub(super) const LIMIT: Duration = Duration::from_mins(10);
 
 /// Who makes commits that are on no branch: they are no work of a person.
 const AUTHOR: [(&str, &str); 4] = [
@@ -89,9 +89,11 @@ impl Git<'_> {
         Ok(found)
     }
 
-    /// Makes the files of the working tree those of a tree. What git ignores stays as it is.
+    /// Makes the files of the working tree those of a tree, also where nobody has added them. What git ignores stays as it is.
     pub(crate) fn restore_files(&self, tree: &str, scratch: &Path) -> Result<()> {
         let git = self.with_index_of_its_own(scratch)?;
+        // What it leaves out stays where it is.
+        git.output(["add", "--all", "--ignore-errors"])?;
         git.run("restore the files", ["read-tree", "--reset", "-u", tree]).map(drop)
     }
 
@@ -107,15 +109,24 @@ impl Git<'_> {
     pub(crate) fn kept(&self, pattern: &str) -> Result<Option<Kept>> {
         let newest = ["for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(objectname)", pattern];
         let commit = self.text("look for recorded files", newest)?;
-        if commit.is_empty() {
-            return Ok(None);
-        }
+        if commit.is_empty() { Ok(None) } else { self.kept_in(&commit).map(Some) }
+    }
+
+    /// What a commit has, told apart.
+    pub(crate) fn kept_in(&self, commit: &str) -> Result<Kept> {
+        let commit = commit.to_owned();
         let told = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
         let mut parts = told.split('\0').map(str::trim);
         let mut part = || parts.next().unwrap_or_default().to_owned();
         let (tree, head, directory) = (part(), part(), PathBuf::from(part()));
         let head = if head.is_empty() { commit.clone() } else { head };
-        Ok(Some(Kept { commit, tree, head, directory }))
+        Ok(Kept { commit, tree, head, directory })
+    }
+
+    /// The trees of the commits that refs below a name point to.
+    pub(crate) fn trees_below(&self, below: &str) -> Result<Vec<String>> {
+        let listed = self.text("list git refs", ["for-each-ref", "--format=%(tree)", below])?;
+        Ok(listed.lines().map(str::to_owned).collect())
     }
 
     /// The same with an index of its own, which begins as that of the working tree: a file that is tracked counts, though it

@@ -8,10 +8,22 @@ use std::path::Path;
 use super::{Git, GitError, Result, input};
 
 impl Git<'_> {
-    /// Makes a working tree on a new branch that begins at a commit. Hooks are not run.
-    pub(crate) fn add_worktree(&self, dir: &Path, branch: &str, commit: &str) -> Result<()> {
-        let args = ["worktree", "add", "--quiet", "--no-track", "-b", branch].map(OsStr::new);
+    /// Makes a working tree on a branch that begins at a commit. A branch that is there is refused, unless it may be `moved` to
+    /// the commit. Hooks are not run.
+    pub(crate) fn add_worktree(&self, dir: &Path, branch: &str, commit: &str, moved: bool) -> Result<()> {
+        let on = if moved { "-B" } else { "-b" };
+        let args = ["worktree", "add", "--quiet", "--no-track", on, branch].map(OsStr::new);
         self.run("make a git worktree", args.into_iter().chain([dir.as_os_str(), OsStr::new(commit)])).map(drop)
+    }
+
+    /// Lets a branch begin at a commit, and the working tree be on it. No file of the working tree is written.
+    pub(crate) fn be_on(&self, branch: &str, commit: &str) -> Result<()> {
+        let name = format!("refs/heads/{branch}");
+        self.update_ref(&name, commit)?;
+        self.run("move the worktree to its branch", ["symbolic-ref", "HEAD", &name])?;
+        self.run("move the worktree to its branch", ["read-tree", "--reset", commit])?;
+        // It only spares git a look at each file; that some differ is what it says then.
+        self.ask(["update-index", "-q", "--refresh"]).map(drop)
     }
 
     /// Makes git forget a working tree whose directory is gone, also one that it was killed at making.

@@ -1,11 +1,13 @@
-//! Recording the files that a step leaves in the worktree of its thread.
+//! Recording the files that a step leaves in the worktree of its thread, and pushing them.
 
 use json_cas::Hash;
 
 use super::Step;
 use crate::attempt::recorded::Opened;
-use crate::attempt::snapshot::{self, StepFiles};
+use crate::attempt::snapshot::{self, PushedFiles, StepFiles};
+use crate::attempt::travel;
 use crate::root::log::log;
+use crate::root::worktree::Worktree;
 
 impl Step<'_, '_> {
     /// Records the files of the thread's worktree as those of a step; `None` if it works in none.
@@ -15,9 +17,38 @@ impl Step<'_, '_> {
     /// come. Whoever is killed in between leaves a step that the next one takes over, and records the files of.
     pub(super) fn record_files(&self, opened: &Opened, step: Hash) -> Option<StepFiles> {
         let worktree = self.plan.settings.worktree_in_use()?;
-        Some(snapshot::take(self.home, worktree, opened, step).unwrap_or_else(|error| {
-            log!(self.log, "W4D8K1ZR", Warn, "the files of step {step} were not recorded: {error}");
-            StepFiles::NotRecorded { not_recorded: error.to_string() }
-        }))
+        let recorded = snapshot::take(self.home, worktree, opened, step);
+        if let Err(error) = self.plan.settings.workplace(step).tell(self.home, &opened.thread) {
+            log!(self.log, "M6V3Q9TD", Warn, "other machines do not know where the files of step {step} are: {error}");
+        }
+        Some(match recorded {
+            Ok(files) => self.pushed(worktree, step, files),
+            Err(error) => {
+                log!(self.log, "W4D8K1ZR", Warn, "the files of step {step} were not recorded: {error}");
+                StepFiles::NotRecorded { not_recorded: error.to_string() }
+            }
+        })
+    }
+
+    /// Files that were recorded, pushed to the remote if there is one. A push that fails costs no step, either: the next one on this
+    /// machine pushes all that was recorded.
+    fn pushed(&self, worktree: &Worktree, step: Hash, files: StepFiles) -> StepFiles {
+        let (Some(remote), StepFiles::Recorded { tree, commit, left_out, .. }) =
+            (&self.plan.config.worktree_remote, &files)
+        else {
+            return files;
+        };
+        let (tree, left_out) = (tree.clone(), left_out.clone());
+        match travel::push(&worktree.repository, &self.thread.id, step, remote) {
+            Ok(commit) => {
+                let pushed = Some(PushedFiles::PushedTo(remote.to_string()));
+                StepFiles::Recorded { tree, commit, left_out, pushed }
+            }
+            Err(error) => {
+                log!(self.log, "K8R2N5XW", Warn, "the files of step {step} were not pushed: {error}");
+                let pushed = Some(PushedFiles::NotPushed(error.to_string()));
+                StepFiles::Recorded { tree, commit: commit.clone(), left_out, pushed }
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::snapshot::StepFiles;
+use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::thread::moderate::Explained;
 
 /// What a step did. The first four keys are the contract.
@@ -46,17 +46,23 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    /// What a person should know of the files: that they were not recorded, or not all.
-    pub fn files_note(&self) -> Option<String> {
-        match self.files.as_ref()? {
-            StepFiles::Recorded { left_out: None, .. } => None,
-            StepFiles::Recorded { left_out: Some(why), .. } => {
-                Some(format!("not all files of the step were recorded: {why}"))
+    /// What a person should know of the files: that they were not recorded, or not all, or not pushed.
+    pub fn files_notes(&self) -> Vec<String> {
+        let (left_out, pushed) = match &self.files {
+            None => return Vec::new(),
+            Some(StepFiles::Recorded { left_out, pushed, .. }) => (left_out, pushed),
+            Some(StepFiles::NotRecorded { not_recorded: why }) => {
+                return vec![format!("the step is done, but its files were not recorded: {why}")];
             }
-            StepFiles::NotRecorded { not_recorded: why } => {
-                Some(format!("the step is done, but its files were not recorded: {why}"))
-            }
-        }
+        };
+        let left_out = left_out.iter().map(|why| format!("not all files of the step were recorded: {why}"));
+        let not_pushed = pushed.iter().filter_map(|pushed| match pushed {
+            PushedFiles::PushedTo(_) => None,
+            PushedFiles::NotPushed(why) => Some(format!(
+                "the step is done, but its files were not pushed, so only this machine can go on: {why}; the next step here pushes them"
+            )),
+        });
+        left_out.chain(not_pushed).collect()
     }
 
     /// Of a thread that stands at `head` and is not done; nothing more is told.

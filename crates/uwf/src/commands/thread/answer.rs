@@ -16,6 +16,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::recorded::Attempt;
+use uwf_engine::attempt::settings;
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
@@ -75,6 +76,9 @@ pub(crate) struct Args {
     /// Write the answer in $VISUAL, else $EDITOR, else vi.
     #[arg(long)]
     editor: bool,
+    /// Directory agents work in from now on; needed once for a thread that was started on another machine.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    cwd: Option<PathBuf>,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -83,7 +87,9 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
-    let asked = answer::asked(&context.home, &id, Seen { head: args.expect.expected, attempt: args.attempt.newest })?;
+    let seen = Seen { head: args.expect.expected, attempt: args.attempt.newest };
+    let cwd = args.cwd.as_ref().map(|dir| settings::workspace(&context.cwd, dir)).transpose()?;
+    let asked = answer::asked_in(&context.home, &id, seen, cwd.as_ref())?;
     let agent = asked_agent(context, &asked)?;
     if asked.thread != id {
         context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));

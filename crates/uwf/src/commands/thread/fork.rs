@@ -68,8 +68,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             ));
         }
     };
-    let fork::Forked { thread, step, worktree, note } = forked;
-    note.iter().for_each(|note| context.printer.warn(note));
+    let fork::Forked { thread, step, worktree, notes } = forked;
+    notes.iter().for_each(|note| context.printer.warn(note));
     let bold = style::bold(thread.as_str());
     let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("forked thread {bold} at {step}\n{where_}step it with: uwf thread step {thread}\n");

@@ -311,7 +311,7 @@ fn one_step(
             table::duration(begun.elapsed())
         ));
     }
-    if let Some(note) = report.files_note() {
+    for note in report.files_notes() {
         context.printer.warn(&note);
     }
     Ok(report)

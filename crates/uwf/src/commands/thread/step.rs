@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
+    /// Directory agents work in if this machine does not know the thread; one that it knows keeps its own.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "cwd")]
+    cwd_if_unknown: Option<PathBuf>,
     /// Tell how the moderator decided: each expression, its value, why it did or did not match.
     #[arg(long)]
     explain: bool,
@@ -78,8 +81,9 @@ impl Args {
         exit_code: bool,
     ) -> Args {
         let which = Which::named(thread);
-        let (output, cwd, explain, dry_run, reextract) = (None, None, false, false, false);
-        Args { which, expect, attempt, agent, output, cwd, explain, dry_run, reextract, exit_code }
+        let (output, cwd, cwd_if_unknown) = (None, None, None);
+        let (explain, dry_run, reextract) = (false, false, false);
+        Args { which, expect, attempt, agent, output, cwd, cwd_if_unknown, explain, dry_run, reextract, exit_code }
     }
 }
 
@@ -185,7 +189,11 @@ impl Report for DryRun {
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     // Resolved here: the request goes to the keeper as text, so the path has to be one.
-    let cwd = args.cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
+    let cwd = match (args.cwd, args.cwd_if_unknown) {
+        (Some(dir), _) => Some(settings::workspace(&context.cwd, &dir)?),
+        (None, Some(dir)) => settings::workspace_if_unknown(&context.home, &thread, &context.cwd, &dir)?,
+        (None, None) => None,
+    };
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
     let (expected_head, expected_attempt) = (args.expect.expected, args.attempt.newest);
     let (explain, reextract) = (args.explain, args.reextract);
@@ -204,7 +212,7 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
     if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
     }
-    if let Some(note) = report.files_note() {
+    for note in report.files_notes() {
         context.printer.warn(&note);
     }
     Printed::new(&Stepped { report, exit_code })

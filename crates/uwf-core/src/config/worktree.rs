@@ -1,0 +1,88 @@
+//! `worktree`: where the worktrees of threads are pushed, so that other machines go on with their files.
+
+use std::fmt;
+
+use super::read::ConfigReader;
+use crate::document::fields::Fields;
+
+/// Keys of `worktree`.
+pub(crate) const WORKTREE_KEYS: [&str; 1] = ["remote"];
+
+/// A remote of git: its name in the repository of a thread, or its URL, without a password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitRemote(String);
+
+impl GitRemote {
+    /// Understands what was written.
+    ///
+    /// # Errors
+    /// What is wrong with it, one line.
+    pub fn parse(text: &str) -> Result<GitRemote, String> {
+        if text.is_empty() || text.contains(|symbol: char| symbol.is_whitespace() || symbol.is_control()) {
+            return Err("a remote is a name such as `origin`, or a URL, without white space".to_owned());
+        }
+        // Git would take it for an option.
+        if text.starts_with('-') {
+            return Err("a remote does not begin with `-`".to_owned());
+        }
+        let authority = text.split_once("://").map_or("", |(_, rest)| rest);
+        let before_host = authority.rsplit_once('@').map_or("", |(user, _)| user);
+        if before_host.contains(':') {
+            return Err(
+                "a password does not belong into the URL: `git config credential.helper` has git ask for it".to_owned()
+            );
+        }
+        Ok(GitRemote(text.to_owned()))
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for GitRemote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl ConfigReader {
+    /// The remote of worktrees; `None` when they stay on their machine.
+    pub(super) fn worktree_remote(&mut self, fields: Fields<'_>) -> Option<GitRemote> {
+        let entry = fields.get("worktree")?;
+        let own = self.entry(entry, &WORKTREE_KEYS)?;
+        let remote = self.required(own, entry, "remote", "worktree")?;
+        let at = own.get("remote")?.value.at;
+        GitRemote::parse(&remote).map_err(|why| self.problems.error("bad-value", at, why, None)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_is_a_name_or_a_url_and_holds_no_password() {
+        for text in [
+            "origin",
+            "https://git.example/team/repo.git",
+            "ssh://git@host:2222/repo",
+            "git@host:repo",
+            "/srv/repo.git",
+        ] {
+            assert_eq!(GitRemote::parse(text).map(|remote| remote.to_string()), Ok(text.to_owned()));
+        }
+        for text in [
+            "",
+            "a b",
+            "--upload-pack=x",
+            "https://ann:secret@git.example/repo",
+            "https://ann:pa/ss-secret@git.example/repo",
+        ] {
+            let why = GitRemote::parse(text).unwrap_err();
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
+}

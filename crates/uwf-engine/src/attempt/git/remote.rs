@@ -1,0 +1,101 @@
+//! Commits that go to another repository and come from there. Nothing is ever forced.
+
+use super::snapshot::LIMIT;
+use super::{Git, GitError, Result, said};
+
+/// What became of a commit that was to go to a branch of a remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// The branch is there.
+    Done,
+    /// The branch has commits that this one does not have: it stays as it is.
+    Behind,
+}
+
+impl Git<'_> {
+    /// Moves a branch of a remote forward to a commit, or makes it. Hooks of this repository are not run.
+    ///
+    /// # Errors
+    /// `NotPushed` for whatever keeps it from that.
+    pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed> {
+        let to = format!("{commit}:refs/heads/{branch}");
+        let args = [
+            "push",
+            "--quiet",
+            "--porcelain",
+            "--no-verify",
+            "--no-signed",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+            remote,
+            &to,
+        ];
+        let pushed = self.limited().output(args)?;
+        if pushed.status.success() {
+            return Ok(Pushed::Done);
+        }
+        // `!<tab>FROM:TO<tab>[rejected] (fetch first)`
+        let told = String::from_utf8_lossy(&pushed.stdout);
+        match told.contains("(fetch first)") || told.contains("(non-fast-forward)") {
+            true => Ok(Pushed::Behind),
+            false => {
+                let rejected = told.lines().filter_map(|line| line.strip_prefix("!\t")?.rsplit('\t').next());
+                let said: Vec<String> = rejected.map(str::to_owned).chain([said(&pushed)]).collect();
+                Err(GitError::NotPushed { remote: remote.to_owned(), said: said.join("; ") })
+            }
+        }
+    }
+
+    /// Fetches a branch of a remote and lets the ref `into` point to it; `false` if the remote has no such branch. The remote's
+    /// branches in this repository stay as they are.
+    ///
+    /// # Errors
+    /// `Unreachable` for whatever keeps it from that.
+    pub(crate) fn fetch(&self, remote: &str, branch: &str, into: &str) -> Result<bool> {
+        let from = format!("+refs/heads/{branch}:{into}");
+        let args = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--no-recurse-submodules",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--refmap=",
+            remote,
+            &from,
+        ];
+        let fetched = self.limited().output(args)?;
+        if fetched.status.success() {
+            return Ok(true);
+        }
+        let said = said(&fetched);
+        match said.contains("couldn't find remote ref") {
+            true => Ok(false),
+            false => Err(GitError::Unreachable { remote: remote.to_owned(), said }),
+        }
+    }
+
+    /// Whether a commit is another one, or among those it came from.
+    pub(crate) fn is_in(&self, commit: &str, other: &str) -> Result<bool> {
+        self.ask(["merge-base", "--is-ancestor", commit, other])
+    }
+
+    /// The newest commit with this line in its message, among those that a commit came from.
+    pub(crate) fn newest_with_line(&self, line: &str, tip: &str) -> Result<Option<String>> {
+        let grep = format!("--grep={line}");
+        let found =
+            self.text("look for recorded files", ["rev-list", "--max-count=1", "--fixed-strings", &grep, tip])?;
+        Ok(Some(found).filter(|found| !found.is_empty()))
+    }
+
+    /// The message of a commit.
+    pub(crate) fn message(&self, commit: &str) -> Result<String> {
+        self.text("look at recorded files", ["show", "--no-patch", "--format=%B", commit])
+    }
+
+    /// The same where somebody else may keep git waiting.
+    fn limited(&self) -> Git<'_> {
+        Git { limit: Some(LIMIT), may_ask: self.may_ask, ..Git::at(self.dir) }
+    }
+}

@@ -1,0 +1,253 @@
+//! Worktrees that travel: their files go to a remote with each step, and come from there before a step on another machine.
+//!
+//! What is pushed are the commits that hold the files of steps (see [`snapshot`]), to the branch `uwf/<thread>` of the remote. Each has
+//! the one before and the commit that was checked out among its parents, so the branch has the commits of agents and people, too, and
+//! only ever moves forward. It may have the files of a step that never became the head: its machine was killed in between, or
+//! another one was quicker. The next commit then takes that one along as a parent. So nothing is forced, and which commit counts
+//! says the head: it is the one with the name of that node in its message.
+
+use std::fs;
+use std::path::Path;
+
+use json_cas::Hash;
+use uwf_core::config::GitRemote;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::git::{Checkout, Git, GitError, Kept, Pushed};
+use crate::attempt::recorded;
+use crate::attempt::settings::Settings;
+use crate::attempt::snapshot::{self, files_ref, files_refs};
+use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, gone, is_there};
+use crate::root::error::AtPath;
+use crate::root::home::Home;
+use crate::root::workplace::{self, Workplace};
+use crate::root::worktree::Worktree;
+
+/// How often the branch of a remote may move while one pushes to it.
+const TRIES: usize = 3;
+
+/// Pushes the files that were recorded of a node: the commit that has them in the end.
+///
+/// # Errors
+/// `ForeignBranch`, those of git.
+pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<String> {
+    let top = checkout_of(repository);
+    let (git, branch, name) = (Git::at(&top), branch_of(thread), files_ref(thread, node));
+    let mut commit = git
+        .commit(&name)?
+        .ok_or(GitError::Failed { action: "push the files", said: format!("there is no ref {name}") })?;
+    for _ in 0..TRIES {
+        if git.push(remote.as_str(), &commit, &branch)? == Pushed::Done {
+            return Ok(commit);
+        }
+        let Some(tip) = fetched(&git, thread, remote)? else { continue };
+        if !git.message(&tip)?.lines().any(|line| line == snapshot::thread_line(thread)) {
+            return Err(AttemptError::ForeignBranch { branch, remote: remote.clone() });
+        }
+        let tree = format!("{commit}^{{tree}}");
+        commit = git.commit_tree(&tree, &[&commit, &tip], &git.message(&commit)?)?;
+        git.update_ref(&name, &commit)?;
+    }
+    Err(GitError::Failed { action: "push the files", said: format!("others push to {branch} all the time") }.into())
+}
+
+/// Pushes the files that a thread begins with; what a person should know if that fails.
+pub(crate) fn push_start(home: &Home, thread: &ThreadId, at: Hash, settings: &Settings) -> Option<String> {
+    let worktree = settings.worktree_in_use()?;
+    // Where it cannot be read nothing would have begun.
+    let remote = home.config().ok()?.worktree_remote?;
+    let pushed = || -> Result<String> {
+        snapshot::mark_start(worktree, thread, at, &settings.workspace)?;
+        push(&worktree.repository, thread, at, &remote)
+    };
+    let error = pushed().err()?;
+    Some(format!("the thread has begun, but its files were not pushed: {error}; the first step here pushes them"))
+}
+
+/// The newest commit of a thread's branch at a remote.
+fn fetched(git: &Git<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Option<String>> {
+    let into = format!("refs/uwf-fetched/{thread}");
+    if !git.fetch(remote.as_str(), &branch_of(thread), &into)? {
+        return Ok(None);
+    }
+    let tip = git.commit(&into)?;
+    git.delete_refs(&into)?;
+    Ok(tip)
+}
+
+/// The files that a remote has of a thread at a node.
+fn files_at(git: &Git<'_>, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<Option<Kept>> {
+    let Some(tip) = fetched(git, thread, remote)? else { return Ok(None) };
+    let found = git.newest_with_line(&snapshot::node_line(node), &tip)?;
+    Ok(found.map(|commit| git.kept_in(&commit)).transpose()?)
+}
+
+/// The files of a thread at a node: as the repository has them, else the remote.
+///
+/// # Errors
+/// Those of the configuration and of git.
+pub(crate) fn find(home: &Home, repository: &Path, thread: &ThreadId, node: Hash) -> Result<Option<Kept>> {
+    if let Some(kept) = snapshot::find(repository, Some(thread), node)? {
+        return Ok(Some(kept));
+    }
+    match home.config()?.worktree_remote {
+        Some(remote) => files_at(&Git::at(&checkout_of(repository)), thread, node, &remote),
+        None => Ok(None),
+    }
+}
+
+/// The settings of a thread on a machine to which its worktree comes: `cwd` is in a clone of its repository. `None` if the thread has
+/// no worktree that travels, or has left it.
+///
+/// # Errors
+/// Those of the configuration, the store, and git: the directory is in no repository.
+pub(crate) fn settings_in(
+    home: &Home,
+    thread: &ThreadId,
+    known: Option<&Settings>,
+    cwd: &Path,
+) -> Result<Option<Settings>> {
+    if home.shared().is_none() || home.config()?.worktree_remote.is_none() {
+        return Ok(None);
+    }
+    if let Some(known) = known.filter(|known| known.worktree.is_some()) {
+        let is_clone = known.worktree_in_use().is_some_and(|worktree| {
+            let repository = Git::at(cwd).repository().ok().and_then(|found| fs::canonicalize(found).ok());
+            !cwd.starts_with(&worktree.dir) && repository == fs::canonicalize(&worktree.repository).ok()
+        });
+        return Ok(is_clone.then(|| known.clone()));
+    }
+    let Some(shared) = workplace::of(home, thread)?.and_then(|place| place.worktree) else { return Ok(None) };
+    let repository = Checkout::of(cwd)?.repository;
+    let (worktree, workspace) = NewWorktree::arriving(repository, shared.base, shared.inside).of(home, thread)?;
+    Ok(Some(Settings { workspace, worktree: Some(worktree), ..known.cloned().unwrap_or_default() }))
+}
+
+/// Makes the worktree of a thread that comes to this machine; `false` if there is nothing to be made.
+///
+/// # Errors
+/// As [`bring_up_to_date`].
+pub(crate) fn arrive(
+    home: &Home,
+    thread: &ThreadId,
+    head: Hash,
+    settings: &Settings,
+    remote: Option<&GitRemote>,
+) -> Result<bool> {
+    match settings.worktree_in_use() {
+        Some(worktree) if !is_there(&worktree.dir.join(".git"))? => {
+            bring_up_to_date(home, thread, head, settings, remote)
+        }
+        Some(_) | None => Ok(false),
+    }
+}
+
+/// Has the worktree of a thread hold the files that the thread has at its head, if another machine has made them; `false` if this one
+/// has them. Nobody is to be paid for work on old files.
+///
+/// # Errors
+/// `FilesElsewhere`, `OwnCommits`; `Io`, those of git and of the store.
+pub(crate) fn bring_up_to_date(
+    home: &Home,
+    thread: &ThreadId,
+    head: Hash,
+    settings: &Settings,
+    remote: Option<&GitRemote>,
+) -> Result<bool> {
+    let Some(worktree) = settings.worktree_in_use() else { return Ok(false) };
+    let Some(place) = elsewhere(home, thread, head, worktree)? else { return Ok(false) };
+    let missing = |place| AttemptError::FilesElsewhere {
+        thread: thread.clone(),
+        head,
+        place: Box::new(place),
+        remote: remote.cloned(),
+    };
+    let Some(from) = remote else { return Err(missing(place)) };
+    let top = checkout_of(&worktree.repository);
+    let Some(kept) = files_at(&Git::at(&top), thread, head, from)? else { return Err(missing(place)) };
+    if is_there(&worktree.dir.join(".git"))? {
+        lay_out(home, thread, head, worktree, &kept)?;
+    } else {
+        make(home, thread, head, settings, worktree, kept)?;
+    }
+    Ok(true)
+}
+
+/// Who has the files of a thread at its head, if it is another machine.
+fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) -> Result<Option<Workplace>> {
+    if home.shared().is_none() || !is_there(&worktree.repository)? {
+        return Ok(None);
+    }
+    // They were recorded here, or have come here; or git could not record them, but they are those of an attempt of this machine.
+    let is_recorded = Git::at(&worktree.repository).commit(&files_ref(thread, head))?.is_some();
+    if is_recorded || recorded::of_step(home, thread, head)?.is_some() {
+        return Ok(None);
+    }
+    Ok(workplace::of(home, thread)?)
+}
+
+/// Makes the worktree anew. Whoever is killed at it leaves one that the next step brings up to date.
+fn make(
+    home: &Home,
+    thread: &ThreadId,
+    head: Hash,
+    settings: &Settings,
+    worktree: &Worktree,
+    kept: Kept,
+) -> Result<()> {
+    let Worktree { dir, branch, repository, .. } = worktree;
+    let git = Git::at(repository);
+    if let Some(tip) = git.commit(&format!("refs/heads/{branch}"))?
+        && !git.is_in(&tip, &kept.commit)?
+    {
+        return Err(AttemptError::OwnCommits { branch: branch.clone(), at: repository.clone(), reset_to: None });
+    }
+    if !is_there(dir)? {
+        git.forget_worktree(repository, dir)?;
+    }
+    let inside = settings.workspace.strip_prefix(dir).unwrap_or(Path::new("")).to_owned();
+    let arriving = NewWorktree::arriving(repository.clone(), kept.head.clone(), inside).with(kept);
+    arriving.make(home, thread, head, &settings.workspace)
+}
+
+/// Makes the files in a worktree, its branch and what is checked out those of a node. The ref that says so comes last: whoever is
+/// killed leaves a worktree that is brought up to date once more.
+fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept: &Kept) -> Result<()> {
+    let git = Git::at(&worktree.dir);
+    let scratch = home.worktree_scratch(thread);
+    let laid_out = keep_what_is_there(&git, thread, head, worktree, kept, &scratch).and_then(|()| {
+        git.restore_files(&kept.tree, &scratch)?;
+        Ok(git.be_on(&worktree.branch, &kept.head)?)
+    });
+    gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
+    laid_out?;
+    Ok(git.update_ref(&files_ref(thread, head), &kept.commit)?)
+}
+
+/// Keeps what is in a worktree and was not recorded of a step: what an attempt left that failed, or a person did since. Commits that
+/// only this machine has are not put aside without asking.
+fn keep_what_is_there(
+    git: &Git<'_>,
+    thread: &ThreadId,
+    head: Hash,
+    worktree: &Worktree,
+    kept: &Kept,
+    scratch: &Path,
+) -> Result<()> {
+    let own = git.commit("HEAD")?;
+    if let Some(own) = &own
+        && !git.is_in(own, &kept.commit)?
+    {
+        let (branch, at) = (worktree.branch.clone(), worktree.dir.clone());
+        return Err(AttemptError::OwnCommits { branch, at, reset_to: Some(kept.head.clone()) });
+    }
+    let tree = git.keep_files(scratch)?.tree;
+    if git.trees_below(&files_refs(thread))?.contains(&tree) {
+        return Ok(());
+    }
+    let parents: Vec<&str> = own.iter().map(String::as_str).collect();
+    let message = format!("uwf: what was in the worktree of thread {thread} before the files of {head}");
+    let commit = git.commit_tree(&tree, &parents, &message)?;
+    Ok(git.update_ref(&snapshot::replaced_ref(thread, head), &commit)?)
+}

@@ -1,0 +1,86 @@
+//! Where a thread works, as machines that share a store tell each other: a note `<thread>.workspace`.
+//!
+//! What a thread depends on is in its nodes; where its files are is a fact about machines, and changes. So it is a note beside the
+//! head, written before the head is.
+
+use std::path::{Path, PathBuf};
+
+use json_cas::{Expected, Hash, NoteWritten};
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::root::error::Result;
+use crate::root::home::Home;
+use crate::root::machine;
+
+/// Where a thread works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Workplace {
+    /// The machine.
+    pub machine: String,
+    /// The directory there.
+    pub workspace: PathBuf,
+    /// The newest node of the thread of which that machine has the files.
+    pub node: Hash,
+    /// What other machines have to know of its worktree, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<SharedWorktree>,
+}
+
+/// What is the same of a thread's worktree on each machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedWorktree {
+    /// The commit that its branch began at.
+    pub base: String,
+    /// Where agents work in it; empty for the top.
+    pub inside: PathBuf,
+    /// Where the repository is on that machine.
+    pub repository: PathBuf,
+}
+
+impl Workplace {
+    /// A directory of this machine.
+    pub(crate) fn here(workspace: &Path, node: Hash, worktree: Option<SharedWorktree>) -> Workplace {
+        Workplace { machine: machine::name(), workspace: workspace.to_owned(), node, worktree }
+    }
+
+    /// Tells the other machines, if the store has any.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn tell(&self, home: &Home, thread: &ThreadId) -> Result<()> {
+        let Some(notes) = home.notes() else { return Ok(()) };
+        let value =
+            serde_json::to_value(self).expect("its paths are in the settings of the thread, which are JSON too");
+        match notes.write_note(&name(thread), Expected::Anything, &value)? {
+            // Of two at once the last one counts.
+            NoteWritten::Done(_) | NoteWritten::Moved(_) => Ok(()),
+        }
+    }
+}
+
+/// Where a thread works, as the machine said that it works on; `None` where no store is shared, and for a thread of an older uwf.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
+    let Some(notes) = home.notes() else { return Ok(None) };
+    // What cannot be understood is of a newer uwf, which may have its reasons.
+    Ok(notes.note(&name(thread))?.and_then(|note| serde_json::from_value(note.value).ok()))
+}
+
+/// Forgets where a thread worked.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
+    match home.notes() {
+        Some(notes) => Ok(notes.remove_note(&name(thread))?),
+        None => Ok(()),
+    }
+}
+
+fn name(thread: &ThreadId) -> String {
+    format!("{thread}.workspace")
+}

@@ -1,0 +1,495 @@
+//! A thread's worktree goes with it from machine to machine, by way of a git remote.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uwf_testing::bucket::BucketServer;
+use uwf_testing::{Ran, counting_workflow, text};
+
+use crate::machine::{Machine, paid};
+
+/// Does what the test says, and is paid for it.
+const AGENT: &str =
+    "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsh -e -c \"${WORK:-:}\" || exit 1\necho '{\"n\": 1}'\n";
+
+const CONFIG: &str = "agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n";
+
+const REMOTE: &str = "worktree: { remote: origin }\n";
+
+/// A machine with a clone of the repository.
+struct Member {
+    machine: Machine,
+    clone: PathBuf,
+}
+
+/// Machines with a store and a git remote in common.
+struct Team {
+    dir: TempDir,
+    _server: BucketServer,
+    members: Vec<Member>,
+}
+
+impl Team {
+    fn new<const N: usize>(configs: [&str; N]) -> Team {
+        let (dir, server) = (TempDir::new().unwrap(), BucketServer::start());
+        let remote = dir.path().join("remote.git");
+        let members = configs.iter().zip(["anna", "bert", "carl"]).map(|(config, name)| {
+            let mut variables = server.variables("team");
+            variables.push(("UWF_MACHINE".to_owned(), name.to_owned()));
+            let machine = Machine::new(variables, &dir.path().join("ledger"));
+            machine.home.script("paid", AGENT);
+            machine.home.config(&format!("{CONFIG}{config}"));
+            machine.home.file("count.yaml", &counting_workflow(9));
+            let identity = "[user]\n\tname = A Person\n\temail = a@example.org\n";
+            fs::write(machine.home.root().parent().unwrap().join(".gitconfig"), identity).unwrap();
+            Member { clone: machine.home.work().join("repo"), machine }
+        });
+        let team = Team { members: members.collect(), _server: server, dir };
+        let first = &team.members[0];
+        first.git(team.dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", remote.to_str().unwrap()]);
+        for member in &team.members {
+            member.git(&member.machine.home.work(), &["clone", "--quiet", remote.to_str().unwrap(), "repo"]);
+            if member.clone == first.clone {
+                for (name, content) in
+                    [("sub/kept", "kept\n"), ("changed", "old\n"), ("deleted", "x\n"), (".gitignore", "*.log\n")]
+                {
+                    let path = first.clone.join(name);
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(path, content).unwrap();
+                }
+                first.git(&first.clone, &["add", "-A"]);
+                first.git(&first.clone, &["commit", "--quiet", "-m", "first"]);
+                first.git(&first.clone, &["push", "--quiet", "origin", "HEAD:main"]);
+            }
+        }
+        first.machine.json(&["store", "init"]);
+        first.machine.json(&["workflow", "put", "count.yaml"]);
+        team
+    }
+
+    fn remote(&self) -> PathBuf {
+        self.dir.path().join("remote.git")
+    }
+
+    fn paid(&self) -> usize {
+        paid(&self.dir.path().join("ledger"))
+    }
+
+    /// The commit of a thread's branch at the remote.
+    fn tip(&self, thread: &str) -> String {
+        self.members[0].git(&self.remote(), &["rev-parse", &format!("refs/heads/uwf/{thread}")])
+    }
+}
+
+impl Member {
+    fn git(&self, dir: &Path, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        self.machine.home.prepare(&mut command);
+        let ran = Ran::from(command.args(args).current_dir(dir).output().unwrap());
+        assert_eq!(ran.code, Some(0), "git {args:?}: {}", ran.stderr);
+        ran.stdout.trim_end().to_owned()
+    }
+
+    /// Starts a thread in a worktree, standing in a directory of the clone.
+    fn start(&self, inside: &str) -> (String, Ran) {
+        let args = ["thread", "start", "count-rounds", "-p", "count", "--worktree"];
+        let ran: Ran = self.machine.command(&args).current_dir(self.clone.join(inside)).output().unwrap().into();
+        (text(&ran.json(), "thread"), ran)
+    }
+
+    /// A step whose agent does what a shell is told.
+    fn step(&self, thread: &str, work: &str, args: &[&str]) -> Ran {
+        let mut command = self.machine.command(&[&["thread", "step", thread], args].concat());
+        command.env("WORK", work).output().unwrap().into()
+    }
+
+    /// The same with the clone as the place to go on from.
+    fn step_in_clone(&self, thread: &str, work: &str) -> Ran {
+        self.step(thread, work, &["--cwd", self.clone.to_str().unwrap()])
+    }
+
+    fn worktree(&self, thread: &str) -> PathBuf {
+        self.machine.home.root().join("worktrees").join(thread)
+    }
+
+    fn read(&self, thread: &str, path: &str) -> Option<String> {
+        fs::read_to_string(self.worktree(thread).join(path)).ok()
+    }
+
+    /// What `git status` says of a worktree.
+    fn status(&self, thread: &str) -> String {
+        self.git(&self.worktree(thread), &["status", "--porcelain", "--untracked-files=all"])
+    }
+}
+
+#[test]
+fn files_go_with_a_thread_from_machine_to_machine() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, started) = anna.start("sub");
+    assert_eq!(started.stderr, "");
+    let first = anna.step(
+        &thread,
+        "echo made > made; echo new > ../changed; rm ../deleted; echo '#!/bin/sh' > ../run; chmod +x ../run; echo no > ../own.log",
+        &[],
+    );
+    assert_eq!((first.code, &*first.stderr), (Some(0), ""), "{}", first.stdout);
+    assert_eq!(first.json()["files"]["pushedTo"], "origin");
+    assert_eq!(team.tip(&thread), text(&first.json()["files"], "commit"));
+    let status = anna.status(&thread);
+    assert_eq!(status, " M changed\n D deleted\n?? run\n?? sub/made");
+
+    // The agent of the other machine works where the first one did, sees what that left, and goes on with it.
+    let second = bert.step_in_clone(
+        &thread,
+        "echo more >> made; rm ../run; git add -A; git commit -qm 'by bert'; echo loose > loose",
+    );
+    assert_eq!((second.code, &*second.stderr), (Some(0), ""), "{}", second.stdout);
+    assert_eq!(bert.read(&thread, "sub/made").as_deref(), Some("made\nmore\n"));
+    assert_eq!(bert.read(&thread, "changed").as_deref(), Some("new\n"));
+    assert_eq!((bert.read(&thread, "deleted"), bert.read(&thread, "own.log")), (None, None), "ignored files stay");
+    assert_eq!(bert.status(&thread), "?? sub/loose");
+    assert_eq!(bert.git(&bert.clone, &["status", "--porcelain"]), "", "the clone is as it was");
+
+    let third = anna.step(&thread, "cat made; echo third > third", &[]);
+    assert_eq!((third.code, &*third.stderr), (Some(0), ""), "{}", third.stdout);
+    assert_eq!(anna.read(&thread, "sub/made").as_deref(), Some("made\nmore\n"));
+    assert_eq!(anna.read(&thread, "run"), None, "what was deleted there is deleted here");
+    assert_eq!(anna.read(&thread, "own.log").as_deref(), Some("no\n"), "what git ignores is left alone");
+    assert_eq!(anna.status(&thread), "?? sub/loose\n?? sub/third");
+    assert_eq!(
+        anna.git(&anna.worktree(&thread), &["log", "-1", "--format=%s %D"]),
+        format!("by bert HEAD -> uwf/{thread}")
+    );
+    assert_eq!(
+        anna.git(&anna.clone, &["for-each-ref", &format!("refs/uwf/{thread}/before-*")]),
+        "",
+        "nothing was put aside"
+    );
+    assert_eq!(team.paid(), 3);
+
+    // The directory is known by now; a worker says it with each step.
+    assert_eq!(bert.step_in_clone(&thread, "cat third").code, Some(0));
+    assert_eq!(bert.step(&thread, "cat third", &[]).code, Some(0));
+    assert_eq!(anna.git(&team.remote(), &["log", "--format=%s", "main"]), "first", "no other branch moves");
+}
+
+#[test]
+fn executables_and_links_and_the_place_to_work_come_along() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "printf '#!/bin/sh\\necho ran' > tool; chmod +x tool; ln -s tool link", &[]).json();
+    bert.step_in_clone(&thread, "./link > out").json();
+    assert_eq!(bert.read(&thread, "out").as_deref(), Some("ran\n"));
+    let mode = fs::metadata(bert.worktree(&thread).join("tool")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o111, 0o111);
+    let (thread, _) = anna.start("sub");
+    // Nobody has stepped it yet: what it begins with was pushed as it began.
+    bert.step_in_clone(&thread, "cat kept").json();
+    let shown = bert.machine.json(&["thread", "show", &thread]);
+    assert_eq!(shown["workspace"], json!(bert.worktree(&thread).join("sub")));
+    assert_eq!(shown["worktree"]["base"], json!(anna.git(&anna.clone, &["rev-parse", "HEAD"])));
+}
+
+#[test]
+fn a_push_that_fails_costs_no_step_and_is_made_up_for() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    let hook = team.remote().join("hooks/pre-receive");
+    fs::write(&hook, "#!/bin/sh\necho no room >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
+    let first = anna.step(&thread, "echo 1 > one", &[]);
+    assert_eq!(first.code, Some(0));
+    assert!(first.stderr.starts_with("warning: the step is done, but its files were not pushed"), "{}", first.stderr);
+    assert!(first.stderr.contains("no room"), "{}", first.stderr);
+    assert!(text(&first.json()["files"], "notPushed").contains("pre-receive hook declined"), "{}", first.stdout);
+
+    // Nobody is paid for work on old files.
+    let refused = bert.step_in_clone(&thread, "echo 2 > two");
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    assert!(refused.stderr.contains("on machine `anna`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("not at `origin`"), "{}", refused.stderr);
+    assert_eq!(team.paid(), 1);
+
+    // What the error says to do helps.
+    fs::remove_file(&hook).unwrap();
+    let command = refused.json_error_hint("git -C ");
+    let mut push = Command::new("sh");
+    anna.machine.home.prepare(&mut push);
+    assert!(push.arg("-c").arg(&command).output().unwrap().status.success(), "{command}");
+    assert_eq!(bert.step(&thread, "cat one; echo 2 > two", &[]).code, Some(0));
+
+    // So does the next step on the same machine.
+    fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(bert.step(&thread, "echo 3 > three", &[]).code, Some(0));
+    assert_eq!(anna.step(&thread, "cat three", &[]).code, Some(75));
+    fs::remove_file(&hook).unwrap();
+    assert_eq!(bert.step(&thread, "echo 4 > four", &[]).stderr, "");
+    assert_eq!(anna.step(&thread, "cat two three four", &[]).code, Some(0));
+    assert_eq!(team.paid(), 5);
+}
+
+#[test]
+fn a_remote_that_is_gone_is_named() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    let aside = team.dir.path().join("aside");
+    fs::rename(team.remote(), &aside).unwrap();
+    let refused = bert.step_in_clone(&thread, ":");
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    assert!(refused.stderr.contains("cannot fetch from `origin`"), "{}", refused.stderr);
+    let stands = anna.step(&thread, "echo 2 > two", &[]);
+    assert_eq!(stands.code, Some(0));
+    assert!(text(&stands.json()["files"], "notPushed").contains("remote.git"), "{}", stands.stdout);
+    let (other, started) = anna.start("");
+    assert!(started.stderr.contains("the thread has begun, but its files were not pushed"), "{}", started.stderr);
+    fs::rename(aside, team.remote()).unwrap();
+    anna.step(&other, ":", &[]).json();
+    bert.step_in_clone(&other, ":").json();
+    assert_eq!(team.paid(), 4);
+}
+
+#[test]
+fn a_keeper_that_is_killed_after_its_push_leaves_nothing_in_the_way() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    // Once the files are at the remote, its keeper dies: the head has not moved.
+    let git = uwf_engine::attempt::program::find("git").expect("git is installed");
+    let kill =
+        format!("#!/bin/sh\n{} \"$@\" || exit\ncase \"$*\" in *porcelain*) kill -9 $PPID;; esac\n", git.display());
+    anna.machine.home.script("git", &kill);
+    let killed = anna.step(&thread, "echo anna > who", &[]);
+    assert_eq!(killed.code, Some(70), "{}", killed.stderr);
+    fs::remove_file(anna.machine.home.bin_dir().join("git")).unwrap();
+    let abandoned = team.tip(&thread);
+    // The other machine knows nothing of that step, and does it itself, on the files that the head has.
+    let other = bert.step_in_clone(&thread, "test ! -e who; echo bert > who; echo x > only-here");
+    assert_eq!((other.code, &*other.stderr), (Some(0), ""), "{}", other.stdout);
+    let tip = team.tip(&thread);
+    bert.git(&team.remote(), &["merge-base", "--is-ancestor", &abandoned, &tip]);
+    // Back there the files are those of the head, and what was recorded of the lost step is still in the repository.
+    let back = anna.step(&thread, "cat only-here", &[]);
+    assert_eq!((back.code, &*back.stderr), (Some(0), ""), "{}", back.stdout);
+    assert_eq!(anna.read(&thread, "who").as_deref(), Some("bert\n"));
+    assert_eq!(anna.git(&anna.clone, &["show", &format!("{abandoned}:who")]), "anna");
+    assert_eq!(team.paid(), 3);
+}
+
+#[test]
+fn what_nobody_recorded_is_put_aside_before_files_come() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    bert.step_in_clone(&thread, "echo 2 > two").json();
+    fs::write(anna.worktree(&thread).join("mine"), "by hand\n").unwrap();
+    anna.step(&thread, "test ! -e mine; cat two", &[]).json();
+    let kept = anna.git(&anna.clone, &["for-each-ref", "--format=%(refname)", &format!("refs/uwf/{thread}/before-*")]);
+    assert_eq!(anna.git(&anna.clone, &["show", &format!("{kept}:mine")]), "by hand");
+
+    // A commit that only this machine has is for its author to bring along.
+    bert.step(&thread, "echo 4 > four", &[]).json();
+    let worktree = anna.worktree(&thread);
+    anna.git(&worktree, &["commit", "--quiet", "--allow-empty", "-m", "by hand"]);
+    let refused = anna.step(&thread, "cat four", &[]);
+    assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains(&format!("uwf/{thread} in {} has commits", worktree.display())),
+        "{}",
+        refused.stderr
+    );
+    let shown = refused.json_error_hint("git -C ");
+    assert!(shown.ends_with("branch NAME"), "{shown}");
+    anna.git(&worktree, &["branch", "mine"]);
+    anna.git(&worktree, &["reset", "--quiet", "--hard", "HEAD^"]);
+    anna.step(&thread, "cat four", &[]).json();
+    assert_eq!(team.paid(), 5);
+}
+
+#[test]
+fn a_branch_that_somebody_else_pushed_to_is_never_overwritten() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    let branch = format!("uwf/{thread}");
+    bert.git(&bert.clone, &["fetch", "--quiet", "origin", &branch]);
+    bert.git(&bert.clone, &["checkout", "--quiet", "--detach", "FETCH_HEAD"]);
+    bert.git(&bert.clone, &["commit", "--quiet", "--allow-empty", "-m", "by a person"]);
+    bert.git(&bert.clone, &["push", "--quiet", "origin", &format!("HEAD:refs/heads/{branch}")]);
+    let theirs = team.tip(&thread);
+    let stands = anna.step(&thread, "echo 2 > two", &[]);
+    assert_eq!(stands.code, Some(0));
+    let why = text(&stands.json()["files"], "notPushed");
+    assert_eq!(why, format!("branch {branch} of `origin` has commits that uwf did not push"));
+    assert_eq!(team.tip(&thread), theirs);
+}
+
+#[test]
+fn without_a_remote_a_thread_says_where_it_must_run() {
+    let team = Team::new(["", "", REMOTE]);
+    let [anna, bert, carl] = &team.members[..] else { panic!("three machines") };
+    let (thread, _) = anna.start("sub");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    let refused = bert.step(&thread, ":", &[]);
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    let place = anna.worktree(&thread).join("sub");
+    let says = format!("thread {thread} works in {} on machine `anna`", place.display());
+    assert!(refused.stderr.contains(&says), "{}", refused.stderr);
+    assert_eq!(bert.machine.uwf(&["thread", "step", &thread, "--dry-run"]).code, Some(75));
+    assert_eq!(bert.machine.json(&["thread", "show", &thread])["steps"], 1, "whoever only looks may");
+
+    // One that would fetch them finds no branch.
+    let missing = carl.step_in_clone(&thread, ":");
+    assert_eq!(missing.code, Some(75), "{}", missing.stderr);
+    assert!(missing.stderr.contains("on machine `anna`"), "{}", missing.stderr);
+
+    // A thread without a worktree says it, too, and goes where it is told.
+    let plain = anna.machine.start();
+    let refused = bert.step(&plain, ":", &[]);
+    let says = format!("thread {plain} works in {} on machine `anna`", anna.machine.home.work().display());
+    assert!(refused.stderr.contains(&says), "{}", refused.stderr);
+    bert.machine.step(&plain);
+    let refused = carl.step(&plain, ":", &[]);
+    assert!(refused.stderr.contains("on machine `bert`"), "{}", refused.stderr);
+
+    // Once it went on elsewhere, its old worktree is no place to work.
+    bert.step_in_clone(&thread, ":").json();
+    let refused = anna.step(&thread, ":", &[]);
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    assert!(refused.stderr.contains("on machine `bert`"), "{}", refused.stderr);
+    assert_eq!(team.paid(), 3);
+}
+
+#[test]
+fn a_person_answers_on_another_machine_with_the_files_there() {
+    let asked = format!("{REMOTE}agentOverrides: {{ count-rounds: {{ worker: human }} }}\n");
+    let team = Team::new([REMOTE, &asked]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let config = format!("{CONFIG}{asked}").replacen("agents:\n", "agents:\n  human: { command: uwf-human }\n", 1);
+    bert.machine.home.config(&config);
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    let answer = ["thread", "answer", &thread, "--data", "{\"n\": 5}"];
+    let refused = bert.machine.uwf(&answer);
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    let clone = bert.clone.to_str().unwrap();
+    let answered = bert.machine.json(&[&answer[..], &["--cwd", clone]].concat());
+    assert_eq!(answered["files"]["pushedTo"], "origin");
+    assert_eq!(bert.read(&thread, "one").as_deref(), Some("1\n"));
+    fs::write(bert.worktree(&thread).join("noted"), "by bert\n").unwrap();
+    bert.machine.json(&answer);
+    anna.step(&thread, "cat one noted", &[]).json();
+    assert_eq!(team.paid(), 2);
+}
+
+#[test]
+fn a_thread_is_shown_where_another_machine_has_it() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("sub");
+    let shown = bert.machine.json(&["thread", "show", &thread]);
+    assert_eq!(shown["worksOn"]["machine"], "anna");
+    let text = bert.machine.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+    assert!(text.contains(&format!("works on:  anna, in {}", anna.worktree(&thread).join("sub").display())), "{text}");
+    anna.machine.json(&["thread", "kill", &thread]);
+    anna.machine.json(&["thread", "rm", &thread, "--discard"]);
+    assert_eq!(anna.machine.later(0, &["thread", "list", "--all"]), json!([]));
+}
+
+#[test]
+fn a_fork_takes_its_files_along_and_travels_too() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    anna.step(&thread, "echo 2 > two", &[]).json();
+    let fork = text(&anna.machine.json(&["thread", "fork", &thread, "--from-role", "worker"]), "thread");
+    bert.step_in_clone(&fork, "cat one; test ! -e two; echo 3 > three").json();
+    anna.step(&fork, "cat one three", &[]).json();
+    anna.step(&thread, "cat two; test ! -e three", &[]).json();
+    // What the other machine did since can be forked here, too.
+    bert.step_in_clone(&thread, "echo 4 > four").json();
+    let fork = text(&anna.machine.json(&["thread", "fork", &thread]), "thread");
+    assert_eq!(anna.read(&fork, "four").as_deref(), Some("4\n"));
+}
+
+#[test]
+fn a_merge_brings_in_what_another_machine_did() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one; git add -A; git commit -qm one", &[]).json();
+    bert.step_in_clone(&thread, "echo 2 > two").json();
+    bert.machine.json(&["thread", "kill", &thread]);
+    let args = ["thread", "merge", &thread];
+    let merged: Ran = anna.machine.command(&args).current_dir(&anna.clone).output().unwrap().into();
+    assert_eq!(merged.json()["committed"], 1);
+    assert_eq!(fs::read_to_string(anna.clone.join("two")).unwrap(), "2\n");
+    assert_eq!(anna.git(&anna.clone, &["log", "--format=%s", "-3"]), "count\none\nfirst");
+}
+
+#[test]
+fn a_directory_that_is_no_clone_is_refused() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    let refused = bert.step(&thread, ":", &["--cwd", bert.machine.home.work().to_str().unwrap()]);
+    assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is not in a git repository"), "{}", refused.stderr);
+    assert_eq!(bert.step(&thread, ":", &[]).code, Some(75), "nothing was kept of it");
+    assert_eq!(team.paid(), 0);
+}
+
+#[test]
+fn a_machine_that_was_killed_while_files_came_lays_them_out_again() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one; rm deleted", &[]).json();
+    let git = uwf_engine::attempt::program::find("git").expect("git is installed");
+    let die_at = |what: &str| {
+        format!("#!/bin/sh\ncase \"$*\" in *'{what}'*) kill -9 $PPID; exit 1;; esac\nexec {} \"$@\"\n", git.display())
+    };
+    for what in ["fetch", "worktree add", "read-tree --reset -u", "update-ref refs/uwf/"] {
+        bert.machine.home.script("git", &die_at(what));
+        let killed = bert.step_in_clone(&thread, ":");
+        assert_eq!(killed.code, Some(70), "{what}: {}", killed.stderr);
+    }
+    fs::remove_file(bert.machine.home.bin_dir().join("git")).unwrap();
+    bert.step(&thread, "test ! -e deleted; cat one; echo 2 > two", &[]).json();
+    assert_eq!(bert.status(&thread), " D deleted\n?? one\n?? two");
+    for what in ["add --all", "read-tree --reset -u", "symbolic-ref", "read-tree --reset"] {
+        anna.machine.home.script("git", &die_at(what));
+        let killed = anna.step(&thread, ":", &[]);
+        assert_eq!(killed.code, Some(70), "{what}: {}", killed.stderr);
+    }
+    fs::remove_file(anna.machine.home.bin_dir().join("git")).unwrap();
+    anna.step(&thread, "cat one two", &[]).json();
+    assert_eq!(anna.status(&thread), " D deleted\n?? one\n?? two");
+    assert_eq!(team.paid(), 3);
+}
+
+trait Hints {
+    /// What the hint of an error names between backquotes or after a colon, from this text on.
+    fn json_error_hint(&self, from: &str) -> String;
+}
+
+impl Hints for Ran {
+    fn json_error_hint(&self, from: &str) -> String {
+        let error: Value = self.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).next_back().unwrap();
+        let hints = error["error"]["hints"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let found = hints.filter_map(|hint| hint.split_once(from)).next().expect("a hint has it").1;
+        format!("{from}{}", found.split('`').next().unwrap())
+    }
+}
