@@ -1,11 +1,13 @@
 //! What another machine does or did about the next step of a thread, where the store is shared.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use json_cas::{Expected, Hash, Note, NoteWritten, Version};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
+use crate::attempt::at_work::AtWork;
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::lease::RENEWALS;
 use crate::attempt::recorded::claim::{self, Claim};
@@ -90,6 +92,48 @@ pub(crate) fn gone(machine: &str) -> String {
 
 fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> AttemptError {
     AttemptError::AtWorkElsewhere(Box::new(claim.at_work(attempt, age)))
+}
+
+/// The shortest time within which claims are looked at to see who is at work: other machines may have a longer lease than this one.
+const RECENT: Duration = Duration::from_mins(1);
+
+/// Who is at work on other machines on threads that are at these heads, by the names of the threads.
+///
+/// # Errors
+/// Those of the store and the configuration.
+pub(crate) fn all_at_work(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<String, AtWork>> {
+    let Some(notes) = home.notes() else { return Ok(BTreeMap::new()) };
+    let recent = home.config()?.lease().max(RECENT);
+    let listed = notes.notes(claim::KIND)?.into_iter().filter(|listed| listed.age < recent);
+    let names: Vec<String> = listed.map(|listed| listed.name).collect();
+    let heads: BTreeMap<&str, Hash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
+    let mut all = BTreeMap::new();
+    for (name, note) in notes.read_notes(&names)? {
+        let Some(thread) = claim::thread_of(&name) else { continue };
+        let Some(head) = heads.get(thread.as_str()) else { continue };
+        if let Some(at_work) = told_by(home, &thread, *head, &note)? {
+            all.insert(thread.to_string(), at_work);
+        }
+    }
+    Ok(all)
+}
+
+/// Who is at work on another machine on a thread that is at this head.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn who_is_at_work(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<AtWork>> {
+    let Some(notes) = home.notes() else { return Ok(None) };
+    let note = notes.note(&claim::name(thread))?;
+    note.map_or(Ok(None), |note| told_by(home, thread, head, &note))
+}
+
+fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<AtWork>> {
+    let there = Claim::of(note).and_then(|claim| Some((claim.attempt(thread)?, claim)));
+    let is_open = |attempt: &Attempt| attempt.opened.expected_head == head && attempt.closed.is_none();
+    let Some((attempt, claim)) = there.filter(|(attempt, _)| is_open(attempt)) else { return Ok(None) };
+    let is_alive = note.age < claim.lease() && !is_known(home, &attempt)?;
+    Ok(is_alive.then(|| claim.at_work(attempt, note.age)))
 }
 
 /// Why the next step cannot be claimed: somebody else was quicker.

@@ -1,4 +1,4 @@
-//! Where a thread works, as machines that share a store tell each other: a note `<thread>.workspace`.
+//! Where a thread works, as machines that share a store tell each other: a note `workspace.THREAD`.
 //!
 //! What a thread depends on is in its nodes; where its files are is a fact about machines, and changes. So it is a note beside the
 //! head, written before the head is.
@@ -82,5 +82,5 @@ pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
 }
 
 fn name(thread: &ThreadId) -> String {
-    format!("{thread}.workspace")
+    format!("workspace.{thread}")
 }

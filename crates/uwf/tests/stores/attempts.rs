@@ -49,8 +49,14 @@ fn a_machine_is_told_that_another_one_is_at_work() {
         {
             assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
         }
+        let shown = two.json(&["thread", "show", &thread]);
+        let who = [&shown["state"], &shown["machine"], &shown["atRole"], &shown["agent"]];
+        assert_eq!(who, [&json!("running"), &json!("anvil"), &json!("worker"), &json!("paid")], "{shown}");
         std::thread::sleep(Duration::from_secs(1));
     }
+    let listed = two.json(&["thread", "list"]);
+    assert_eq!(listed[0]["state"], json!("running"), "{listed}");
+    assert!(listed[0]["why"].as_str().unwrap().contains("machine `anvil`"), "{listed}");
     let ended = step.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     two.step(&thread);
@@ -137,6 +143,26 @@ fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
     two.json(&["thread", "kill", &thread]);
     until("its machine has noticed", || step.try_wait().unwrap().is_some());
     until("nothing of the agent is left", || of_home(one.home.root().parent().unwrap()).is_empty());
+}
+
+#[test]
+fn a_thread_that_is_paused_on_one_machine_is_paused_on_each() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    one.json(&["thread", "pause", &thread, "--reason", "until the release is out"]);
+    let refused = two.try_step(&thread);
+    assert_eq!(refused.code, Some(20), "{}", refused.stderr);
+    assert!(refused.stderr.contains("until the release is out"), "{}", refused.stderr);
+    let listed = two.json(&["thread", "list"]);
+    assert_eq!(
+        (&listed[0]["state"], &listed[0]["why"]),
+        (&json!("paused"), &json!("until the release is out")),
+        "{listed}"
+    );
+    two.json(&["thread", "resume", &thread]);
+    one.step(&thread);
+    assert_eq!(paid(&dir.path().join("ledger")), 1);
 }
 
 #[test]
