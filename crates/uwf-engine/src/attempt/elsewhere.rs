@@ -111,29 +111,70 @@ pub(crate) fn all_at_work(home: &Home, heads: &[(String, Hash)]) -> Result<BTree
     for (name, note) in notes.read_notes(&names)? {
         let Some(thread) = claim::thread_of(&name) else { continue };
         let Some(head) = heads.get(thread.as_str()) else { continue };
-        if let Some(at_work) = told_by(home, &thread, *head, &note)? {
-            all.insert(thread.to_string(), at_work);
+        if let Some(Told::AtWork(at_work)) = told_by(home, &thread, *head, &note)? {
+            all.insert(thread.to_string(), *at_work);
         }
     }
     Ok(all)
 }
 
-/// Who is at work on another machine on a thread that is at this head.
+/// What a claim says of the newest attempt at a position, which this machine's record does not know, or not as far.
+pub(crate) enum Told {
+    /// Another machine is at work on it.
+    AtWork(Box<AtWork>),
+    /// It was concluded.
+    Over(Box<Attempt>),
+}
+
+/// What other machines tell of the newest attempt at a thread that is at this head; `None` when the record here knows as much.
 ///
 /// # Errors
-/// Those of the store.
-pub(crate) fn who_is_at_work(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<AtWork>> {
+/// Those of the store and the record.
+pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Told>> {
     let Some(notes) = home.notes() else { return Ok(None) };
     let note = notes.note(&claim::name(thread))?;
     note.map_or(Ok(None), |note| told_by(home, thread, head, &note))
 }
 
-fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<AtWork>> {
+fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<Told>> {
     let there = Claim::of(note).and_then(|claim| Some((claim.attempt(thread)?, claim)));
-    let is_open = |attempt: &Attempt| attempt.opened.expected_head == head && attempt.closed.is_none();
-    let Some((attempt, claim)) = there.filter(|(attempt, _)| is_open(attempt)) else { return Ok(None) };
-    let is_alive = note.age < claim.lease() && !is_known(home, &attempt)?;
-    Ok(is_alive.then(|| claim.at_work(attempt, note.age)))
+    let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
+        return Ok(None);
+    };
+    let own = recorded::read(home, thread)?.filter(|own| own.opened.attempt == attempt.opened.attempt);
+    Ok(match attempt.closed {
+        Some(_) => {
+            let is_news = own.is_none_or(|own| own.replied.is_none() && attempt.replied.is_some());
+            is_news.then(|| Told::Over(Box::new(attempt)))
+        }
+        None if own.is_some() || note.age >= claim.lease() => None,
+        None => Some(Told::AtWork(Box::new(claim.at_work(attempt, note.age)))),
+    })
+}
+
+/// The newest attempt at a thread that is at this head, wherever it was made.
+///
+/// # Errors
+/// Those of the store and the record.
+pub(crate) fn newest(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Attempt>> {
+    match told(home, thread, head)? {
+        Some(Told::Over(attempt)) => Ok(Some(*attempt)),
+        Some(Told::AtWork(_)) | None => recorded::read(home, thread),
+    }
+}
+
+/// Brings into the record what was concluded on another machine. The caller holds the lock of the thread.
+///
+/// # Errors
+/// Those of the store and the record.
+pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
+    let Some(notes) = home.notes() else { return Ok(()) };
+    let Some(claim) = notes.note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };
+    let is_over = |attempt: &Attempt| attempt.opened.expected_head == head && attempt.closed.is_some();
+    if claim.attempt(thread).as_ref().is_some_and(is_over) {
+        claim::bring_in(home, thread, &claim)?;
+    }
+    Ok(())
 }
 
 /// Why the next step cannot be claimed: somebody else was quicker.

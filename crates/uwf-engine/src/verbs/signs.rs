@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::elsewhere;
+use crate::attempt::elsewhere::{self, Told};
 use crate::attempt::recorded::{self, OutputFiles};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -104,11 +104,15 @@ fn of_shared_list(home: &Home) -> Option<u64> {
 fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<Hash>, u64)> {
     let head = home.heads().read(thread.as_str()).ok()?.map(|head| head.hash);
     let paused = marks::read(home, thread, Mark::Paused).ok()?.map(|reason| reason.why);
-    let at_work = match head {
-        Some(head) => elsewhere::who_is_at_work(home, thread, head).ok()?,
+    let told = match head {
+        Some(head) => elsewhere::told(home, thread, head).ok()?,
         None => None,
     };
-    Some((head, sum(&(paused, at_work.map(|at_work| (at_work.machine, at_work.role, at_work.agent))))))
+    let told = told.map(|told| match told {
+        Told::AtWork(at_work) => (at_work.machine, at_work.agent),
+        Told::Over(attempt) => (attempt.opened.attempt, attempt.opened.agent.name),
+    });
+    Some((head, sum(&(paused, told))))
 }
 
 fn sum(what: &impl std::hash::Hash) -> u64 {

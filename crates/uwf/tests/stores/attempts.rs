@@ -135,6 +135,19 @@ fn a_machine_that_cannot_renew_its_lease_ends_its_agent_and_keeps_what_it_said()
 }
 
 #[test]
+fn an_agent_whose_keeper_was_killed_is_not_paid_again_while_it_is_at_work() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    let mut step = one.begin_step(&thread, 20, &dir.path().join("ledger"));
+    let keeper = one.json(&["thread", "ps"])[0]["keeper"].as_i64().unwrap();
+    kill_process(Pid::from_raw(keeper.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    assert!(!step.wait().unwrap().success());
+    let adopted = two.step_when_free(&thread);
+    assert_eq!((&adopted["adopted"], paid(&dir.path().join("ledger"))), (&json!(true), 1), "{adopted}");
+}
+
+#[test]
 fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
@@ -194,9 +207,15 @@ fn what_failed_on_one_machine_another_one_knows() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
+    // Of what failed elsewhere `show` tells, too.
+    let shown_by_other = |machine: &Machine| {
+        let other = if std::ptr::eq(machine, &one) { &two } else { &one };
+        other.json(&["thread", "show", &thread])
+    };
     for (machine, says) in [(&one, "first"), (&two, "second"), (&one, "third")] {
         machine.home.script("paid", &format!("#!/bin/sh\ncat > /dev/null\necho {says}; exit 3\n"));
         assert_eq!(machine.try_step(&thread).code, Some(40), "{says}");
+        assert_eq!(shown_by_other(machine)["state"], json!("stuck"), "{says}");
     }
     two.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
     let step = two.step(&thread);
@@ -216,10 +235,20 @@ fn a_question_that_was_asked_on_one_machine_is_replied_to_on_another() {
     }
     let thread = one.begin();
     assert_eq!(one.try_step(&thread).code, Some(20));
+    let shown = two.json(&["thread", "show", &thread]);
+    assert_eq!((&shown["state"], &shown["why"]), (&json!("waiting"), &json!("How many?")), "{shown}");
     let again = two.try_step(&thread);
     assert_eq!(again.code, Some(20), "the question is not asked again: {}", again.stderr);
     assert!(again.stderr.contains("How many?"), "{}", again.stderr);
     two.json(&["thread", "answer", &thread, "-m", "Forty-two"]);
+    one.step(&thread);
+    assert_eq!(steps(&two, &thread), 1);
+
+    // A machine that has never seen the thread can reply, too.
+    let thread = one.start();
+    assert_eq!(one.try_step(&thread).code, Some(20));
+    let work = two.home.work();
+    two.json(&["thread", "answer", &thread, "-m", "Forty-two", "--cwd", work.to_str().unwrap()]);
     one.step(&thread);
     assert_eq!(steps(&two, &thread), 1);
 }

@@ -1,7 +1,6 @@
 //! Putting an attempt on record, before anything is started for it.
 
 use std::os::unix::fs::DirBuilderExt;
-use std::time::Instant;
 
 use json_cas::{Hash, Version};
 
@@ -9,7 +8,7 @@ use super::adopt::FailedAttempts;
 use super::{Begun, Position, Step};
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
-use crate::attempt::lease::Lease;
+use crate::attempt::lease::{Lease, Moment};
 use crate::attempt::recorded::claim::{self, Claimed};
 use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
 use crate::attempt::recorded_digest;
@@ -145,7 +144,7 @@ impl Step<'_, '_> {
 
     /// Makes the step this machine's, where others share the store.
     fn claim(&self, opened: &Opened, note: Option<&Version>) -> Result<Lease> {
-        let since = Instant::now();
+        let since = Moment::now();
         match claim::claim(self.home, opened, note)? {
             Claimed::Alone => Ok(Lease::of_one_machine()),
             Claimed::Ours(claim, version) => Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since)),
