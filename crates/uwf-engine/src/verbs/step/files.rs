@@ -18,7 +18,8 @@ impl Step<'_, '_> {
     pub(super) fn record_files(&self, opened: &Opened, step: Hash) -> Option<StepFiles> {
         let worktree = self.plan.settings.worktree_in_use()?;
         let recorded = snapshot::take(self.home, worktree, opened, step);
-        if let Err(error) = self.plan.settings.workplace(step).tell(self.home, &opened.thread) {
+        let tree = recorded.as_ref().ok().and_then(StepFiles::tree).map(str::to_owned);
+        if let Err(error) = self.plan.settings.workplace(step).with_files(tree).tell(self.home, &opened.thread) {
             log!(self.log, "M6V3Q9TD", Warn, "other machines do not know where the files of step {step} are: {error}");
         }
         Some(match recorded {
