@@ -24,6 +24,8 @@ use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::delegation;
+use uwf_engine::attempt::elsewhere;
+use uwf_engine::attempt::lease;
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::attempt::settings::Settings as ThreadSettings;
 use uwf_engine::root::history::{self, Finished};
@@ -47,6 +49,9 @@ const BRIEF_SHARE: usize = 2;
 
 /// How often a child that somebody else steps is looked at.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// The same where another machine steps it, which a store far away is asked for.
+const LOOK_ELSEWHERE: Duration = Duration::from_secs(2);
 
 /// Times in a row a step of the child may find its head moved by somebody else. Each costs a whole step.
 const MAX_OVERTAKEN: usize = 20;
@@ -85,6 +90,7 @@ impl settings::Settings for Config {
 /// are, `AgentFailed` when it fails or was killed, `NotExtractable` when what it ended with is no output of this role.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
+    lease::stand_in(home, context.opened()?);
     let step = play(&context, context.opened()?).inspect_err(|error| {
         // Told to stop, it is the keeper who knows why.
         if !matches!(error.kind, ErrorKind::Interrupted | ErrorKind::Terminated) {
@@ -167,15 +173,18 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
 /// Waits while somebody else steps the child; whether somebody did.
 fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: &mut Relay<'_>) -> Result<bool> {
     let mut waited = false;
-    while lock::is_held(home, child)? {
+    loop {
+        let is_elsewhere = elsewhere::is_at_work(home, child).map_err(Error::from)?;
+        if !is_elsewhere && !lock::is_held(home, child)? {
+            return Ok(waited);
+        }
         if signals.stop().is_some() {
             return Err(Error::new(ErrorKind::Terminated, "stopped while another process steps the child thread"));
         }
         waited = true;
-        signals.wait(LOOK);
+        signals.wait(if is_elsewhere { LOOK_ELSEWHERE } else { LOOK });
         relay.look();
     }
-    Ok(waited)
 }
 
 /// A step of the child in a line.

@@ -6,7 +6,7 @@ pub mod agents;
 pub mod at_work;
 pub mod bindings;
 pub mod delegation;
-pub(crate) mod elsewhere;
+pub mod elsewhere;
 pub(crate) mod ended;
 pub mod environment;
 pub mod error;

@@ -132,6 +132,11 @@ impl BucketServer {
         *lock(&self.shared.objects) = Objects::default();
     }
 
+    /// Loses one object of a store.
+    pub fn remove(&self, store: &str, key: &str) {
+        lock(&self.shared.objects).remove(&format!("{store}/{key}"));
+    }
+
     /// All that the objects in a part of a store say, with their names.
     pub fn text(&self, store: &str, part: &str) -> String {
         lock(&self.shared.objects).text(&format!("{store}/{part}/"))

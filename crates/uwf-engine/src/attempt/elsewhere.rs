@@ -13,6 +13,7 @@ use crate::attempt::lease::RENEWALS;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::attempt::recorded::{self, Attempt};
 use crate::root::home::Home;
+use crate::thread::error::ThreadError;
 
 /// How often it is looked whether a machine that was late with a renewal is alive.
 const LOOK: Duration = Duration::from_millis(500);
@@ -39,9 +40,14 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
     loop {
         let Some(note) = notes.note(&claim::name(thread))? else { return Ok(Looked::Free(None)) };
         let there = Claim::of(&note).and_then(|claim| Some((claim.attempt(thread)?, claim)));
-        let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
+        let Some((attempt, claim)) = there else { return Ok(Looked::Free(Some(note.version))) };
+        if attempt.opened.expected_head != head {
+            // It may be newer than the head that was read: then somebody is at work on what follows.
+            if !is_known(home, &attempt)? {
+                is_still_at(home, thread, head)?;
+            }
             return Ok(Looked::Free(Some(note.version)));
-        };
+        }
         if attempt.closed.is_some() || is_known(home, &attempt)? {
             return brought_in(home, thread, &claim, note.version);
         }
@@ -59,6 +65,63 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
         }
         signals.wait(LOOK);
     }
+}
+
+/// Checks that a thread is where it was.
+///
+/// # Errors
+/// `HeadMoved`, those of the store.
+pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
+    match home.heads().read(thread.as_str())? {
+        Some(now) if now.hash == head => Ok(()),
+        _ => Err(ThreadError::HeadMoved { thread: thread.clone(), meanwhile: "being stepped" }.into()),
+    }
+}
+
+/// Checks that an open attempt of this machine's own record is not at work on another one: the record may be in a copy of a storage root,
+/// and the original alive.
+///
+/// # Errors
+/// `Busy` when it is, those of the store.
+pub(crate) fn refuse_copied(home: &Home, attempt: &Attempt) -> Result<()> {
+    let Some(notes) = home.notes() else { return Ok(()) };
+    let opened = &attempt.opened;
+    if attempt.closed.is_some() || opened.machine.is_some() || opened.boot_id == recorded::boot_id()? {
+        return Ok(());
+    }
+    let Some(note) = notes.note(&claim::name(&opened.thread))? else { return Ok(()) };
+    let there = Claim::of(&note).and_then(|claim| Some((claim.attempt(&opened.thread)?, claim)));
+    let is_own = |now: &Attempt| now.opened.attempt == opened.attempt && now.closed.is_none();
+    match there.filter(|(now, claim)| is_own(now) && note.age < claim.lease()) {
+        Some((now, claim)) => Err(at_work(now, &claim, note.age)),
+        None => Ok(()),
+    }
+}
+
+/// Whether another machine is at work on a thread.
+///
+/// # Errors
+/// Those of the store.
+pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
+    if home.notes().is_none() {
+        return Ok(false);
+    }
+    let Some(head) = home.heads().read(thread.as_str())? else { return Ok(false) };
+    Ok(matches!(told(home, thread, head.hash)?, Some(Told::AtWork(_))))
+}
+
+/// The id of the newest attempt at a thread that is at this head, wherever it was made.
+///
+/// # Errors
+/// Those of the store and the record.
+pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<String>> {
+    let note = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))?;
+    let there = note.as_ref().and_then(Claim::of).and_then(|claim| claim.attempt(thread));
+    let newest = match there.filter(|attempt| attempt.opened.expected_head == head) {
+        Some(attempt) => Some(attempt),
+        None => recorded::read(home, thread)?.filter(|attempt| attempt.opened.expected_head == head),
+    };
+    Ok(newest.map(|attempt| attempt.opened.attempt))
 }
 
 /// Whether the newest attempt of this machine's own record is that one: then the lock of the thread, which the caller holds, tells that

@@ -5,12 +5,14 @@
 //! machine's own clock says, which nobody sets and which goes on while the machine sleeps, counted from before the last write that came
 //! through; the other machine counts from when the store took it, which is later.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use json_cas::{Expected, NoteWritten, Notes, Version};
 use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process_group, test_kill_process};
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use signal_hook::consts::SIGTERM;
 use uwf_core::config::DEFAULT_KILL_GRACE;
 use uwf_core::thread::ThreadId;
 
@@ -228,7 +230,7 @@ impl StandIn {
                 Err(_) if since.elapsed() < self.home.config().unwrap_or_default().lease() / 2 => {
                     std::thread::sleep(LOOK);
                 }
-                Ok(None) | Err(_) => return end_own_group(Duration::ZERO),
+                Ok(None) | Err(_) => return end_own_group(RESERVE),
             }
         };
         while lease.lost().is_none() {
@@ -256,7 +258,10 @@ fn is_alive(pid: u32) -> bool {
     Pid::from_raw(pid.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
 }
 
+/// This process is one of them, and has to live until the last one is told.
 fn end_own_group(grace: Duration) {
+    let told = Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(SIGTERM, told);
     let _ = kill_process_group(getpgrp(), Signal::TERM);
     std::thread::sleep(grace);
     let _ = kill_process_group(getpgrp(), Signal::KILL);

@@ -8,7 +8,7 @@ use uwf_core::node::{self, Payload};
 
 use crate::attempt::agent_process::{self, Signals};
 use crate::attempt::elsewhere::{self, Looked};
-use crate::attempt::error::Result;
+use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::live_trace::Trace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
@@ -45,6 +45,9 @@ pub enum Left {
 /// Those of the record and the store, and of [`elsewhere::look`].
 pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut Signals) -> Result<Left> {
     loop {
+        if let Some(signal) = signals.stop() {
+            return Err(AttemptError::Stopped { signal });
+        }
         let last = match left_here(thread, grace)? {
             LeftHere::Step(attempt, step) => return Ok(Left::Step(attempt, step)),
             LeftHere::Nothing(last) => last,
@@ -69,6 +72,7 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     if attempt.closed.is_some() {
         return Ok(nothing(Some(attempt)));
     }
+    elsewhere::refuse_copied(home, &attempt)?;
     end_survivors(&attempt, grace)?;
     // Its agent process may have finished between the first look and its end.
     let attempt = recorded::read(home, &thread.id)?.unwrap_or(attempt);

@@ -84,9 +84,14 @@ fn lines_of_newest(home: &Home, thread: &ThreadId) -> Result<Vec<Line>> {
     let record = record::read(home, thread)?;
     let mut lines = Vec::new();
     for line in record::newest_first(&record).filter_map(Line::parse) {
-        let is_first = matches!(&line, Line::Opened(opened) if opened.thread == *thread);
+        let opened = match &line {
+            Line::Opened(opened) if opened.thread == *thread => Some(opened.attempt.clone()),
+            _ => None,
+        };
         lines.push(line);
-        if is_first {
+        if let Some(attempt) = opened {
+            // A late line of an earlier one may stand among them.
+            lines.retain(|line| line.attempt() == Some(&attempt));
             lines.reverse();
             return Ok(lines);
         }

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use durable_files::regular;
-use json_cas::{Expected, NoteWritten, Notes};
+use json_cas::{Expected, Hash, NoteWritten, Notes};
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -56,6 +56,9 @@ pub struct Reason {
     pub why: String,
     /// Since when, Unix milliseconds.
     pub since: u64,
+    /// Head that the thread had. Where machines share a store it may have moved since, and the mark says nothing any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Hash>,
     /// What is asked of a person, when more than a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
@@ -67,7 +70,7 @@ impl Reason {
     pub fn of(mark: Mark, role: &str, message: &str) -> Reason {
         let split = message.split_once('\n').filter(|_| mark == Mark::Waiting);
         let (why, asks) = split.map_or((message, None), |(why, asks)| (why, Some(asks.to_owned())));
-        Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::root::ids::now_ms(), asks }
+        Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::root::ids::now_ms(), head: None, asks }
     }
 
     /// The message it was made of.
@@ -144,6 +147,7 @@ pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
                 role: None,
                 why: "an attempt is open".to_owned(),
                 since: crate::root::ids::now_ms(),
+                head: None,
                 asks: None,
             };
             set(home, thread, Mark::Open, &reason)
@@ -180,7 +184,7 @@ pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
 /// # Errors
 /// `Io` when it cannot be read, those of a shared store.
 pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
-    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, asks: None };
+    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, head: None, asks: None };
     if let Some(notes) = shared(home, mark) {
         let note = notes.note(&note_name(thread, mark))?;
         return Ok(note.map(|note| serde_json::from_value(note.value).unwrap_or(unreadable)));
@@ -215,7 +219,7 @@ pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
 ///
 /// # Errors
 /// `Io` when the directory exists and cannot be read.
-pub fn all_here(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
+pub(crate) fn all_here(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
     let dir = home.marks_dir();
     let entries = match fs::read_dir(&dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -242,10 +246,20 @@ pub fn of(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
 }
 
 /// Those of one thread that are files of this machine.
-pub fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
+pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     let dir = home.marks_dir();
     let is_set = |mark: &Mark| shared(home, *mark).is_none() && dir.join(file_name(thread, *mark)).exists();
     Mark::ALL.into_iter().filter(is_set).collect()
+}
+
+/// Those of the marks that hold for a thread which is at this head: where machines share a store, another one may have gone on with it.
+pub(crate) fn at_head(home: &Home, thread: &ThreadId, marks: &BTreeSet<Mark>, head: Hash) -> BTreeSet<Mark> {
+    let is_outdated = |mark: Mark| {
+        let is_of_attempt = !matches!(mark, Mark::Open | Mark::Paused);
+        let of = || get(home, thread, mark).and_then(|reason| reason.head);
+        home.shared().is_some() && is_of_attempt && of().is_some_and(|of| of != head)
+    };
+    marks.iter().copied().filter(|mark| !is_outdated(*mark)).collect()
 }
 
 fn file_name(thread: &ThreadId, mark: Mark) -> String {

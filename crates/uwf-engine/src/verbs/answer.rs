@@ -1,6 +1,7 @@
 //! `thread answer`: a person plays the next role. It is a step whose agent has answered already, so no process is
 //! started for it; the head moves as in every step.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use json_cas::Hash;
@@ -96,7 +97,8 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
         return Err(VerbError::AsksNobody(id.clone()).into());
     };
-    let mark = marks::get(home, id, Mark::Waiting);
+    let waits = marks::at_head(home, id, &BTreeSet::from([Mark::Waiting]), head.hash);
+    let mark = waits.first().and_then(|mark| marks::get(home, id, *mark));
     let last = elsewhere::newest(home, id, head.hash)?;
     if seen.attempt.is_some() && last.as_ref().is_some_and(|last| last.was_replied_to_at(head.hash)) {
         return Err(VerbError::RepliedSince(id.clone()).into());
@@ -222,6 +224,9 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
     };
     step::settled(&thread, asked.cwd.as_ref())?;
     elsewhere::catch_up(home, id, head.hash)?;
+    if elsewhere::is_at_work(home, id)? {
+        return Err(too_late(asked, "another machine is at work on it"));
+    }
     let last = recorded::read(home, id)?.filter(|last| last.opened.attempt == question.attempt);
     let Some(last) = last.filter(|_| head.hash == asked.head) else {
         return Err(too_late(asked, format!("the head is {} now", head.hash)));

@@ -174,7 +174,7 @@ impl Known<'_> {
     /// The row of an active thread before its nodes are read.
     fn active(&self, name: &str, head: Hash) -> Option<Row> {
         let thread: ThreadId = name.parse().ok()?;
-        let marked = self.marks_of(name);
+        let marked = &marks::at_head(self.home, &thread, self.marks_of(name), head);
         let is_paused = self.paused_below.contains_key(&thread) || marked.contains(&Mark::Paused);
         let state = match state::of_active(self.home, &thread, marked) {
             _ if self.at_work.contains_key(name) => State::Running,

@@ -4,19 +4,18 @@
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::elsewhere;
 pub use crate::attempt::newest_attempt::NewestAttempt;
-use crate::attempt::recorded;
 use crate::error::{Result, VerbError};
 use crate::root::home::Home;
 
-/// The newest attempt at this head, as far as the record of the thread tells.
+/// The newest attempt at this head, as far as the record of the thread tells, and the claim where machines share a store.
 ///
 /// # Errors
-/// `Io` when the record cannot be read.
+/// `Io` when the record cannot be read, those of a shared store.
 pub fn at(home: &Home, id: &ThreadId, head: Hash) -> Result<NewestAttempt> {
-    let attempt = recorded::read(home, id)?.filter(|attempt| attempt.opened.expected_head == head);
     // An attempt whose id is none is not read from a record.
-    let id = attempt.and_then(|attempt| attempt.opened.attempt.parse().ok());
+    let id = elsewhere::newest_id(home, id, head)?.and_then(|id| id.parse().ok());
     Ok(id.map_or(NewestAttempt::None, NewestAttempt::Is))
 }
 

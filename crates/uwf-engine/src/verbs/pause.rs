@@ -22,7 +22,7 @@ pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<
     expected_head::head(home, id, expected)?;
     let why = reason.map(str::trim).filter(|why| !why.is_empty()).unwrap_or(NO_REASON).to_owned();
     let why = Redactor::of(home)?.text(&why);
-    let reason = Reason { role: None, why, since: crate::root::ids::now_ms(), asks: None };
+    let reason = Reason { role: None, why, since: crate::root::ids::now_ms(), head: None, asks: None };
     let earlier = marks::get(home, id, Mark::Paused);
     put(home, id, Some(&reason))?;
     // It may have ended in this moment, and its end may have looked for marks before this one was there.

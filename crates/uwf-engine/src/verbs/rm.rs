@@ -9,6 +9,7 @@ use serde::Serialize;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::recorded::claim;
 use crate::attempt::settings::Settings;
 use crate::attempt::worktree::Removed;
 use crate::error::{AtPath, ErrorKind, Result, VerbError};
@@ -54,6 +55,7 @@ fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock
     let removed = worktrees::remove(home, id, discard)?;
     workplace::forget(home, id)?;
     marks::clear(home, id, &Mark::ALL)?;
+    claim::remove(home, id);
     for path in [home.thread_dir(id), home.chain_file(id), home.record_file(id)] {
         remove_all(&path).at("remove", &path)?;
     }

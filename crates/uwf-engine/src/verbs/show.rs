@@ -129,7 +129,7 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
 fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
     let paused = child_threads::paused(home, id)?;
     let own_pause = paused.as_ref().filter(|(thread, _)| thread == id).map(|(_, reason)| reason.clone());
-    let mut marked = marks::of_here(home, id);
+    let mut marked = marks::at_head(home, id, &marks::of_here(home, id), head);
     marked.extend(own_pause.as_ref().map(|_| Mark::Paused));
     let reason = match marked.iter().find(|mark| **mark != Mark::Open) {
         Some(Mark::Paused) => own_pause,
@@ -144,7 +144,8 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
     let told = elsewhere::told(home, id, head)?;
     let (state, reason) = match &told {
         Some(Told::AtWork(_)) => (State::Running, reason),
-        Some(Told::Over(attempt)) if state == State::Active => stands_because_of(attempt),
+        // That is newer than what a mark here says.
+        Some(Told::Over(attempt)) if !matches!(state, State::Running | State::Paused) => stands_because_of(attempt),
         Some(Told::Over(_)) | None => (state, reason),
     };
     let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;

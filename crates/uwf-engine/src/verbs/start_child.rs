@@ -39,6 +39,9 @@ pub fn find_or_begin(
     let home = parent.home();
     let id = child_threads::id_for(parent, role);
     if let Some(child) = child_threads::find(home, &id)? {
+        if matches!(child, Child::Active(_)) && Settings::load(home, &id)?.is_none() {
+            go_on_here(parent, &id, task()?)?;
+        }
         return Ok(child);
     }
     let depth = parent.start.depth.unwrap_or(0).saturating_add(1);
@@ -46,8 +49,7 @@ pub fn find_or_begin(
         return Err(VerbError::TooDeep { role: role.to_owned(), depth, most: max_depth }.into());
     }
     let task = task()?;
-    let decided = Settings::load(home, &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
-    let settings = Settings { parent: Some(parent.id.clone()), workflows: decided, ..task.settings };
+    let settings = of_child(parent, task.settings)?;
     let _hold = home.hold_nodes()?;
     let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;
     let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) };
@@ -55,12 +57,31 @@ pub fn find_or_begin(
     begin(home, parent, id, head, &Settings { workflows, ..settings })
 }
 
-/// Known to its parent first, then in the index: whoever kills the parent finds it, or it finds the parent killed.
-fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &Settings) -> Result<Child> {
-    let dir = home.children_dir(&parent.id);
+/// The settings of a child thread, as its parent has them.
+fn of_child(parent: &Thread<'_>, settings: Settings) -> Result<Settings> {
+    let decided = Settings::load(parent.home(), &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
+    Ok(Settings { parent: Some(parent.id.clone()), workflows: decided, ..settings })
+}
+
+/// Lets a child thread that was begun on another machine go on where its parent does now.
+fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
+    let (child, head) = Thread::active(parent.home(), id)?;
+    note_child(parent, id)?;
+    let settings = of_child(parent, task.settings)?;
+    Ok(settings.begun_at(head.hash).save(child.home(), id)?)
+}
+
+/// Notes with its parent that there is a child thread.
+fn note_child(parent: &Thread<'_>, id: &ThreadId) -> Result<()> {
+    let dir = parent.home().children_dir(&parent.id);
     fs::create_dir_all(&dir).at("create", &dir)?;
     let note = dir.join(id.as_str());
-    regular::write(&note, b"").at("write", &note)?;
+    Ok(regular::write(&note, b"").at("write", &note)?)
+}
+
+/// Known to its parent first, then in the index: whoever kills the parent finds it, or it finds the parent killed.
+fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &Settings) -> Result<Child> {
+    note_child(parent, &id)?;
     match new_thread::begin(home, &id, head, settings, None)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
         Swap::Moved(None) => return Err(VerbError::ChildNotBegun(id).into()),

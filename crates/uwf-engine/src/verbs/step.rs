@@ -221,8 +221,10 @@ impl<'a, 'h> Step<'a, 'h> {
         // ④ A head never points at what is not verified and durable.
         let linked = stored.and_then(Stored::verify).and_then(Verified::link);
         let linked = linked.map_err(|error| self.conclude(&begun, error));
+        let report = linked.map(|linked| linked.look_ahead(signals));
+        // Not before a supervisor has said whether the thread goes on.
         begun.lease.end();
-        let report = linked?.look_ahead(signals);
+        let report = report?;
         let explain = self.explained(&decision);
         Ok(StepReport { explain, adopted: begun.rereads, ..report })
     }
@@ -231,7 +233,7 @@ impl<'a, 'h> Step<'a, 'h> {
     fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
         moderate::next(thread, &self.plan.workflow).map_err(|error| {
             if matches!(error, ThreadError::Routing { .. }) {
-                self.mark_unroutable(&error.to_string());
+                self.mark_unroutable(thread.head, &error.to_string());
             }
             error.into()
         })

@@ -46,6 +46,10 @@ impl Objects {
         })
     }
 
+    pub(super) fn remove(&mut self, key: &str) {
+        self.by_key.remove(key);
+    }
+
     pub(super) fn text(&self, begin: &str) -> String {
         self.with(begin, None)
             .map(|(key, object)| format!("{key}: {}\n", String::from_utf8_lossy(&object.bytes)))

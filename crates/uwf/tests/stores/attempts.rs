@@ -148,6 +148,47 @@ fn an_agent_whose_keeper_was_killed_is_not_paid_again_while_it_is_at_work() {
 }
 
 #[test]
+fn a_copy_of_a_storage_root_leaves_the_agent_of_the_original_alone() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    let step = one.begin_step(&thread, 4, &dir.path().join("ledger"));
+    // The copy is on another machine, which has another boot.
+    let record = std::fs::read_to_string(one.home.record_file(&thread)).unwrap();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    std::fs::create_dir_all(two.home.root().join("threads")).unwrap();
+    std::fs::write(two.home.record_file(&thread), record.replace(boot.trim(), "another")).unwrap();
+    let refused = two.try_step(&thread);
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    assert!(refused.stderr.contains("machine `anvil` is at work"), "{}", refused.stderr);
+    let ended = step.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(paid(&dir.path().join("ledger")), 1);
+}
+
+#[test]
+fn a_reply_that_comes_when_the_agent_is_at_work_again_is_refused() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    one.home.script(
+        "paid",
+        "#!/bin/sh\ncat > /dev/null\necho '{\"status\": \"needs_input\", \"question\": \"How many?\"}'\n",
+    );
+    let thread = one.begin();
+    assert_eq!(one.try_step(&thread).code, Some(20));
+    assert_eq!(two.try_step(&thread).code, Some(20));
+    one.json(&["thread", "answer", &thread, "-m", "Forty-two"]);
+    one.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsleep 4\necho '{\"n\": 42}'\n");
+    let step = one.begin_step(&thread, 0, &dir.path().join("ledger"));
+    let late = two.uwf(&["thread", "answer", &thread, "-m", "Forty-three"]);
+    assert_eq!(late.code, Some(75), "{}", late.stderr);
+    assert!(step.wait_with_output().unwrap().status.success());
+    // What was waited for here is over, wherever it went on.
+    assert_eq!(two.json(&["thread", "show", &thread])["state"], json!("active"));
+    assert_eq!(two.json(&["thread", "list"])[0]["state"], json!("active"));
+}
+
+#[test]
 fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());

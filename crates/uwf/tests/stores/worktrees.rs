@@ -4,19 +4,20 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::{Ran, counting_workflow, text};
 
-use crate::machine::{Machine, paid};
+use crate::machine::{LEASE, Machine, paid};
 
 /// Does what the test says, and is paid for it.
 const AGENT: &str =
     "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsh -e -c \"${WORK:-:}\" || exit 1\necho '{\"n\": 1}'\n";
 
-const CONFIG: &str = "agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n";
+const CONFIG: &str = "agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nstore: { lease: 10s }\n";
 
 const REMOTE: &str = "worktree: { remote: origin }\n";
 
@@ -29,7 +30,7 @@ struct Member {
 /// Machines with a store and a git remote in common.
 struct Team {
     dir: TempDir,
-    _server: BucketServer,
+    server: BucketServer,
     members: Vec<Member>,
 }
 
@@ -48,7 +49,7 @@ impl Team {
             fs::write(machine.home.root().parent().unwrap().join(".gitconfig"), identity).unwrap();
             Member { clone: machine.home.work().join("repo"), machine }
         });
-        let team = Team { members: members.collect(), _server: server, dir };
+        let team = Team { members: members.collect(), server: server, dir };
         let first = &team.members[0];
         first.git(team.dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", remote.to_str().unwrap()]);
         for member in &team.members {
@@ -110,6 +111,20 @@ impl Member {
     /// The same with the clone as the place to go on from.
     fn step_in_clone(&self, thread: &str, work: &str) -> Ran {
         self.step(thread, work, &["--cwd", self.clone.to_str().unwrap()])
+    }
+
+    /// The same once no other machine is believed to be at work.
+    fn step_in_clone_when_free(&self, thread: &str, work: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let stepped = self.step_in_clone(thread, work);
+            if stepped.code == Some(0) {
+                return stepped.json();
+            }
+            assert_eq!(stepped.code, Some(75), "{}", stepped.stderr);
+            assert!(begun.elapsed() < LEASE * 6, "the lease never ends: {}", stepped.stderr);
+            std::thread::sleep(Duration::from_millis(300));
+        }
     }
 
     fn worktree(&self, thread: &str) -> PathBuf {
@@ -272,11 +287,23 @@ fn a_keeper_that_is_killed_after_its_push_leaves_nothing_in_the_way() {
     assert_eq!(killed.code, Some(70), "{}", killed.stderr);
     fs::remove_file(anna.machine.home.bin_dir().join("git")).unwrap();
     let abandoned = team.tip(&thread);
-    // The other machine knows nothing of that step, and does it itself, on the files that the head has.
-    let other = bert.step_in_clone(&thread, "test ! -e who; echo bert > who; echo x > only-here");
+    // The other machine takes the step over with its files, and nobody is paid again.
+    let adopted = bert.step_in_clone_when_free(&thread, "exit 1");
+    assert_eq!(adopted["adopted"], json!(true), "{adopted}");
+    assert_eq!((bert.read(&thread, "who").as_deref(), team.paid()), (Some("anna\n"), 1));
+    bert.git(&team.remote(), &["merge-base", "--is-ancestor", &abandoned, &team.tip(&thread)]);
+    let back = anna.step(&thread, "cat who", &[]);
+    assert_eq!((back.code, &*back.stderr), (Some(0), ""), "{}", back.stdout);
+
+    // Where the claim is lost, too, the other machine does the step itself, on the files that the head has.
+    anna.machine.home.script("git", &kill);
+    assert_eq!(anna.step(&thread, "echo lost > lost", &[]).code, Some(70));
+    fs::remove_file(anna.machine.home.bin_dir().join("git")).unwrap();
+    let abandoned = team.tip(&thread);
+    team.server.remove("team", &format!("notes/attempt.{thread}.json"));
+    let other = bert.step(&thread, "test ! -e lost; echo bert > who; echo x > only-here", &[]);
     assert_eq!((other.code, &*other.stderr), (Some(0), ""), "{}", other.stdout);
-    let tip = team.tip(&thread);
-    bert.git(&team.remote(), &["merge-base", "--is-ancestor", &abandoned, &tip]);
+    bert.git(&team.remote(), &["merge-base", "--is-ancestor", &abandoned, &team.tip(&thread)]);
     // Both may have come to the same node: then the files are those of the machine whose step counts.
     let head = bert.machine.head(&thread);
     anna.git(&anna.clone, &["update-ref", &format!("refs/uwf/{thread}/{head}"), &abandoned]);
@@ -284,8 +311,8 @@ fn a_keeper_that_is_killed_after_its_push_leaves_nothing_in_the_way() {
     let back = anna.step(&thread, "cat only-here", &[]);
     assert_eq!((back.code, &*back.stderr), (Some(0), ""), "{}", back.stdout);
     assert_eq!(anna.read(&thread, "who").as_deref(), Some("bert\n"));
-    assert_eq!(anna.git(&anna.clone, &["show", &format!("{abandoned}:who")]), "anna");
-    assert_eq!(team.paid(), 3);
+    assert_eq!(anna.git(&anna.clone, &["show", &format!("{abandoned}:lost")]), "lost");
+    assert_eq!(team.paid(), 5);
 
     // On the same machine the step is taken over, with the commit that is at the remote.
     anna.machine.home.script("git", &kill);
@@ -295,7 +322,7 @@ fn a_keeper_that_is_killed_after_its_push_leaves_nothing_in_the_way() {
     let taken = anna.step(&thread, "exit 1", &[]).json();
     assert_eq!((&taken["adopted"], &taken["files"]["commit"]), (&json!(true), &json!(pushed)));
     assert_eq!(team.tip(&thread), pushed);
-    assert_eq!(team.paid(), 4);
+    assert_eq!(team.paid(), 6);
 }
 
 #[test]

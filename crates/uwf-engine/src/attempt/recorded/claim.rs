@@ -15,7 +15,9 @@ use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
 use super::attempt::Attempt;
+use super::boot_id;
 use super::lines::{Closed, Line, Opened, Outcome};
+use super::output::OutputFiles;
 use crate::attempt::at_work::AtWork;
 use crate::attempt::error::Result;
 use crate::attempt::redactor::Redactor;
@@ -79,16 +81,23 @@ impl Claim {
         Claim { elapsed: millis(elapsed), ..self }
     }
 
-    /// The same, with what the record says of its attempt now.
-    fn saying(self, lines: &[Line], redactor: &Redactor) -> Claim {
-        Claim { lines: written(lines, redactor), ..self }
+    /// The same, with what the record says and it doesn't yet. What it says already stays: another machine may have closed the attempt,
+    /// and the keeper knows more secrets than the process of an agent.
+    fn with_news(mut self, told: &Attempt, lines: Vec<Line>, redactor: &Redactor) -> Claim {
+        let news: Vec<Line> = lines.into_iter().filter(|line| !told.has(line)).collect();
+        self.lines.extend(written(&news, redactor));
+        self
     }
 
     /// The same, closed by this machine because the one that was at work is gone.
-    pub(crate) fn taken_over(mut self, attempt: &str, why: &str) -> Claim {
+    pub(crate) fn taken_over(self, attempt: &str, why: &str) -> Claim {
+        self.over(attempt, Outcome::Failed, why)
+    }
+
+    fn over(mut self, attempt: &str, outcome: Outcome, why: &str) -> Claim {
         let closed = Closed {
             attempt: attempt.to_owned(),
-            outcome: Outcome::Failed,
+            outcome,
             error: Some(why.to_owned()),
             node: None,
             adopted: false,
@@ -171,6 +180,14 @@ pub(crate) fn claim(home: &Home, opened: &Opened, seen: Option<&Version>) -> Res
     })
 }
 
+/// Gives a claim up that nothing came of, since its attempt was not begun: others need not wait for its lease.
+pub(crate) fn give_up(home: &Home, opened: &Opened, claim: &Claim, version: &Version, why: &str) {
+    let Some(notes) = home.notes() else { return };
+    let over = claim.clone().over(&opened.attempt, Outcome::Suspended, why);
+    // Should that fail, they do.
+    let _ = notes.write_note(&name(&opened.thread), Expected::At(version), &over.value());
+}
+
 /// Writes into the claim what the record says of its attempt now. The record is what counts here, and its lines are written
 /// already: when this fails, another machine waits for the lease instead, and is told nothing.
 pub(super) fn tell(home: &Home, thread: &ThreadId) {
@@ -193,10 +210,20 @@ fn told(home: &Home, thread: &ThreadId) -> Result<()> {
     let mut note = notes.note(&name)?;
     for _ in 0..TRIES {
         let Some(there) = note else { return Ok(()) };
-        let own = super::lines_of_newest(home, thread)?;
-        let is_own = |claim: &Claim| claim.attempt(thread).map(|attempt| attempt.opened.attempt) == id(&own);
-        let Some(claim) = Claim::of(&there).filter(is_own) else { return Ok(()) };
-        match notes.write_note(&name, Expected::At(&there.version), &claim.saying(&own, &redactor).value())? {
+        let Some(claim) = Claim::of(&there) else { return Ok(()) };
+        let (Some(told), Some(own)) = (claim.attempt(thread), super::read(home, thread)?) else { return Ok(()) };
+        if told.opened.attempt != own.opened.attempt {
+            return Ok(());
+        }
+        let mut lines = super::lines_of_newest(home, thread)?;
+        if !is_kept(home, &own)? {
+            lines.retain(|line| !matches!(line, Line::Answered(_)));
+        }
+        match notes.write_note(
+            &name,
+            Expected::At(&there.version),
+            &claim.with_news(&told, lines, &redactor).value(),
+        )? {
             NoteWritten::Done(_) => return Ok(()),
             NoteWritten::Moved(now) => note = now,
         }
@@ -204,12 +231,11 @@ fn told(home: &Home, thread: &ThreadId) -> Result<()> {
     Ok(())
 }
 
-/// The attempt that lines are of.
-fn id(lines: &[Line]) -> Option<String> {
-    lines.iter().find_map(|line| match line {
-        Line::Opened(opened) => Some(opened.attempt.clone()),
-        _ => None,
-    })
+/// Whether all that the agent of a failed attempt has answered is in its node. A value that it handed in is not, and a text may be cut
+/// short by a power loss.
+fn is_kept(home: &Home, own: &Attempt) -> Result<bool> {
+    let files = OutputFiles::of(home, &own.opened.thread, &own.opened.attempt);
+    Ok(!files.has_value()? && own.opened.boot_id == boot_id()?)
 }
 
 /// Takes the claim on a thread away, which has ended or is gone: whoever is still at work on it sees that and ends its agent.
@@ -234,7 +260,8 @@ pub(crate) fn bring_in(home: &Home, thread: &ThreadId, claim: &Claim) -> Result<
     let Some(theirs) = claim.attempt(thread) else { return Ok(false) };
     let own = super::read(home, thread)?;
     let known = own.as_ref().filter(|own| own.opened.attempt == theirs.opened.attempt);
-    let mut new: Vec<Line> = claim.lines().filter(|line| known.is_none_or(|known| !known.has(line))).collect();
+    let of_it = claim.lines().filter(|line| line.attempt() == Some(&theirs.opened.attempt));
+    let mut new: Vec<Line> = of_it.filter(|line| known.is_none_or(|known| !known.has(line))).collect();
     // What it answered is on that machine. Of an attempt that was closed there it is in a node, too.
     new.retain(|line| !matches!(line, Line::Answered(_)) || theirs.closed.is_some());
     for line in &mut new {

@@ -48,6 +48,23 @@ impl Line {
     }
 }
 
+impl Line {
+    /// The attempt that it is of.
+    pub(super) fn attempt(&self) -> Option<&String> {
+        match self {
+            Line::Opened(line) => Some(&line.attempt),
+            Line::Started(line) => Some(&line.attempt),
+            Line::Answered(line) => Some(&line.attempt),
+            Line::Named(line) => Some(&line.attempt),
+            Line::Finished(line) => Some(&line.attempt),
+            Line::GaveUp(line) => Some(&line.attempt),
+            Line::Closed(line) => Some(&line.attempt),
+            Line::Replied(line) => Some(&line.attempt),
+            Line::Ended(_) => None,
+        }
+    }
+}
+
 /// An attempt as planned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

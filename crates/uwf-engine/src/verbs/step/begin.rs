@@ -132,20 +132,30 @@ impl Step<'_, '_> {
         }
         // Others are told first: once the attempt is on record here, its agent may be started.
         let lease = self.claim(&opened, note.as_ref())?;
-        recorded::open(self.home, opened.clone())?;
         // Not before this attempt is on record: a value that is handed on would be lost with the one before.
         recorded::sweep(self.home, &self.thread.id, Some(&opened.attempt));
         Ok(Begun { attempt: Attempt::begun(opened), rereads: false, lease })
     }
 
-    /// Makes the step this machine's, where others share the store.
+    /// Makes the step this machine's, where others share the store, and puts the attempt on record.
     fn claim(&self, opened: &Opened, note: Option<&Version>) -> Result<Lease> {
         let since = Moment::now();
-        match claim::claim(self.home, opened, note)? {
-            Claimed::Alone => Ok(Lease::of_one_machine()),
-            Claimed::Ours(claim, version) => Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since)),
-            Claimed::Theirs(theirs) => Err(elsewhere::outrun(&self.thread.id, theirs.as_ref()).into()),
+        let (claim, version) = match claim::claim(self.home, opened, note)? {
+            Claimed::Alone => {
+                recorded::open(self.home, opened.clone())?;
+                return Ok(Lease::of_one_machine());
+            }
+            Claimed::Ours(claim, version) => (claim, version),
+            Claimed::Theirs(theirs) => return Err(elsewhere::outrun(&self.thread.id, theirs.as_ref()).into()),
+        };
+        // Somebody may have ended the thread, or made this step, before the claim was there to be seen.
+        let begun = elsewhere::is_still_at(self.home, &self.thread.id, self.head.hash)
+            .and_then(|()| recorded::open(self.home, opened.clone()));
+        if let Err(error) = begun {
+            claim::give_up(self.home, opened, &claim, &version, "it was not begun");
+            return Err(error.into());
         }
+        Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since))
     }
 
     /// Whether the node of a failed attempt can be made part of a step.

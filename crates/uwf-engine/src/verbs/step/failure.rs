@@ -89,9 +89,10 @@ impl Step<'_, '_> {
         let error = if is_unfinished { self.with_withheld(opened, error) } else { error };
         let exit_code = record.as_ref().and_then(|record| record.gave_up.as_ref()?.exit_code);
         let attempt = record.as_ref().unwrap_or(attempt);
+        let is_lost = lease.lost().is_some();
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
         // Where another machine may go on, nothing stands in its way.
-        if lease.lost().is_none() && self.still_active() {
+        if !is_lost && self.still_active() {
             self.mark(mark, &opened.role, &error.message);
         }
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
@@ -187,12 +188,12 @@ impl Step<'_, '_> {
     }
 
     pub(super) fn mark(&self, mark: Mark, role: &str, why: &str) {
-        self.set_mark(mark, &Reason::of(mark, role, why));
+        self.set_mark(mark, &Reason { head: Some(self.thread.head), ..Reason::of(mark, role, why) });
     }
 
     /// No role could be chosen. Each step finds the same again, which is no news.
-    pub(super) fn mark_unroutable(&self, why: &str) {
-        let reason = Reason { role: None, ..Reason::of(Mark::Stuck, "", why) };
+    pub(super) fn mark_unroutable(&self, at: Hash, why: &str) {
+        let reason = Reason { role: None, head: Some(at), ..Reason::of(Mark::Stuck, "", why) };
         let is_known = |known: Reason| known.role.is_none() && known.why == reason.why;
         if !marks::get(self.home, &self.thread.id, Mark::Stuck).is_some_and(is_known) {
             self.set_mark(Mark::Stuck, &reason);

@@ -88,6 +88,12 @@ impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
                 linked.tidy(is_adopted);
                 return Ok(linked);
             }
+            // Another machine has taken over this very step.
+            Ok(Swap::Moved(Some(now))) if now.hash == moved.head => {
+                let linked = Linked { step, opened, moved, files };
+                linked.tidy(is_adopted);
+                return Ok(linked);
+            }
             Ok(Swap::Moved(now)) => Unmoved::Elsewhere(now),
             Err(failed) => Unmoved::Unsure(failed),
         };
