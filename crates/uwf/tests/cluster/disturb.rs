@@ -139,7 +139,7 @@ fn failing_store(scene: &Scene) {
     assert!(scene.proxy.failed() > 0, "no call of the store has failed");
 }
 
-/// The machine comes back when others have taken over what it was at.
+/// The machine comes back when others have taken over what it was at: they were paid for it, or had its result from its claim.
 fn kill_machine(scene: &mut Scene, machine: usize, aftermath: &mut Aftermath) {
     scene.machines[machine].power_off();
     let died = ledger::now();
@@ -148,21 +148,20 @@ fn kill_machine(scene: &mut Scene, machine: usize, aftermath: &mut Aftermath) {
     let struck = unfinished(scene, name);
     aftermath.struck.extend(struck.iter().map(|entry| entry.attempt.clone()));
     let begun = Instant::now();
-    let takeovers = loop {
-        let entries = scene.ledger.entries();
+    loop {
+        let again: Vec<Entry> = scene.ledger.entries().into_iter().filter(|entry| entry.at > died).collect();
         let again = |struck: &Entry| {
-            let is_again =
-                |entry: &&Entry| entry.event == Event::Paid && entry.at > died && same_position(entry, struck);
-            entries.iter().find(is_again).map(|entry| entry.at - died)
+            let mut later = again.iter().filter(|entry| entry.event == Event::Paid);
+            later.find(|entry| same_position(entry, struck)).map(|entry| entry.at - died)
         };
-        let takeovers: Option<Vec<f64>> = struck.iter().map(again).collect();
-        if let Some(takeovers) = takeovers {
-            break takeovers;
+        let left = unfinished(scene, name);
+        if left.iter().all(|entry| again(entry).is_some()) {
+            aftermath.takeovers.extend(struck.iter().filter_map(again));
+            break;
         }
-        assert!(begun.elapsed() < TAKEOVER, "nobody goes on with all steps that {name} was at");
+        assert!(begun.elapsed() < TAKEOVER, "nobody goes on with all steps that {name} was at: {left:?}");
         sleep(Duration::from_millis(500));
-    };
-    aftermath.takeovers.extend(takeovers);
+    }
     scene.machines[machine].work(PACE);
     scene.say(&format!("others have taken over, and {name} is back"));
 }
