@@ -142,7 +142,7 @@ impl Machine {
     /// Attempts whose answers, or what there is of them, lie on this machine.
     pub(crate) fn answers(&self) -> Vec<String> {
         let threads = std::fs::read_dir(self.home.root().join("threads")).into_iter().flatten().flatten();
-        let dirs = threads.filter_map(|thread| std::fs::read_dir(thread.path()).ok());
+        let dirs = threads.filter_map(|thread| std::fs::read_dir(thread.path().join("attempts")).ok());
         let files = dirs.flatten().flatten().map(|file| file.path());
         let of_answer = |file: PathBuf| {
             let has_text = file.metadata().is_ok_and(|metadata| metadata.len() > 0);
