@@ -10,6 +10,7 @@ use uwf_core::node::{self, Content, Payload, ReactSession, StepNode};
 use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, Reply, brief, build};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
+use uwf_engine::attempt::lease;
 use uwf_engine::attempt::processes;
 use uwf_engine::attempt::recorded::{self, Attempt, Exchange, Opened, OutputFiles};
 use uwf_engine::attempt::redactor::{Redactor, own_environment};
@@ -64,6 +65,9 @@ impl<'h> AgentContext<'h> {
     /// As [`AgentContext::load`].
     pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<AgentContext<'h>> {
         let attempt = recorded::of_process(home, thread, role, running)?;
+        if let Some(attempt) = &attempt {
+            lease::stand_in(home, &attempt.opened);
+        }
         let thread = match &attempt {
             Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
             None => Thread::active(home, thread)?.0,

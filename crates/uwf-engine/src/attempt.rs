@@ -12,7 +12,7 @@ pub mod environment;
 pub mod error;
 pub(crate) mod git;
 pub mod keeper;
-pub(crate) mod lease;
+pub mod lease;
 pub mod leftover;
 pub mod live_trace;
 pub mod newest_attempt;

@@ -1,11 +1,13 @@
 //! What another machine does or did about the next step of a thread, where the store is shared.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use json_cas::{Expected, Hash, Note, NoteWritten, Version};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
+use crate::attempt::at_work::AtWork;
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::lease::RENEWALS;
 use crate::attempt::recorded::claim::{self, Claim};
@@ -90,6 +92,89 @@ pub(crate) fn gone(machine: &str) -> String {
 
 fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> AttemptError {
     AttemptError::AtWorkElsewhere(Box::new(claim.at_work(attempt, age)))
+}
+
+/// The shortest time within which claims are looked at to see who is at work: other machines may have a longer lease than this one.
+const RECENT: Duration = Duration::from_mins(1);
+
+/// Who is at work on other machines on threads that are at these heads, by the names of the threads.
+///
+/// # Errors
+/// Those of the store and the configuration.
+pub(crate) fn all_at_work(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<String, AtWork>> {
+    let Some(notes) = home.notes() else { return Ok(BTreeMap::new()) };
+    let recent = home.config()?.lease().max(RECENT);
+    let listed = notes.notes(claim::KIND)?.into_iter().filter(|listed| listed.age < recent);
+    let names: Vec<String> = listed.map(|listed| listed.name).collect();
+    let heads: BTreeMap<&str, Hash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
+    let mut all = BTreeMap::new();
+    for (name, note) in notes.read_notes(&names)? {
+        let Some(thread) = claim::thread_of(&name) else { continue };
+        let Some(head) = heads.get(thread.as_str()) else { continue };
+        if let Some(Told::AtWork(at_work)) = told_by(home, &thread, *head, &note)? {
+            all.insert(thread.to_string(), *at_work);
+        }
+    }
+    Ok(all)
+}
+
+/// What a claim says of the newest attempt at a position, which this machine's record does not know, or not as far.
+pub(crate) enum Told {
+    /// Another machine is at work on it.
+    AtWork(Box<AtWork>),
+    /// It was concluded.
+    Over(Box<Attempt>),
+}
+
+/// What other machines tell of the newest attempt at a thread that is at this head; `None` when the record here knows as much.
+///
+/// # Errors
+/// Those of the store and the record.
+pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Told>> {
+    let Some(notes) = home.notes() else { return Ok(None) };
+    let note = notes.note(&claim::name(thread))?;
+    note.map_or(Ok(None), |note| told_by(home, thread, head, &note))
+}
+
+fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<Told>> {
+    let there = Claim::of(note).and_then(|claim| Some((claim.attempt(thread)?, claim)));
+    let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
+        return Ok(None);
+    };
+    let own = recorded::read(home, thread)?.filter(|own| own.opened.attempt == attempt.opened.attempt);
+    Ok(match attempt.closed {
+        Some(_) => {
+            let is_news = own.is_none_or(|own| own.replied.is_none() && attempt.replied.is_some());
+            is_news.then(|| Told::Over(Box::new(attempt)))
+        }
+        None if own.is_some() || note.age >= claim.lease() => None,
+        None => Some(Told::AtWork(Box::new(claim.at_work(attempt, note.age)))),
+    })
+}
+
+/// The newest attempt at a thread that is at this head, wherever it was made.
+///
+/// # Errors
+/// Those of the store and the record.
+pub(crate) fn newest(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Attempt>> {
+    match told(home, thread, head)? {
+        Some(Told::Over(attempt)) => Ok(Some(*attempt)),
+        Some(Told::AtWork(_)) | None => recorded::read(home, thread),
+    }
+}
+
+/// Brings into the record what was concluded on another machine. The caller holds the lock of the thread.
+///
+/// # Errors
+/// Those of the store and the record.
+pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
+    let Some(notes) = home.notes() else { return Ok(()) };
+    let Some(claim) = notes.note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };
+    let is_over = |attempt: &Attempt| attempt.opened.expected_head == head && attempt.closed.is_some();
+    if claim.attempt(thread).as_ref().is_some_and(is_over) {
+        claim::bring_in(home, thread, &claim)?;
+    }
+    Ok(())
 }
 
 /// Why the next step cannot be claimed: somebody else was quicker.

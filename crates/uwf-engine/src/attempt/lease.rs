@@ -2,16 +2,21 @@
 //!
 //! A thread of the keeper writes the claim anew six times a lease. When that has failed for so long that another machine may soon take
 //! the step over, the agent is ended here: there is then no time at which two agents are paid for one position. How long that is this
-//! machine's own monotonic clock says, counted from before the last write that came through; the other machine counts from when the
-//! store took it, which is later.
+//! machine's own clock says, which nobody sets and which goes on while the machine sleeps, counted from before the last write that came
+//! through; the other machine counts from when the store took it, which is later.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use json_cas::{Expected, NoteWritten, Notes, Version};
+use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process_group, test_kill_process};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use uwf_core::config::DEFAULT_KILL_GRACE;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::ended::Lost;
+use crate::attempt::error::Result;
+use crate::attempt::recorded::Opened;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::root::home::Home;
 
@@ -23,6 +28,37 @@ const LEAST_MARGIN: Duration = Duration::from_secs(4);
 
 /// Of the margin, what is not for the agent to end by itself.
 const RESERVE: Duration = Duration::from_secs(3);
+
+/// How often an agent looks whether its keeper is alive, and whether the lease is.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A moment by the clock that leases are measured with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment(Timespec);
+
+impl Moment {
+    /// Now.
+    pub(crate) fn now() -> Moment {
+        // No other machine waits for this one to wake up.
+        #[cfg(target_os = "linux")]
+        let clock = ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        let clock = ClockId::Monotonic;
+        Moment(clock_gettime(clock))
+    }
+
+    /// A moment so long ago.
+    fn ago(time: Duration) -> Moment {
+        let now = Moment::now().0;
+        Moment(Timespec::try_from(time).map_or(now, |time| now - time))
+    }
+
+    /// The time since then.
+    fn elapsed(self) -> Duration {
+        let since = Moment::now().0 - self.0;
+        Duration::try_from(since).unwrap_or_default()
+    }
+}
 
 /// A step that is this machine's as long as [`Lease::lost`] says nothing.
 #[derive(Clone)]
@@ -38,7 +74,7 @@ struct Renewed {
 
 struct State {
     /// When the last write that came through was begun.
-    renewed: Instant,
+    renewed: Moment,
     is_gone: bool,
     is_over: bool,
 }
@@ -49,14 +85,15 @@ impl Lease {
         Lease(None)
     }
 
-    /// Renews a claim whose writing was begun at `since`.
-    pub(crate) fn renewing(home: &Home, thread: &ThreadId, claim: Claim, version: Version, since: Instant) -> Lease {
+    /// Renews a claim whose writing was begun at `since`, which is not said to be longer ago than it is.
+    pub(crate) fn renewing(home: &Home, thread: &ThreadId, claim: Claim, version: Version, since: Moment) -> Lease {
         let Some(notes) = home.notes() else { return Lease::of_one_machine() };
         let state = Mutex::new(State { renewed: since, is_gone: false, is_over: false });
         let renewed = Arc::new(Renewed { lease: claim.lease(), state, wake: Condvar::new() });
         let renewal = Renewal {
             notes: Arc::clone(notes),
             thread: thread.clone(),
+            before: claim.elapsed(),
             claim,
             version,
             since,
@@ -116,7 +153,9 @@ struct Renewal {
     thread: ThreadId,
     claim: Claim,
     version: Version,
-    since: Instant,
+    /// For how long the attempt had been under way at `since`.
+    before: Duration,
+    since: Moment,
     renewed: Arc<Renewed>,
 }
 
@@ -134,8 +173,8 @@ impl Renewal {
     fn renew(&mut self) -> bool {
         let name = claim::name(&self.thread);
         loop {
-            let begun = Instant::now();
-            let claim = self.claim.clone().renewed(self.since.elapsed());
+            let begun = Moment::now();
+            let claim = self.claim.clone().renewed(self.before + self.since.elapsed());
             match self.notes.write_note(&name, Expected::At(&self.version), &claim.value()) {
                 Ok(NoteWritten::Done(version)) => {
                     self.version = version;
@@ -159,4 +198,66 @@ impl Renewal {
         now.attempt(&self.thread)
             .is_some_and(|attempt| attempt.closed.is_none() && Some(&attempt.opened.attempt) == own.as_ref())
     }
+}
+
+/// Renews the lease from within the process of an agent once its keeper is gone: nobody else does then, and the agent goes on, since it
+/// is paid for. When the lease is lost, the process group of the agent is ended, which this process leads.
+pub fn stand_in(home: &Home, opened: &Opened) {
+    if home.notes().is_none() || opened.is_by_hand() || getpgrp() != getpid() {
+        return;
+    }
+    let stand_in = StandIn { home: home.again(), opened: opened.clone() };
+    // Without a thread the lease runs out, as it would have before.
+    let _ = std::thread::Builder::new().name("stand-in".to_owned()).spawn(move || stand_in.run());
+}
+
+struct StandIn {
+    home: Home,
+    opened: Opened,
+}
+
+impl StandIn {
+    fn run(&self) {
+        while is_alive(self.opened.keeper) {
+            std::thread::sleep(LOOK);
+        }
+        let since = Moment::now();
+        let lease = loop {
+            match self.take_up() {
+                Ok(Some(lease)) => break lease,
+                Err(_) if since.elapsed() < self.home.config().unwrap_or_default().lease() / 2 => {
+                    std::thread::sleep(LOOK);
+                }
+                Ok(None) | Err(_) => return end_own_group(Duration::ZERO),
+            }
+        };
+        while lease.lost().is_none() {
+            std::thread::sleep(LOOK);
+        }
+        end_own_group(lease.grace(DEFAULT_KILL_GRACE));
+    }
+
+    /// The claim of this attempt, as the keeper wrote it last; `None` when it is not this attempt's any more.
+    fn take_up(&self) -> Result<Option<Lease>> {
+        let (home, thread) = (&self.home, &self.opened.thread);
+        let Some(note) = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))? else {
+            return Ok(None);
+        };
+        let is_own = |claim: &Claim| {
+            let attempt = claim.attempt(thread);
+            attempt.is_some_and(|attempt| attempt.opened.attempt == self.opened.attempt && attempt.closed.is_none())
+        };
+        let claim = Claim::of(&note).filter(is_own);
+        Ok(claim.map(|claim| Lease::renewing(home, thread, claim, note.version, Moment::ago(note.age))))
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    Pid::from_raw(pid.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+fn end_own_group(grace: Duration) {
+    let _ = kill_process_group(getpgrp(), Signal::TERM);
+    std::thread::sleep(grace);
+    let _ = kill_process_group(getpgrp(), Signal::KILL);
 }

@@ -47,6 +47,16 @@ pub enum StepFiles {
     },
 }
 
+impl StepFiles {
+    /// The tree that has them.
+    pub(crate) fn tree(&self) -> Option<&str> {
+        match self {
+            StepFiles::Recorded { tree, .. } => Some(tree),
+            StepFiles::NotRecorded { .. } => None,
+        }
+    }
+}
+
 /// What became of files that were to be pushed to a remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -67,7 +67,8 @@ pub(crate) fn push_start(home: &Home, thread: &ThreadId, at: Hash, settings: &Se
 
 /// The newest commit of a thread's branch at a remote.
 fn fetched(git: &Git<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Option<String>> {
-    let into = format!("refs/uwf-fetched/{thread}");
+    // A fork may fetch the same at this moment.
+    let into = format!("refs/uwf-fetched/{thread}-{}", std::process::id());
     if !git.fetch(remote.as_str(), &branch_of(thread), &into)? {
         return Ok(None);
     }
@@ -165,7 +166,8 @@ pub(crate) fn bring_up_to_date(
     };
     let Some(from) = remote else { return Err(missing(place)) };
     let top = checkout_of(&worktree.repository);
-    let Some(kept) = files_at(&Git::at(&top), thread, head, from)? else { return Err(missing(place)) };
+    let found = files_at(&Git::at(&top), thread, head, from)?;
+    let Some(kept) = found.filter(|kept| place.has(head, &kept.tree)) else { return Err(missing(place)) };
     if is_there(&worktree.dir.join(".git"))? {
         lay_out(home, thread, head, worktree, &kept)?;
     } else {
@@ -179,12 +181,14 @@ fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) ->
     if home.shared().is_none() || !is_there(&worktree.repository)? {
         return Ok(None);
     }
-    // They were recorded here, or have come here; or git could not record them, but they are those of an attempt of this machine.
-    let is_recorded = Git::at(&worktree.repository).commit(&files_ref(thread, head))?.is_some();
-    if is_recorded || recorded::of_step(home, thread, head)?.is_some() {
-        return Ok(None);
-    }
-    Ok(workplace::of(home, thread)?)
+    let Some(place) = workplace::of(home, thread)? else { return Ok(None) };
+    let is_here = match Git::at(&worktree.repository).kept(&files_ref(thread, head))? {
+        // They were recorded here, or have come here.
+        Some(kept) => place.has(head, &kept.tree),
+        // Git could not record them, but they are those of an attempt of this machine.
+        None => recorded::of_step(home, thread, head)?.is_some_and(|attempt| attempt.opened.machine.is_none()),
+    };
+    Ok((!is_here).then_some(place))
 }
 
 /// Makes the worktree anew. Whoever is killed at it leaves one that the next step brings up to date.

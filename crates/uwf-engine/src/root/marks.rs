@@ -1,10 +1,14 @@
 //! Marks: one small file per thread and condition, so that one readdir tells the state of all threads.
+//!
+//! Where machines share a store a pause is a note there instead, `paused.THREAD`, since a person wants the thread to stand still,
+//! wherever it is stepped. What else a mark says is about an attempt, and of that another machine knows by its claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 
 use durable_files::regular;
+use json_cas::{Expected, NoteWritten, Notes};
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -72,11 +76,32 @@ impl Reason {
     }
 }
 
+/// Where a mark is that is not a file of this machine.
+fn shared(home: &Home, mark: Mark) -> Option<&dyn Notes> {
+    home.notes().filter(|_| mark == Mark::Paused).map(|notes| &**notes)
+}
+
+/// What the name of a note begins with that is the mark of a thread.
+fn kind(mark: Mark) -> String {
+    format!("{}.", mark.name())
+}
+
+fn note_name(thread: &ThreadId, mark: Mark) -> String {
+    format!("{}{thread}", kind(mark))
+}
+
 /// Sets a mark.
 ///
 /// # Errors
-/// `Io` when it cannot be written.
+/// `Io` when it cannot be written, those of a shared store.
 pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Result<()> {
+    if let Some(notes) = shared(home, mark) {
+        let value = serde_json::to_value(reason).expect("a reason is plain text and a number");
+        // Whatever was there before.
+        let (NoteWritten::Done(_) | NoteWritten::Moved(_)) =
+            notes.write_note(&note_name(thread, mark), Expected::Anything, &value)?;
+        return Ok(());
+    }
     let dir = home.marks_dir();
     fs::create_dir_all(&dir).at("create", &dir)?;
     let path = dir.join(file_name(thread, mark));
@@ -91,6 +116,9 @@ pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Resul
 /// # Errors
 /// `Io`.
 pub fn sync(home: &Home, thread: &ThreadId, mark: Mark) -> Result<()> {
+    if shared(home, mark).is_some() {
+        return Ok(());
+    }
     let dir = home.marks_dir();
     for path in [dir.join(file_name(thread, mark)), dir] {
         match durable_files::sync_file(&path) {
@@ -126,9 +154,13 @@ pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
 /// Removes marks; those that are not set are no error.
 ///
 /// # Errors
-/// `Io` when one cannot be removed.
+/// `Io` when one cannot be removed, those of a shared store.
 pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
     for mark in marks {
+        if let Some(notes) = shared(home, *mark) {
+            notes.remove_note(&note_name(thread, *mark))?;
+            continue;
+        }
         let path = home.marks_dir().join(file_name(thread, *mark));
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(RootError::file("remove", &path, error)),
@@ -146,23 +178,44 @@ pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
 /// Reads one mark on which it depends what is done.
 ///
 /// # Errors
-/// `Io` when it cannot be read.
+/// `Io` when it cannot be read, those of a shared store.
 pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
+    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, asks: None };
+    if let Some(notes) = shared(home, mark) {
+        let note = notes.note(&note_name(thread, mark))?;
+        return Ok(note.map(|note| serde_json::from_value(note.value).unwrap_or(unreadable)));
+    }
     let path = home.marks_dir().join(file_name(thread, mark));
     let bytes = match regular::read(&path, regular::MAX_TEXT) {
         // What is no file is no mark.
         Err(error) if is_damage(&error) => return Ok(None),
         other => other.at("read", &path)?,
     };
-    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, asks: None };
     Ok(Some(serde_json::from_slice(&bytes).unwrap_or(unreadable)))
 }
 
-/// The marks of every marked thread, by one readdir; each thread's deciding mark first.
+/// The marks of every marked thread; each thread's deciding mark first.
+///
+/// # Errors
+/// `Io` when the directory exists and cannot be read, those of a shared store.
+pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
+    let mut marks = all_here(home)?;
+    if let Some(notes) = shared(home, Mark::Paused) {
+        let kind = kind(Mark::Paused);
+        for note in notes.notes(&kind)? {
+            if let Some(thread) = note.name.strip_prefix(&kind) {
+                marks.entry(thread.to_owned()).or_default().insert(Mark::Paused);
+            }
+        }
+    }
+    Ok(marks)
+}
+
+/// Those that are files of this machine, by one readdir.
 ///
 /// # Errors
 /// `Io` when the directory exists and cannot be read.
-pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
+pub fn all_here(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
     let dir = home.marks_dir();
     let entries = match fs::read_dir(&dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -173,15 +226,26 @@ pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
         let name = entry.at("list", &dir)?.file_name();
         let Some((thread, extension)) = name.to_str().and_then(|name| name.split_once('.')) else { continue };
         let Some(mark) = Mark::ALL.into_iter().find(|mark| mark.name() == extension) else { continue };
-        marks.entry(thread.to_owned()).or_default().insert(mark);
+        if shared(home, mark).is_none() {
+            marks.entry(thread.to_owned()).or_default().insert(mark);
+        }
     }
     Ok(marks)
 }
 
-/// The marks of one thread.
+/// The marks of one thread. What cannot be read is none.
 pub fn of(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
+    let mut marks = of_here(home, thread);
+    let is_shared = |mark: &Mark| shared(home, *mark).is_some() && get(home, thread, *mark).is_some();
+    marks.extend(Mark::ALL.into_iter().filter(is_shared));
+    marks
+}
+
+/// Those of one thread that are files of this machine.
+pub fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     let dir = home.marks_dir();
-    Mark::ALL.into_iter().filter(|mark| dir.join(file_name(thread, *mark)).exists()).collect()
+    let is_set = |mark: &Mark| shared(home, *mark).is_none() && dir.join(file_name(thread, *mark)).exists();
+    Mark::ALL.into_iter().filter(is_set).collect()
 }
 
 fn file_name(thread: &ThreadId, mark: Mark) -> String {

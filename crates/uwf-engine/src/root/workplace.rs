@@ -1,4 +1,4 @@
-//! Where a thread works, as machines that share a store tell each other: a note `<thread>.workspace`.
+//! Where a thread works, as machines that share a store tell each other: a note `workspace.THREAD`.
 //!
 //! What a thread depends on is in its nodes; where its files are is a fact about machines, and changes. So it is a note beside the
 //! head, written before the head is.
@@ -23,6 +23,9 @@ pub struct Workplace {
     pub workspace: PathBuf,
     /// The newest node of the thread of which that machine has the files.
     pub node: Hash,
+    /// Those files as a tree of git; absent if they were not recorded, or no step has been made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<String>,
     /// What other machines have to know of its worktree, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<SharedWorktree>,
@@ -40,9 +43,20 @@ pub struct SharedWorktree {
 }
 
 impl Workplace {
-    /// A directory of this machine.
+    /// A directory of this machine, of whose files nothing is recorded.
     pub(crate) fn here(workspace: &Path, node: Hash, worktree: Option<SharedWorktree>) -> Workplace {
-        Workplace { machine: machine::name(), workspace: workspace.to_owned(), node, worktree }
+        Workplace { machine: machine::name(), workspace: workspace.to_owned(), node, files: None, worktree }
+    }
+
+    /// The same with files that were recorded.
+    pub(crate) fn with_files(self, files: Option<String>) -> Workplace {
+        Workplace { files, ..self }
+    }
+
+    /// Whether a tree may be that of the files at a node. Two attempts that were made on two machines may have come to the same
+    /// node, and left different files.
+    pub(crate) fn has(&self, node: Hash, tree: &str) -> bool {
+        self.node != node || self.files.as_deref().is_none_or(|files| files == tree)
     }
 
     /// Tells the other machines, if the store has any.
@@ -82,5 +96,5 @@ pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
 }
 
 fn name(thread: &ThreadId) -> String {
-    format!("{thread}.workspace")
+    format!("workspace.{thread}")
 }

@@ -10,6 +10,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
+use crate::attempt::elsewhere;
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
@@ -96,7 +97,7 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
         return Err(VerbError::AsksNobody(id.clone()).into());
     };
     let mark = marks::get(home, id, Mark::Waiting);
-    let last = recorded::read(home, id)?;
+    let last = elsewhere::newest(home, id, head.hash)?;
     if seen.attempt.is_some() && last.as_ref().is_some_and(|last| last.was_replied_to_at(head.hash)) {
         return Err(VerbError::RepliedSince(id.clone()).into());
     }
@@ -219,6 +220,8 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
         Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(asked, "the thread has ended")),
         other => other?,
     };
+    step::settled(&thread, asked.cwd.as_ref())?;
+    elsewhere::catch_up(home, id, head.hash)?;
     let last = recorded::read(home, id)?.filter(|last| last.opened.attempt == question.attempt);
     let Some(last) = last.filter(|_| head.hash == asked.head) else {
         return Err(too_late(asked, format!("the head is {} now", head.hash)));

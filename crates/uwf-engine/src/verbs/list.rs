@@ -14,6 +14,8 @@ pub use self::filter::Filter;
 use self::memory::Memories;
 use self::search::Search;
 pub use self::search::TaskMemory;
+use crate::attempt::at_work::AtWork;
+use crate::attempt::elsewhere;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -110,7 +112,8 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
     let paused_below = child_threads::paused_below(home, &marks)?;
-    let known = Known { home, marks, paused_below };
+    let at_work = elsewhere::all_at_work(home, &heads)?;
+    let known = Known { home, marks, paused_below, at_work };
     let mut rows: Vec<Row> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
     let mut finished_heads = Vec::new();
     if filter.asks_finished() {
@@ -158,6 +161,8 @@ struct Known<'h> {
     marks: BTreeMap<String, BTreeSet<Mark>>,
     /// Threads that are paused with one above them, and which one that is.
     paused_below: BTreeMap<ThreadId, ThreadId>,
+    /// Other machines that are at work, by the names of the threads.
+    at_work: BTreeMap<String, AtWork>,
 }
 
 impl Known<'_> {
@@ -172,6 +177,7 @@ impl Known<'_> {
         let marked = self.marks_of(name);
         let is_paused = self.paused_below.contains_key(&thread) || marked.contains(&Mark::Paused);
         let state = match state::of_active(self.home, &thread, marked) {
+            _ if self.at_work.contains_key(name) => State::Running,
             State::Running => State::Running,
             _ if is_paused => State::Paused,
             other => other,
@@ -218,6 +224,9 @@ impl Known<'_> {
     }
 
     fn why(&self, row: &Row) -> Option<String> {
+        if let Some(at_work) = self.at_work.get(row.thread.as_str()) {
+            return Some(format!("by `{}` on machine `{}`", at_work.agent, at_work.machine));
+        }
         let own = self.marks_of(row.thread.as_str()).iter().find(|mark| **mark != Mark::Open);
         match (self.paused_below.get(&row.thread), own) {
             (Some(above), own) if own != Some(&Mark::Paused) => {

@@ -61,7 +61,7 @@ pub struct RunningStep {
 /// # Errors
 /// `Io` when the marks cannot be listed. A thread that cannot be read is left out.
 pub fn ps(home: &Home) -> Result<Vec<RunningStep>> {
-    let marked = marks::all(home)?;
+    let marked = marks::all_here(home)?;
     let open = marked.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
     Ok(open.filter_map(|(id, _)| running(home, &id.parse().ok()?)).collect())
 }

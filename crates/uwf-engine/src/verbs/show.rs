@@ -6,13 +6,15 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
 use crate::attempt::delegation::Decisions;
-use crate::attempt::recorded::{self, Outcome};
+use crate::attempt::elsewhere::{self, Told};
+use crate::attempt::recorded::{self, Attempt, Outcome};
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::Settings;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::root::history;
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::ids;
+use crate::root::marks::{self, Mark, Reason};
 use crate::root::missing_thread;
 use crate::root::workplace::{self, Workplace};
 use crate::root::worktree::Worktree;
@@ -93,6 +95,9 @@ pub struct ThreadStatus {
     /// Directory its agents work in, when this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
+    /// Machine that is at work on it, if it is not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Where it works, when only another machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub works_on: Option<Workplace>,
@@ -122,21 +127,41 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
 }
 
 fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
-    let marked = marks::of(home, id);
-    let reason = marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, id, *mark));
     let paused = child_threads::paused(home, id)?;
+    let own_pause = paused.as_ref().filter(|(thread, _)| thread == id).map(|(_, reason)| reason.clone());
+    let mut marked = marks::of_here(home, id);
+    marked.extend(own_pause.as_ref().map(|_| Mark::Paused));
+    let reason = match marked.iter().find(|mark| **mark != Mark::Open) {
+        Some(Mark::Paused) => own_pause,
+        other => other.and_then(|mark| marks::get(home, id, *mark)),
+    };
     let pausing = paused.as_ref().map(|(_, reason)| reason.why.clone());
     let (state, reason) = match (state::of_active(home, id, &marked), paused) {
         (State::Running, _) => (State::Running, reason),
         (_, Some((above, paused))) if above != *id => (State::Paused, Some(child_threads::paused_with(&above, paused))),
         (state, _) => (state, reason),
     };
+    let told = elsewhere::told(home, id, head)?;
+    let (state, reason) = match &told {
+        Some(Told::AtWork(_)) => (State::Running, reason),
+        Some(Told::Over(attempt)) if state == State::Active => stands_because_of(attempt),
+        Some(Told::Over(_)) | None => (state, reason),
+    };
     let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;
-    let attempt = recorded::read(home, id)?;
+    let attempt = match &told {
+        Some(Told::Over(attempt)) => Some((**attempt).clone()),
+        Some(Told::AtWork(_)) | None => recorded::read(home, id)?,
+    };
     let at_head = attempt.as_ref().filter(|attempt| attempt.opened.expected_head == head);
     shown.last_attempt = at_head.map(|attempt| attempt.opened.attempt.clone());
     if state == State::Running {
-        if let Some(attempt) = attempt {
+        if let Some(Told::AtWork(at_work)) = told {
+            shown.at_role = Some(at_work.role);
+            shown.agent = Some(at_work.agent);
+            let since = u64::try_from(at_work.since.as_millis()).unwrap_or(u64::MAX);
+            shown.since = Some(ids::now_ms().saturating_sub(since));
+            shown.machine = Some(at_work.machine);
+        } else if let Some(attempt) = attempt {
             shown.at_role = Some(attempt.opened.role);
             shown.agent = Some(attempt.opened.agent.name);
             shown.since = Some(attempt.opened.opened_at);
@@ -158,6 +183,21 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
         shown.attempt = closed.node;
     }
     Ok(shown)
+}
+
+/// Why a thread stands still that another machine stepped last: here there is no mark of it.
+fn stands_because_of(attempt: &Attempt) -> (State, Option<Reason>) {
+    let Some(closed) = &attempt.closed else { return (State::Active, None) };
+    let waits_for_room = attempt.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Limit);
+    let (state, mark) = match closed.outcome {
+        Outcome::Failed | Outcome::Suspended if waits_for_room => (State::Limited, Mark::Limited),
+        Outcome::Failed => (State::Stuck, Mark::Stuck),
+        Outcome::Asked | Outcome::Suspended if attempt.replied.is_none() => (State::Waiting, Mark::Waiting),
+        Outcome::Asked | Outcome::Suspended | Outcome::Linked | Outcome::Quarantined => return (State::Active, None),
+    };
+    let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_deref());
+    let why = question.or(closed.error.as_deref()).unwrap_or_default();
+    (state, Some(Reason { since: closed.closed_at, ..Reason::of(mark, &attempt.opened.role, why) }))
 }
 
 fn finished(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
@@ -211,6 +251,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
         workflows: settings.as_ref().map(|settings| settings.workflows.clone()).unwrap_or_default(),
         worktree: settings.as_ref().and_then(|settings| settings.worktree.clone()),
         workspace: settings.map(|settings| settings.workspace),
+        machine: None,
         works_on,
     })
 }

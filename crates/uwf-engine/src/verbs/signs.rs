@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::elsewhere::{self, Told};
 use crate::attempt::recorded::{self, OutputFiles};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -68,7 +69,7 @@ impl SignsOfList {
     pub fn look(&mut self, home: &Home) -> u64 {
         let marks = sign(&home.marks_dir());
         if marks != self.marks {
-            let all = marks::all(home).unwrap_or_default();
+            let all = marks::all_here(home).unwrap_or_default();
             let open = all.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
             self.open = open.filter_map(|(thread, _)| thread.parse().ok()).collect();
             self.marks = marks;
@@ -77,7 +78,7 @@ impl SignsOfList {
         marks.hash(&mut hasher);
         if home.shared().is_some() {
             // The end of a thread takes its head away, and the names of workflows are a head, too.
-            self.shared.now(|| Some(sum(&home.heads().list().ok()?))).hash(&mut hasher);
+            self.shared.now(|| of_shared_list(home)).hash(&mut hasher);
         } else {
             for file in [home.index_file(), home.history_file(), home.registry_file()] {
                 sign(&file).hash(&mut hasher);
@@ -91,6 +92,29 @@ impl SignsOfList {
     }
 }
 
+/// A number that is another one once a list of threads in a shared store shows something else.
+fn of_shared_list(home: &Home) -> Option<u64> {
+    let heads = home.heads().list().ok()?;
+    let at_work: Vec<String> = elsewhere::all_at_work(home, &heads).ok()?.into_keys().collect();
+    Some(sum(&(heads, marks::all(home).ok()?, at_work)))
+}
+
+/// The head of a thread in a shared store, and a number that is another one once something else is to be seen of what other machines do
+/// about it.
+fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<Hash>, u64)> {
+    let head = home.heads().read(thread.as_str()).ok()?.map(|head| head.hash);
+    let paused = marks::read(home, thread, Mark::Paused).ok()?.map(|reason| reason.why);
+    let told = match head {
+        Some(head) => elsewhere::told(home, thread, head).ok()?,
+        None => None,
+    };
+    let told = told.map(|told| match told {
+        Told::AtWork(at_work) => (at_work.machine, at_work.agent),
+        Told::Over(attempt) => (attempt.opened.attempt, attempt.opened.agent.name),
+    });
+    Some((head, sum(&(paused, told))))
+}
+
 fn sum(what: &impl std::hash::Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
@@ -101,7 +125,7 @@ fn sum(what: &impl std::hash::Hash) -> u64 {
 #[derive(Debug)]
 pub struct SignsOfThread {
     thread: ThreadId,
-    shared: Asked<Option<Hash>>,
+    shared: Asked<(Option<Hash>, u64)>,
     index: Sign,
     /// The head by the index that `index` is the sign of; `None` of a thread that has ended.
     head: Option<Hash>,
@@ -137,9 +161,12 @@ impl SignsOfThread {
     }
 
     fn add(&mut self, home: &Home, hasher: &mut DefaultHasher) {
+        if home.shared().is_some() {
+            self.shared.now(|| of_shared_thread(home, &self.thread)).hash(hasher);
+        }
         self.head(home).hash(hasher);
         self.record(home).hash(hasher);
-        let marks = marks::of(home, &self.thread);
+        let marks = marks::of_here(home, &self.thread);
         if marks.contains(&Mark::Open) {
             lock::is_held(home, &self.thread).unwrap_or(false).hash(hasher);
         }
@@ -157,8 +184,7 @@ impl SignsOfThread {
     /// about it any more.
     fn head(&mut self, home: &Home) -> Option<Hash> {
         if home.shared().is_some() {
-            let read = || Some(home.heads().read(self.thread.as_str()).ok()?.map(|head| head.hash));
-            return self.shared.now(read).flatten();
+            return self.shared.last.and_then(|(_, (head, _))| head);
         }
         let index = sign(&home.index_file());
         if index != self.index {

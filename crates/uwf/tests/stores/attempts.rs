@@ -49,8 +49,14 @@ fn a_machine_is_told_that_another_one_is_at_work() {
         {
             assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
         }
+        let shown = two.json(&["thread", "show", &thread]);
+        let who = [&shown["state"], &shown["machine"], &shown["atRole"], &shown["agent"]];
+        assert_eq!(who, [&json!("running"), &json!("anvil"), &json!("worker"), &json!("paid")], "{shown}");
         std::thread::sleep(Duration::from_secs(1));
     }
+    let listed = two.json(&["thread", "list"]);
+    assert_eq!(listed[0]["state"], json!("running"), "{listed}");
+    assert!(listed[0]["why"].as_str().unwrap().contains("machine `anvil`"), "{listed}");
     let ended = step.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     two.step(&thread);
@@ -151,6 +157,19 @@ fn a_machine_that_cannot_renew_its_lease_ends_its_agent_and_keeps_what_it_said()
 }
 
 #[test]
+fn an_agent_whose_keeper_was_killed_is_not_paid_again_while_it_is_at_work() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    let mut step = one.begin_step(&thread, 20, &dir.path().join("ledger"));
+    let keeper = one.json(&["thread", "ps"])[0]["keeper"].as_i64().unwrap();
+    kill_process(Pid::from_raw(keeper.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    assert!(!step.wait().unwrap().success());
+    let adopted = two.step_when_free(&thread);
+    assert_eq!((&adopted["adopted"], paid(&dir.path().join("ledger"))), (&json!(true), 1), "{adopted}");
+}
+
+#[test]
 fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
@@ -159,6 +178,26 @@ fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
     two.json(&["thread", "kill", &thread]);
     until("its machine has noticed", || step.try_wait().unwrap().is_some());
     until("nothing of the agent is left", || of_home(one.home.root().parent().unwrap()).is_empty());
+}
+
+#[test]
+fn a_thread_that_is_paused_on_one_machine_is_paused_on_each() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    one.json(&["thread", "pause", &thread, "--reason", "until the release is out"]);
+    let refused = two.try_step(&thread);
+    assert_eq!(refused.code, Some(20), "{}", refused.stderr);
+    assert!(refused.stderr.contains("until the release is out"), "{}", refused.stderr);
+    let listed = two.json(&["thread", "list"]);
+    assert_eq!(
+        (&listed[0]["state"], &listed[0]["why"]),
+        (&json!("paused"), &json!("until the release is out")),
+        "{listed}"
+    );
+    two.json(&["thread", "resume", &thread]);
+    one.step(&thread);
+    assert_eq!(paid(&dir.path().join("ledger")), 1);
 }
 
 #[test]
@@ -190,9 +229,15 @@ fn what_failed_on_one_machine_another_one_knows() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
+    // Of what failed elsewhere `show` tells, too.
+    let shown_by_other = |machine: &Machine| {
+        let other = if std::ptr::eq(machine, &one) { &two } else { &one };
+        other.json(&["thread", "show", &thread])
+    };
     for (machine, says) in [(&one, "first"), (&two, "second"), (&one, "third")] {
         machine.home.script("paid", &format!("#!/bin/sh\ncat > /dev/null\necho {says}; exit 3\n"));
         assert_eq!(machine.try_step(&thread).code, Some(40), "{says}");
+        assert_eq!(shown_by_other(machine)["state"], json!("stuck"), "{says}");
     }
     two.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
     let step = two.step(&thread);
@@ -212,10 +257,20 @@ fn a_question_that_was_asked_on_one_machine_is_replied_to_on_another() {
     }
     let thread = one.begin();
     assert_eq!(one.try_step(&thread).code, Some(20));
+    let shown = two.json(&["thread", "show", &thread]);
+    assert_eq!((&shown["state"], &shown["why"]), (&json!("waiting"), &json!("How many?")), "{shown}");
     let again = two.try_step(&thread);
     assert_eq!(again.code, Some(20), "the question is not asked again: {}", again.stderr);
     assert!(again.stderr.contains("How many?"), "{}", again.stderr);
     two.json(&["thread", "answer", &thread, "-m", "Forty-two"]);
+    one.step(&thread);
+    assert_eq!(steps(&two, &thread), 1);
+
+    // A machine that has never seen the thread can reply, too.
+    let thread = one.start();
+    assert_eq!(one.try_step(&thread).code, Some(20));
+    let work = two.home.work();
+    two.json(&["thread", "answer", &thread, "-m", "Forty-two", "--cwd", work.to_str().unwrap()]);
     one.step(&thread);
     assert_eq!(steps(&two, &thread), 1);
 }

@@ -277,12 +277,25 @@ fn a_keeper_that_is_killed_after_its_push_leaves_nothing_in_the_way() {
     assert_eq!((other.code, &*other.stderr), (Some(0), ""), "{}", other.stdout);
     let tip = team.tip(&thread);
     bert.git(&team.remote(), &["merge-base", "--is-ancestor", &abandoned, &tip]);
+    // Both may have come to the same node: then the files are those of the machine whose step counts.
+    let head = bert.machine.head(&thread);
+    anna.git(&anna.clone, &["update-ref", &format!("refs/uwf/{thread}/{head}"), &abandoned]);
     // Back there the files are those of the head, and what was recorded of the lost step is still in the repository.
     let back = anna.step(&thread, "cat only-here", &[]);
     assert_eq!((back.code, &*back.stderr), (Some(0), ""), "{}", back.stdout);
     assert_eq!(anna.read(&thread, "who").as_deref(), Some("bert\n"));
     assert_eq!(anna.git(&anna.clone, &["show", &format!("{abandoned}:who")]), "anna");
     assert_eq!(team.paid(), 3);
+
+    // On the same machine the step is taken over, with the commit that is at the remote.
+    anna.machine.home.script("git", &kill);
+    assert_eq!(anna.step(&thread, "echo again > again", &[]).code, Some(70));
+    fs::remove_file(anna.machine.home.bin_dir().join("git")).unwrap();
+    let pushed = team.tip(&thread);
+    let taken = anna.step(&thread, "exit 1", &[]).json();
+    assert_eq!((&taken["adopted"], &taken["files"]["commit"]), (&json!(true), &json!(pushed)));
+    assert_eq!(team.tip(&thread), pushed);
+    assert_eq!(team.paid(), 4);
 }
 
 #[test]

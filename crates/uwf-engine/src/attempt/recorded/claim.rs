@@ -1,6 +1,6 @@
 //! A claim: what other machines know of the newest attempt at a thread, where the store is shared.
 //!
-//! It is a note beside the head, `THREAD.attempt`, with the lines that the record on the machine of the attempt has of it. That
+//! It is a note beside the head, `attempt.THREAD`, with the lines that the record on the machine of the attempt has of it. That
 //! machine writes it before it starts an agent, and anew while the agent is at work (see [`crate::attempt::lease`]), so that its age
 //! tells whether the machine is alive. No clock of one machine is compared with that of another: how old a note is the store says, and
 //! for how long an attempt had been under way the machine that is at it.
@@ -111,18 +111,18 @@ impl Claim {
 
 /// Name of the note that has the claim on a thread.
 pub(crate) fn name(thread: &ThreadId) -> String {
-    format!("{thread}{SUFFIX}")
+    format!("{KIND}{thread}")
 }
 
 /// What stands for the boot of another machine. It is none of this machine, so that no process here is taken for one of there.
 const ELSEWHERE: &str = "elsewhere";
 
-/// What the name of such a note ends with, after the id of its thread.
-const SUFFIX: &str = ".attempt";
+/// What the name of such a note begins with.
+pub(crate) const KIND: &str = "attempt.";
 
 /// The thread that a note has the claim on; `None` for other notes.
-fn thread_of(name: &str) -> Option<ThreadId> {
-    name.strip_suffix(SUFFIX)?.parse().ok()
+pub(crate) fn thread_of(name: &str) -> Option<ThreadId> {
+    name.strip_prefix(KIND)?.parse().ok()
 }
 
 /// All claims, each with how long ago it was written.
@@ -132,7 +132,7 @@ fn thread_of(name: &str) -> Option<ThreadId> {
 pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
     let Some(notes) = home.notes() else { return Ok(Vec::new()) };
     let mut claims = Vec::new();
-    for listed in notes.notes("")? {
+    for listed in notes.notes(KIND)? {
         let Some(thread) = thread_of(&listed.name) else { continue };
         // It may be gone since it was listed.
         let Some(note) = notes.note(&listed.name)? else { continue };

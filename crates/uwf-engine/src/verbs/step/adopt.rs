@@ -63,6 +63,9 @@ impl<'a, 'h> Step<'a, 'h> {
         let role = &attempt.opened.role;
         let next = match moderate::next(self.thread, &self.plan.workflow)?.next {
             Next::Role(next) if next == *role => {
+                if attempt.opened.machine.is_some() {
+                    self.fetch_files(recorded)?;
+                }
                 let stored = Stored::new(self, &attempt.opened, recorded, attempt.finished.clone());
                 // What a person has handed in is taken over at once: nothing went wrong.
                 let stored = if attempt.opened.agent.is_built_in(HUMAN) { stored } else { stored.adopted() };

@@ -1,7 +1,6 @@
 //! Putting an attempt on record, before anything is started for it.
 
 use std::os::unix::fs::DirBuilderExt;
-use std::time::Instant;
 
 use json_cas::{Hash, Version};
 
@@ -9,12 +8,11 @@ use super::adopt::FailedAttempts;
 use super::{Begun, Position, Step};
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
-use crate::attempt::lease::Lease;
+use crate::attempt::lease::{Lease, Moment};
 use crate::attempt::recorded::claim::{self, Claimed};
 use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::Redactor;
-use crate::attempt::travel;
 use crate::attempt::worktree;
 use crate::error::{AtPath, Error, Result, VerbError};
 use crate::root::log::log;
@@ -110,10 +108,7 @@ impl Step<'_, '_> {
         unread: Option<&Attempt>,
     ) -> Result<Begun> {
         let Position { earlier, note } = position;
-        let (settings, remote) = (&self.plan.settings, self.plan.config.worktree_remote.as_ref());
-        if travel::bring_up_to_date(self.home, &self.thread.id, self.head.hash, settings, remote)? {
-            log!(self.log, "F7J4B2YH", Info, "the files at {} came from another machine", self.head.hash);
-        }
+        self.fetch_files(self.head.hash)?;
         let last = if reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
         // A damaged record of an earlier failure must not make the result of this attempt unsound.
@@ -145,7 +140,7 @@ impl Step<'_, '_> {
 
     /// Makes the step this machine's, where others share the store.
     fn claim(&self, opened: &Opened, note: Option<&Version>) -> Result<Lease> {
-        let since = Instant::now();
+        let since = Moment::now();
         match claim::claim(self.home, opened, note)? {
             Claimed::Alone => Ok(Lease::of_one_machine()),
             Claimed::Ours(claim, version) => Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since)),

@@ -1,4 +1,4 @@
-//! Recording the files that a step leaves in the worktree of its thread, and pushing them.
+//! The files of a step in the worktree of its thread: recorded and pushed once it is done, fetched before the next one.
 
 use json_cas::Hash;
 
@@ -6,10 +6,23 @@ use super::Step;
 use crate::attempt::recorded::Opened;
 use crate::attempt::snapshot::{self, PushedFiles, StepFiles};
 use crate::attempt::travel;
+use crate::error::Result;
 use crate::root::log::log;
 use crate::root::worktree::Worktree;
 
 impl Step<'_, '_> {
+    /// Has the thread's worktree hold the files that it has at a node, if another machine has made them.
+    ///
+    /// # Errors
+    /// Those of [`travel::bring_up_to_date`].
+    pub(super) fn fetch_files(&self, node: Hash) -> Result<()> {
+        let (settings, remote) = (&self.plan.settings, self.plan.config.worktree_remote.as_ref());
+        if travel::bring_up_to_date(self.home, &self.thread.id, node, settings, remote)? {
+            log!(self.log, "F7J4B2YH", Info, "the files at {node} came from another machine");
+        }
+        Ok(())
+    }
+
     /// Records the files of the thread's worktree as those of a step; `None` if it works in none.
     ///
     /// The agent has ended and was paid, so nothing that goes wrong here may cost the step: it lands, and its report says that
@@ -18,7 +31,8 @@ impl Step<'_, '_> {
     pub(super) fn record_files(&self, opened: &Opened, step: Hash) -> Option<StepFiles> {
         let worktree = self.plan.settings.worktree_in_use()?;
         let recorded = snapshot::take(self.home, worktree, opened, step);
-        if let Err(error) = self.plan.settings.workplace(step).tell(self.home, &opened.thread) {
+        let tree = recorded.as_ref().ok().and_then(StepFiles::tree).map(str::to_owned);
+        if let Err(error) = self.plan.settings.workplace(step).with_files(tree).tell(self.home, &opened.thread) {
             log!(self.log, "M6V3Q9TD", Warn, "other machines do not know where the files of step {step} are: {error}");
         }
         Some(match recorded {

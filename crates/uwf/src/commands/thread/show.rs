@@ -56,6 +56,7 @@ impl Report for Shown {
             ("end", shown.end.map(|hash| hash.to_string())),
             ("parent", parent(shown)),
             ("branch", shown.worktree.as_ref().map(|worktree| worktree.branch.clone())),
+            ("machine", shown.machine.clone()),
             ("works on", shown.works_on.as_ref().map(|on| format!("{}, in {}", on.machine, on.workspace.display()))),
             ("workspace", shown.workspace.as_ref().map(|dir| dir.display().to_string())),
         ];
