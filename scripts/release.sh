@@ -20,7 +20,7 @@ case $target in
 esac
 
 RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static" \
-    cargo build --release --locked -p uwf --features s3,postgres --target "$target"
+    cargo build --release --locked -p uwf --features s3,postgres,temporal --target "$target"
 program=$target_dir/$target/release/uwf
 
 # A program that needs a dynamic linker would not run on every distribution.

@@ -154,7 +154,7 @@ impl Steps {
         let unwanted = async {
             ctx.cancelled().await;
             // Temporal also calls this cancelled when it has not heard from us for some time. Then the step goes on, as it is paid for;
-            // whoever tries it again on this machine finds it running, or the head moved. Another machine cannot see it yet.
+            // whoever tries it again, on whatever machine, finds it running, or the head moved.
             while !is_unwanted(ctx).await.unwrap_or(false) {
                 tokio::time::sleep(HEARTBEAT).await;
             }

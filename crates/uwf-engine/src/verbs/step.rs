@@ -4,6 +4,7 @@
 //! gives, so none can be left out: `Resumed`, `Begun`, `Stored`, `Verified`, `Linked`.
 
 mod adopt;
+mod away;
 mod begin;
 mod check;
 mod failure;
@@ -131,7 +132,7 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     newest_attempt::check(home, &thread.id, head.hash, request.expected_attempt)?;
     refuse_paused(home, &thread.id)?;
     let plan = settled(&thread, request.cwd.as_ref())?;
-    Step::new(&thread, &head, &plan, request).run(signals)
+    Step::new(&thread, &head, &plan, request).run_until_kept(signals)
 }
 
 /// The plan of a step, in a directory that is there: one that was given is kept, and a worktree that comes from another machine is

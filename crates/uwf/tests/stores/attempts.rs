@@ -108,6 +108,28 @@ fn an_answer_that_was_recorded_is_adopted_by_another_machine() {
 }
 
 #[test]
+fn a_step_whose_agent_answers_while_the_store_is_away_ends_well_when_that_is_back() {
+    let (mut server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("uwf"), dir.path());
+    one.home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nstore: { lease: 5m }\n");
+    let thread = one.begin();
+    let step = one.begin_step(&thread, 2, &dir.path().join("ledger"));
+    server.stop();
+    let log =
+        || std::fs::read_to_string(one.home.root().join(format!("threads/{thread}/log.jsonl"))).unwrap_or_default();
+    // Three tries of ten seconds, each for another thing that is to be kept, come before.
+    let begun = Instant::now();
+    while !log().contains("the answer waits for the store") {
+        assert!(begun.elapsed() < Duration::from_mins(2), "it does not wait: {}", log());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    server.run();
+    let ended = step.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert_eq!((paid(&dir.path().join("ledger")), steps(&two, &thread)), (1, 1));
+}
+
+#[test]
 fn a_machine_that_cannot_renew_its_lease_ends_its_agent_and_keeps_what_it_said() {
     let (mut server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());

@@ -49,7 +49,7 @@ impl Team {
             fs::write(machine.home.root().parent().unwrap().join(".gitconfig"), identity).unwrap();
             Member { clone: machine.home.work().join("repo"), machine }
         });
-        let team = Team { members: members.collect(), server: server, dir };
+        let team = Team { members: members.collect(), server, dir };
         let first = &team.members[0];
         first.git(team.dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", remote.to_str().unwrap()]);
         for member in &team.members {

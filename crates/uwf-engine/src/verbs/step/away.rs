@@ -1,0 +1,59 @@
+//! A store of several machines that goes away while an agent works, and comes back.
+
+use std::time::{Duration, Instant};
+
+use super::{Step, StepReport};
+use crate::attempt::agent_process::Signals;
+use crate::attempt::recorded;
+use crate::error::{Error, ErrorKind, Result};
+use crate::root::log::log;
+
+/// How often it is looked whether the store is back.
+const LOOK: Duration = Duration::from_secs(2);
+
+impl Step<'_, '_> {
+    /// Performs the step, and again as soon as the store is back when all that failed was to keep the answer. Nobody but this machine
+    /// has that answer, and for the time of its lease no other machine pays for the step: so the answer must not wait until somebody
+    /// steps the thread here.
+    pub(super) fn run_until_kept(&self, signals: &mut Signals) -> Result<StepReport> {
+        let mut deadline = None;
+        loop {
+            let error = match self.run(signals) {
+                Err(error) if self.is_answered_here(&error) => error,
+                ended => return ended,
+            };
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.plan.config.lease());
+            log!(self.log, "B7N4W0QD", Warn, "the answer waits for the store: {}", error.message);
+            if !self.store_is_back(deadline, signals) {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Whether this machine has an answer for the position that could not be kept for a reason of the moment.
+    fn is_answered_here(&self, error: &Error) -> bool {
+        if self.home.notes().is_none() || !matches!(error.kind, ErrorKind::Busy | ErrorKind::Io) {
+            return false;
+        }
+        // What cannot be read now, the next step reads.
+        let newest = recorded::read(self.home, &self.thread.id).ok().flatten();
+        newest.is_some_and(|attempt| {
+            let is_here = attempt.opened.machine.is_none() && attempt.opened.expected_head == self.head.hash;
+            is_here && (attempt.answered.is_some() || attempt.result().is_some())
+        })
+    }
+
+    /// Waits until the store says that the thread is where it was. `false` when it has moved, the time is over, or somebody tells this
+    /// process to end.
+    fn store_is_back(&self, deadline: Instant, signals: &mut Signals) -> bool {
+        loop {
+            signals.wait(LOOK);
+            if signals.stop().is_some() || Instant::now() >= deadline {
+                return false;
+            }
+            if let Ok(head) = self.home.heads().read(self.thread.id.as_str()) {
+                return head.is_some_and(|head| head.hash == self.head.hash);
+            }
+        }
+    }
+}
