@@ -140,14 +140,9 @@ pub(crate) fn thread_of(name: &str) -> Option<ThreadId> {
 /// Those of the store.
 pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
     let Some(notes) = home.notes() else { return Ok(Vec::new()) };
-    let mut claims = Vec::new();
-    for listed in notes.notes(KIND)? {
-        let Some(thread) = thread_of(&listed.name) else { continue };
-        // It may be gone since it was listed.
-        let Some(note) = notes.note(&listed.name)? else { continue };
-        claims.extend(Claim::of(&note).map(|claim| (thread, claim, note.age)));
-    }
-    Ok(claims)
+    let names: Vec<String> = notes.notes(KIND)?.into_iter().map(|listed| listed.name).collect();
+    let claim = |(name, note): (String, Note)| Some((thread_of(&name)?, Claim::of(&note)?, note.age));
+    Ok(notes.read_notes(&names)?.into_iter().filter_map(claim).collect())
 }
 
 /// How the claiming of the next step ended.
