@@ -123,7 +123,7 @@ enum Group {
     /// The machines that may connect to the gateway of this storage root.
     #[command(subcommand, after_help = gateway::EXAMPLES)]
     Gateway(gateway::Command),
-    /// Take steps of threads from an engine that has several machines.
+    /// Take steps of threads that Temporal hands out to several machines.
     Worker(worker::Args),
     /// Threads that begin at set times.
     #[command(subcommand, after_help = schedule::EXAMPLES)]
