@@ -39,8 +39,9 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
     let Some(notes) = home.notes() else { return Ok(Looked::Free(None)) };
     loop {
         let Some(note) = notes.note(&claim::name(thread))? else { return Ok(Looked::Free(None)) };
-        let there = Claim::of(&note).and_then(|claim| Some((claim.attempt(thread)?, claim)));
-        let Some((attempt, claim)) = there else { return Ok(Looked::Free(Some(note.version))) };
+        let Some((attempt, claim)) = Claim::with_attempt(&note, thread) else {
+            return Ok(Looked::Free(Some(note.version)));
+        };
         if attempt.opened.expected_head != head {
             // It may be newer than the head that was read: then somebody is at work on what follows.
             if !is_known(home, &attempt)? {
@@ -90,7 +91,7 @@ pub(crate) fn refuse_copied(home: &Home, attempt: &Attempt) -> Result<()> {
         return Ok(());
     }
     let Some(note) = notes.note(&claim::name(&opened.thread))? else { return Ok(()) };
-    let there = Claim::of(&note).and_then(|claim| Some((claim.attempt(&opened.thread)?, claim)));
+    let there = Claim::with_attempt(&note, &opened.thread);
     let is_own = |now: &Attempt| now.opened.attempt == opened.attempt && now.closed.is_none();
     match there.filter(|(now, claim)| is_own(now) && note.age < claim.lease()) {
         Some((now, claim)) => Err(at_work(now, &claim, note.age)),
@@ -116,9 +117,9 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
 /// Those of the store and the record.
 pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<String>> {
     let note = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))?;
-    let there = note.as_ref().and_then(Claim::of).and_then(|claim| claim.attempt(thread));
-    let newest = match there.filter(|attempt| attempt.opened.expected_head == head) {
-        Some(attempt) => Some(attempt),
+    let there = note.and_then(|note| Claim::with_attempt(&note, thread));
+    let newest = match there.filter(|(attempt, _)| attempt.opened.expected_head == head) {
+        Some((attempt, _)) => Some(attempt),
         None => recorded::read(home, thread)?.filter(|attempt| attempt.opened.expected_head == head),
     };
     Ok(newest.map(|attempt| attempt.opened.attempt))
@@ -200,7 +201,7 @@ pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<
 }
 
 fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<Told>> {
-    let there = Claim::of(note).and_then(|claim| Some((claim.attempt(thread)?, claim)));
+    let there = Claim::with_attempt(note, thread);
     let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
         return Ok(None);
     };

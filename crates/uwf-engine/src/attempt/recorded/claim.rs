@@ -54,6 +54,12 @@ impl Claim {
         super::newest(lines.join("\n").as_bytes(), thread)
     }
 
+    /// What a note says of an attempt at this thread; `None` for any other note.
+    pub(crate) fn with_attempt(note: &Note, thread: &ThreadId) -> Option<(Attempt, Claim)> {
+        let claim = Claim::of(note)?;
+        Some((claim.attempt(thread)?, claim))
+    }
+
     /// How long it holds without being renewed.
     pub(crate) fn lease(&self) -> Duration {
         Duration::from_millis(self.lease)
