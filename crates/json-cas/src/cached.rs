@@ -143,6 +143,17 @@ impl Objects for CachedObjects {
         self.behind.get_uncached(hash)
     }
 
+    /// None when the first of them is here already.
+    fn chain(&self, from: Hash, most: usize) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
+        if self.cached(from).is_some() {
+            return Ok(Vec::new());
+        }
+        let chain = self.behind.chain(from, most)?;
+        chain.iter().for_each(|(hash, bytes)| self.keep(*hash, bytes));
+        self.sure.learn(chain.iter().map(|(hash, _)| (*hash, None)));
+        Ok(chain)
+    }
+
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
         if self.sure.knows(hash) {
             return Ok(true);

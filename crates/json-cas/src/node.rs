@@ -37,6 +37,12 @@ impl Node {
         Node::decode(hash, bytes).is_ok()
     }
 
+    /// The node before this one in its chain, for backends that follow chains themselves: what `prev` of its payload names. `None`
+    /// for bytes that are no node, or the first one of a chain.
+    pub fn predecessor(bytes: &[u8]) -> Option<Hash> {
+        Node::read(bytes).ok()?.payload.get("prev")?.as_str()?.parse().ok()
+    }
+
     /// Reads a node's bytes and checks that they are those of `hash`; the error says why not.
     /// Also gives the payload's canonical CBOR.
     pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {

@@ -113,6 +113,16 @@ pub trait Objects: Send + Sync {
         self.get(hash)
     }
 
+    /// An object, the one before it in its [chain](crate::Node::predecessor), and so on, at most so many: for who is about to walk
+    /// back, where a backend can follow a chain in one call. Others give none, and whoever walks gets one object after the other.
+    ///
+    /// # Errors
+    /// As of [`Objects::get`].
+    fn chain(&self, from: Hash, most: usize) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
+        let _ = (from, most);
+        Ok(Vec::new())
+    }
+
     /// Whether bytes are stored under `hash`, whatever they are.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::fault::Failure;
 const FORMAT: &str = "uwf-store";
 
 /// Each makes the tables of one version from those of the one before. One that was released is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 
 /// The version of the tables that this program works with.
 fn version() -> i32 {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
-use json_cas::{Hash, HashPrefix, Hold, Objects, Put, RemoteError, StoreError, Stored, Sweep};
+use json_cas::{Hash, HashPrefix, Hold, Node, Objects, Put, RemoteError, StoreError, Stored, Sweep};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -20,11 +20,18 @@ const MAX_BATCH: usize = 10_000;
 const MAX_PAGE: i64 = 100_000;
 
 const GET: &str = "select bytes from nodes where hash = $1";
+/// A damaged chain may lead back into itself: it ends after `$2` links like any other.
+const CHAIN: &str = "with recursive chain (hash, bytes, prev, position) as (
+        select hash, bytes, prev, 1::bigint from nodes where hash = $1
+        union all
+        select nodes.hash, nodes.bytes, nodes.prev, position + 1
+            from chain join nodes on nodes.hash = chain.prev where position < $2)
+    select hash, bytes from chain order by position";
 const CONTAINS: &str = "select 1 from nodes where hash = $1";
-const PUT: &str = "insert into nodes (hash, bytes) select * from unnest($1::bigint[], $2::bytea[])
+const PUT: &str = "insert into nodes (hash, bytes, prev) select * from unnest($1::bigint[], $2::bytea[], $3::bigint[])
     on conflict do nothing returning hash";
-const REPLACE: &str = "insert into nodes (hash, bytes) values ($1, $2)
-    on conflict (hash) do update set bytes = excluded.bytes, put_at = clock_timestamp()";
+const REPLACE: &str = "insert into nodes (hash, bytes, prev) values ($1, $2, $3)
+    on conflict (hash) do update set bytes = excluded.bytes, prev = excluded.prev, put_at = clock_timestamp()";
 const MISSING: &str = "select wanted.hash from unnest($1::bigint[]) with ordinality as wanted (hash, position)
     where not exists (select from nodes where nodes.hash = wanted.hash) order by position limit 1";
 const LIST: &str = "select hash from nodes where hash between $1 and $2 order by hash limit $3";
@@ -40,6 +47,11 @@ pub(crate) fn number(hash: Hash) -> i64 {
 /// The hash of such a number.
 pub(crate) fn hash(number: i64) -> Hash {
     Hash::from_u64(number.cast_unsigned() ^ (1 << 63))
+}
+
+/// The number of the node before this one in its chain.
+fn before(bytes: &[u8]) -> Option<i64> {
+    Node::predecessor(bytes).map(number)
 }
 
 /// Where the batches of one call begin and end.
@@ -66,8 +78,11 @@ impl Inner {
         sorted.sort_by_key(|(hash, _)| *hash);
         let hashes: Vec<i64> = sorted.iter().map(|(hash, _)| number(*hash)).collect();
         let bytes: Vec<&[u8]> = sorted.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+        let before: Vec<Option<i64>> = bytes.iter().map(|bytes| before(bytes)).collect();
         let doing = format!("store {} nodes", batch.len());
-        let rows = self.rows(&doing, PUT, &[(&hashes, Type::INT8_ARRAY), (&bytes, Type::BYTEA_ARRAY)])?;
+        let parameters =
+            [(&hashes as _, Type::INT8_ARRAY), (&bytes as _, Type::BYTEA_ARRAY), (&before as _, Type::INT8_ARRAY)];
+        let rows = self.rows(&doing, PUT, &parameters)?;
         self.hashes(&doing, &rows)
     }
 
@@ -96,6 +111,17 @@ impl Objects for PostgresStore {
         Ok(row.map(|row| self.inner.column("read a node", &row, 0)).transpose()?)
     }
 
+    fn chain(&self, from: Hash, most: usize) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
+        let doing = format!("read the chain of node {from}");
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = self.inner.rows(&doing, CHAIN, &[(&number(from), Type::INT8), (&most, Type::INT8)])?;
+        let link = |row: &Row| {
+            let (at, bytes) = (self.inner.column(&doing, row, 0)?, self.inner.column(&doing, row, 1)?);
+            Ok((hash(at), bytes))
+        };
+        rows.iter().map(link).collect()
+    }
+
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
         Ok(self.inner.row("look for node", CONTAINS, hash)?.is_some())
     }
@@ -116,7 +142,8 @@ impl Objects for PostgresStore {
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        let parameters = [(&number(hash) as _, Type::INT8), (&bytes as _, Type::BYTEA)];
+        let parameters =
+            [(&number(hash) as _, Type::INT8), (&bytes as _, Type::BYTEA), (&before(bytes) as _, Type::INT8)];
         self.inner.changed(&format!("replace node {hash}"), REPLACE, &parameters)?;
         Ok(())
     }

@@ -4,8 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use serde_json::json;
+
 use crate::error::StoreError;
 use crate::hash::Hash;
+use crate::node::{Draft, Node};
 use crate::objects::{Objects, Put, Stored};
 
 /// How exact the age of an object has to be.
@@ -34,6 +37,7 @@ pub fn objects_suite(make: &dyn Fn() -> Box<dyn Objects>) {
     replaces_when_told(&*make());
     lists_sorted_and_by_prefix(&*make());
     keeps_any_bytes(&*make());
+    follows_chains(&*make());
     takes_puts_at_once(&*make());
     removes(&*make());
     grows_young_again(&*make());
@@ -70,6 +74,24 @@ fn puts_and_gets(objects: &dyn Objects) {
         [Put::Published, Put::Present, Put::Present],
         "a batch of new, old and repeated objects, answered in order"
     );
+}
+
+/// A backend that follows chains gives what walking back gives, as far as it goes.
+fn follows_chains(objects: &dyn Objects) {
+    let mut links: Vec<(Hash, Vec<u8>)> = Vec::new();
+    for number in 0..5 {
+        let prev = links.last().map(|(hash, _)| *hash);
+        let payload = json!({ "prev": prev, "number": number });
+        let draft = Draft::new(crate::bootstrap::HASH, payload).expect("a draft");
+        links.push((draft.hash(), Node::encode(draft.type_hash(), draft.cbor(), number)));
+    }
+    links.reverse();
+    // The oldest is missing.
+    objects.put_all(&links[..4]).expect("put_all");
+    for (from, most, expected) in [(0, 2, &links[..2]), (1, 9, &links[1..4]), (3, 1, &links[3..4]), (4, 9, &[])] {
+        let given = objects.chain(links[from].0, most).expect("chain");
+        assert!(given.is_empty() || given == expected, "{most} of the chain from link {from}");
+    }
 }
 
 fn never_replaces(objects: &dyn Objects) {

@@ -20,6 +20,9 @@ mod records;
 /// Steps that [`count`] walks back at most.
 pub const COUNTED: usize = 16;
 
+/// Steps that are brought here by one call where a store can do that.
+const AHEAD: usize = 256;
+
 /// The steps of a thread, oldest first.
 #[derive(Default)]
 pub struct Chain {
@@ -182,6 +185,10 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
         if let Some(index) = known.as_ref().and_then(|known| known.get(&hash)) {
             records.truncate(index + 1);
             return Ok(missing);
+        }
+        // The newest step is the only one that is new, mostly.
+        if !missing.is_empty() {
+            home.store().objects().chain(hash, AHEAD)?;
         }
         let (step, _) = nodes::step_node(home.store(), hash)?;
         missing.push(Record::of(hash, &step));

@@ -54,8 +54,8 @@ fn a_schema_that_is_not_a_store_is_refused_with_what_it_is() {
     assert!(!store.init().unwrap(), "it is ready already");
     assert_eq!(Heads::list(&store).unwrap(), []);
 
-    server.sql("work", "update team.meta set version = 2");
-    let newer = "the tables in team are of version 2, and this program knows those up to 1";
+    server.sql("work", "update team.meta set version = 3");
+    let newer = "the tables in team are of version 3, and this program knows those up to 2";
     assert_eq!(
         said(&refused(&server.url("team"))),
         (RemoteFault::Foreign, format!("cannot list the heads: {newer}").as_str())
@@ -69,7 +69,7 @@ fn a_schema_that_is_not_a_store_is_refused_with_what_it_is() {
         said(&refused(&server.url("team"))),
         (
             RemoteFault::NotReady,
-            "cannot list the heads: the tables in team are of version 0, and this program needs version 1"
+            "cannot list the heads: the tables in team are of version 0, and this program needs version 2"
         )
     );
     let foreign = |schema: &str| {
@@ -80,7 +80,7 @@ fn a_schema_that_is_not_a_store_is_refused_with_what_it_is() {
         );
         other
     };
-    server.sql("work", "update team.meta set version = 1, format = 'else'");
+    server.sql("work", "update team.meta set version = 2, format = 'else'");
     assert_eq!(
         said(&refused(&server.url("team"))),
         (RemoteFault::Foreign, format!("cannot list the heads: {}", foreign("team")).as_str())

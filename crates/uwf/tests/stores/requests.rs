@@ -153,6 +153,24 @@ fn a_step_asks_a_database_for_what_the_documents_say() {
 }
 
 #[test]
+fn a_machine_that_has_nothing_of_a_thread_reads_its_chain_at_once() {
+    let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let (first, thread) = settled(server.variables(STORE), dir.path());
+    let cold = |name: &str| {
+        let machine = Machine::new(server.variables(STORE), &dir.path().join(name));
+        let before = so_far(&server);
+        let own = so_far(&server);
+        machine.json(&["thread", "steps", &thread]);
+        (so_far(&server).1 - own.1) - (own.1 - before.1)
+    };
+    first.step(&thread);
+    let short = cold("other");
+    (0..4).for_each(|_| drop(first.step(&thread)));
+    // Output and detail of each further step, and nothing for the further steps of the chain.
+    assert_eq!(cold("third") - short, 4 * 2);
+}
+
+#[test]
 fn an_agent_at_work_keeps_one_connection() {
     let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let ledger = dir.path().join("ledger");
