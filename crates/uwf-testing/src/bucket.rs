@@ -12,6 +12,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use http::Request;
 use objects::Objects;
@@ -78,6 +79,7 @@ struct Shared {
     objects: Mutex<Objects>,
     asked: Mutex<BTreeMap<String, Asked>>,
     connections: Mutex<Vec<TcpStream>>,
+    delay: Mutex<Duration>,
     stopping: AtomicBool,
 }
 
@@ -112,6 +114,11 @@ impl BucketServer {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into()
+    }
+
+    /// Lets each request take so much longer from now on.
+    pub fn slow(&self, delay: Duration) {
+        *lock(&self.shared.delay) = delay;
     }
 
     /// What was asked since the last call, by part of the store.
@@ -190,6 +197,8 @@ fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reading = std::io::BufReader::new(stream);
     while let Some(request) = http::read(&mut reading)? {
+        let delay = *lock(&shared.delay);
+        thread::sleep(delay);
         let answer = lock(&shared.objects).answer(&request, BUCKET);
         count(shared, &request, answer.body.len());
         answer.send(stream, request.method == "HEAD")?;

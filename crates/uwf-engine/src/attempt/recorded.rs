@@ -272,16 +272,18 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
     Ok(())
 }
 
-/// Records durably what a person said to the question of an attempt.
+/// Records durably what a person said to the question of an attempt. Gives the reply that counts, which is another one where somebody
+/// on another machine was quicker.
 ///
 /// # Errors
-/// `Io`.
-pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: Hash, reply: Hash) -> Result<()> {
+/// `Io`, those of the store, `ClaimMoved` when another machine has begun anew meanwhile.
+pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: Hash, reply: Hash) -> Result<Hash> {
     let line = Replied { attempt: attempt.to_owned(), question, reply, replied_at: ids::now_ms() };
-    let file = record::append(home, thread, &Line::Replied(line))?;
+    let counts = claim::reply(home, thread, line)?;
+    let reply = counts.reply;
+    let file = record::append(home, thread, &Line::Replied(counts))?;
     file.sync_data().at("sync", home.record_file(thread))?;
-    claim::tell(home, thread);
-    Ok(())
+    Ok(reply)
 }
 
 /// Records how an attempt was concluded: why it failed, and its node, if it did.

@@ -235,13 +235,15 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
     let mut batch = Batch::default();
     let [question, reply] = [&question.text, text].map(|text| batch.content(redactor.text(text)));
     let _hold = home.hold_nodes()?;
-    match last.replied {
+    let counts = match last.replied {
         None => {
             home.store().put_all(&batch.drafts)?;
-            recorded::replied(home, id, &last.opened.attempt, question, reply)?;
+            recorded::replied(home, id, &last.opened.attempt, question, reply)?
         }
-        Some(earlier) if earlier.reply == reply => {}
-        Some(earlier) => return Err(VerbError::OtherReply { thread: id.clone(), reply: earlier.reply }.into()),
+        Some(earlier) => earlier.reply,
+    };
+    if counts != reply {
+        return Err(VerbError::OtherReply { thread: id.clone(), reply: counts }.into());
     }
     marks::clear(home, id, &[Mark::Waiting])?;
     let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);

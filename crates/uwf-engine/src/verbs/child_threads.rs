@@ -83,6 +83,27 @@ pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     Ok(known.into_iter().filter(|id| heads.contains(id.as_str())).collect())
 }
 
+/// The active children that a thread which has ended may have on other machines, where the store is shared: only those of its last
+/// position can be there, one for each role.
+///
+/// # Errors
+/// Those of the index and the history.
+pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
+    if home.shared().is_none() {
+        return Ok(Vec::new());
+    }
+    let Some(line) = history::of(home, parent)? else { return Ok(Vec::new()) };
+    let Ok(thread) = Thread::at(home, parent.clone(), line.head) else { return Ok(Vec::new()) };
+    let Ok(workflow) = thread.workflow() else { return Ok(Vec::new()) };
+    let mut active = Vec::new();
+    for id in workflow.roles.keys().map(|role| id_for(&thread, role)) {
+        if home.heads().read(id.as_str())?.is_some() {
+            active.push(id);
+        }
+    }
+    Ok(active)
+}
+
 /// The children of a thread that ended with a step, on this machine: one, unless two of them share their nodes.
 ///
 /// # Errors

@@ -77,7 +77,9 @@ fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
 
 /// Children end as their parent does, each with its own record.
 fn kill_children(home: &Home, id: &ThreadId) -> Result<()> {
-    for child in child_threads::active(home, id)? {
+    let mut children = child_threads::active(home, id)?;
+    children.extend(child_threads::active_elsewhere(home, id)?);
+    for child in children {
         match kill(home, &child, None) {
             // It came to its end by itself.
             Err(error) if error.kind == ErrorKind::NotFound => {}

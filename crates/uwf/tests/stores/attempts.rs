@@ -1,7 +1,5 @@
 //! Several machines that step one thread: who is at work others know, and nobody is paid twice while the first is alive.
 
-use std::path::Path;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -9,26 +7,8 @@ use serde_json::json;
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::processes::{of_home, until};
 
-use crate::machine::{LEASE, Machine, paid};
+use crate::machine::{LEASE, Machine, cut_power, machine, paid, two_machines};
 use crate::postgres::Postgres;
-
-/// A machine that goes by a name.
-fn machine(name: &str, mut variables: Vec<(String, String)>, dir: &Path) -> Machine {
-    variables.push(("UWF_MACHINE".to_owned(), name.to_owned()));
-    Machine::new(variables, &dir.join("ledger"))
-}
-
-fn two_machines(variables: &[(String, String)], dir: &Path) -> [Machine; 2] {
-    ["anvil", "bellows"].map(|name| machine(name, variables.to_vec(), dir))
-}
-
-/// Ends every process of a machine at once, as when its power fails.
-fn cut_power(machine: &Machine, mut window: Child) {
-    for (pid, _) in of_home(machine.home.root().parent().unwrap()) {
-        let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
-    }
-    let _ = window.wait();
-}
 
 fn steps(machine: &Machine, thread: &str) -> usize {
     machine.json(&["thread", "steps", thread])["steps"].as_array().unwrap().len() - 1
@@ -314,6 +294,37 @@ fn a_question_that_was_asked_on_one_machine_is_replied_to_on_another() {
     two.json(&["thread", "answer", &thread, "-m", "Forty-two", "--cwd", work.to_str().unwrap()]);
     one.step(&thread);
     assert_eq!(steps(&two, &thread), 1);
+}
+
+#[test]
+fn of_two_people_who_reply_on_two_machines_in_one_moment_one_is_told_of_the_other() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let machines = two_machines(&server.variables("team"), dir.path());
+    let asks = "#!/bin/sh\nif grep -o 'sheep of [a-z]*' >&2; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"Whose?\"}'; fi\n";
+    for machine in &machines {
+        machine.home.script("paid", asks);
+    }
+    let thread = machines[0].begin();
+    assert_eq!(machines[0].try_step(&thread).code, Some(20));
+    assert_eq!(machines[1].try_step(&thread).code, Some(20));
+    // Each request takes as long as a machine needs between two of them, so that both read before one writes.
+    server.slow(Duration::from_millis(100));
+    let replies = ["sheep of ann", "sheep of bob"];
+    let answered = std::thread::scope(|scope| {
+        let both = [0, 1].map(|which| {
+            let (machine, thread, reply) = (&machines[which], &thread, replies[which]);
+            scope.spawn(move || machine.uwf(&["thread", "answer", thread, "-m", reply]))
+        });
+        both.map(|one| one.join().unwrap())
+    });
+    server.slow(Duration::ZERO);
+    let first = usize::from(answered[0].code != Some(0));
+    let late = &answered[1 - first];
+    assert_eq!((answered[first].code, late.code), (Some(0), Some(75)), "{}", late.stderr);
+    assert!(late.stderr.contains("has another reply already"), "{}", late.stderr);
+    let step = machines[1 - first].step(&thread);
+    let details = machines[0].uwf(&["thread", "step-details", step["head"].as_str().unwrap()]).stdout;
+    assert!(details.contains(replies[first]) && !details.contains(replies[1 - first]), "{details}");
 }
 
 #[test]

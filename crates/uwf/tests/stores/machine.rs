@@ -1,11 +1,13 @@
 //! A machine: a storage root of its own, with a store that it shares.
 
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use uwf_testing::processes::until;
+use uwf_testing::processes::{of_home, until};
 use uwf_testing::{Ran, TestHome, counting_workflow, text};
 
 /// Counts what is paid for: a line for each run.
@@ -132,6 +134,24 @@ impl Machine {
     pub(crate) fn head(&self, thread: &str) -> String {
         text(&self.json(&["thread", "show", thread]), "head")
     }
+}
+
+/// A machine that goes by a name.
+pub(crate) fn machine(name: &str, mut variables: Vec<(String, String)>, dir: &Path) -> Machine {
+    variables.push(("UWF_MACHINE".to_owned(), name.to_owned()));
+    Machine::new(variables, &dir.join("ledger"))
+}
+
+pub(crate) fn two_machines(variables: &[(String, String)], dir: &Path) -> [Machine; 2] {
+    ["anvil", "bellows"].map(|name| machine(name, variables.to_vec(), dir))
+}
+
+/// Ends every process of a machine at once, as when its power fails.
+pub(crate) fn cut_power(machine: &Machine, mut window: Child) {
+    for (pid, _) in of_home(machine.home.root().parent().unwrap()) {
+        let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+    }
+    let _ = window.wait();
 }
 
 /// How often an agent was paid.

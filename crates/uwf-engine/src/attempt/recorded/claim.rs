@@ -16,10 +16,10 @@ use uwf_core::thread::ThreadId;
 
 use super::attempt::Attempt;
 use super::boot_id;
-use super::lines::{Closed, Line, Opened, Outcome};
+use super::lines::{Closed, Line, Opened, Outcome, Replied};
 use super::output::OutputFiles;
 use crate::attempt::at_work::AtWork;
-use crate::attempt::error::Result;
+use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::redactor::Redactor;
 use crate::root::home::Home;
 use crate::root::log::{Log, log};
@@ -230,6 +230,31 @@ fn told(home: &Home, thread: &ThreadId) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a reply into the claim of its attempt, before it is put on record: of two machines whose people reply in one moment, one is
+/// the first. Gives the reply that is there then.
+///
+/// # Errors
+/// Those of the store, `ClaimMoved` when the claim is about another attempt.
+pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<Replied> {
+    let Some(notes) = home.notes() else { return Ok(replied) };
+    let name = name(thread);
+    let mut note = notes.note(&name)?;
+    loop {
+        // Only a store that was shared afterwards has none.
+        let Some(there) = note else { return Ok(replied) };
+        let of_it = Claim::with_attempt(&there, thread).filter(|(told, _)| told.opened.attempt == replied.attempt);
+        let Some((told, mut claim)) = of_it else { return Err(AttemptError::ClaimMoved(thread.clone())) };
+        if let Some(first) = told.replied {
+            return Ok(first);
+        }
+        claim.lines.extend(serde_json::to_value(Line::Replied(replied.clone())));
+        match notes.write_note(&name, Expected::At(&there.version), &claim.value())? {
+            NoteWritten::Done(_) => return Ok(replied),
+            NoteWritten::Moved(now) => note = now,
+        }
+    }
 }
 
 /// Whether all that the agent of a failed attempt has answered is in its node. A value that it handed in is not, and a text may be cut
