@@ -14,6 +14,7 @@ use uwf_core::thread::ThreadId;
 use crate::error::{Result, VerbError};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
 use crate::root::missing_thread;
 use crate::root::registry::{self, Entry};
 use crate::thread::load::Thread;
@@ -233,9 +234,13 @@ impl Copy<'_> {
         })
     }
 
-    /// Sets the head of a thread that is not there.
+    /// Sets the head of a thread that is not there. One that is paused never stands there without its pause.
     fn begin(&self, source: &Source) -> Result<Outcome> {
         let name = source.thread.as_str();
+        if let Some(reason) = marks::read(self.from, &source.thread, Mark::Paused)?.filter(|_| source.ended.is_none()) {
+            marks::set(self.to, &source.thread, Mark::Paused, &reason)?;
+            marks::sync(self.to, &source.thread, Mark::Paused)?;
+        }
         match self.to.heads().create(name, source.head) {
             Ok(Swap::Done) => {}
             // Somebody else copied it in this moment.

@@ -18,10 +18,11 @@ fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
     let postgres = database.variables("uwf").remove(0).1;
     let here = Machine::new(variables.clone(), &ledger);
     here.json(&["workflow", "put", "count.yaml"]);
-    let threads = [here.start(), here.start(), here.start()];
+    let threads = [here.start(), here.start(), here.start(), here.start()];
     (0..3).for_each(|_| drop(here.step(&threads[0])));
     here.step(&threads[1]);
     here.json(&["thread", "kill", &threads[2]]);
+    here.json(&["thread", "pause", &threads[3], "--reason", "until Monday"]);
     let before = all(&here, None);
 
     for store in [&s3, &postgres] {
@@ -29,15 +30,15 @@ fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
         assert!(init.env("UWF_STORE_URL", store).output().unwrap().status.success(), "{store}");
     }
     let copied = here.json(&["store", "copy", ".", &s3]);
-    assert_eq!(outcomes(&copied), ["copied"; 3]);
+    assert_eq!(outcomes(&copied), ["copied"; 4]);
     assert_eq!(copied["names"], json!([{ "name": "count-rounds", "outcome": "copied" }]));
-    assert_eq!(outcomes(&here.json(&["store", "copy", &s3, &postgres])), ["copied"; 3]);
+    assert_eq!(outcomes(&here.json(&["store", "copy", &s3, &postgres])), ["copied"; 4]);
     assert_eq!(all(&here, Some(&postgres)), before, "as a machine sees it that uses the database");
     let back = dir.path().join("back");
     std::fs::create_dir(&back).unwrap();
     here.json(&["store", "copy", &postgres, back.to_str().unwrap()]);
     let again = here.json(&["store", "copy", back.to_str().unwrap(), "."]);
-    assert_eq!(outcomes(&again), ["present"; 3], "byte for byte what it was");
+    assert_eq!(outcomes(&again), ["present"; 4], "byte for byte what it was");
     assert_eq!(again["newNodes"], 0);
 }
 
