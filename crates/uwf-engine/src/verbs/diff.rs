@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::{Step, ThreadId};
 
-use crate::attempt::git::Git;
 pub use crate::attempt::git::{FileChange, Patch};
+use crate::attempt::git::{Git, Kept};
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot;
+use crate::attempt::travel;
 use crate::error::{Result, VerbError};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -253,18 +254,28 @@ fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -
     Ok(ComparedFiles { a: one, b: other, changed, patch, patch_is_lossy })
 }
 
-/// The repository that has the files of a step, and their tree.
+/// The repository that has the files of a step, or has just fetched them, and their tree.
 fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
-    let settings = side.thread.as_ref().map(|id| Settings::load(home, id)).transpose()?.flatten();
-    let worktree = match (&side.thread, settings.map(|settings| settings.worktree)) {
-        (Some(id), Some(None)) => return Err(VerbError::WithoutWorktree(id.clone()).into()),
-        (_, worktree) => worktree.flatten(),
-    };
-    let found = match worktree {
-        Some(worktree) => snapshot::find(&worktree.repository, side.thread.as_ref(), side.step)?
-            .map(|files| (worktree.repository, files)),
+    let found = match &side.thread {
+        Some(id) => files_of(home, id, side.step, cwd)?,
         None => snapshot::find_anywhere(home, cwd, side.step)?,
     };
     let (repository, files) = found.ok_or(VerbError::NoFilesOf(side.step))?;
     Ok((repository, files.tree))
+}
+
+/// The files of a thread at a step. They come from its remote if another machine made them; a machine that knows nothing of its
+/// worktree fetches them into the repository where the command is run.
+fn files_of(home: &Home, id: &ThreadId, step: Hash, cwd: &Path) -> Result<Option<(PathBuf, Kept)>> {
+    let repository = match Settings::load(home, id)?.map(|settings| settings.worktree) {
+        Some(Some(worktree)) => worktree.repository,
+        Some(None) => return Err(VerbError::WithoutWorktree(id.clone()).into()),
+        None => {
+            let found = snapshot::find_anywhere(home, cwd, step)?;
+            let Some(here) = Git::at(cwd).repository().ok().filter(|_| found.is_none()) else { return Ok(found) };
+            here
+        }
+    };
+    let files = travel::find(home, &repository, id, step)?;
+    Ok(files.map(|files| (repository, files)))
 }

@@ -448,6 +448,31 @@ fn a_thread_is_shown_where_another_machine_has_it() {
 }
 
 #[test]
+fn files_that_another_machine_made_are_compared_here() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    for work in ["echo one > made", "echo two > made"] {
+        assert_eq!(anna.step(&thread, work, &[]).code, Some(0));
+    }
+    let compared = |member: &Member, dir: &Path| -> Ran {
+        let mut diff = member.machine.command(&["thread", "diff", &thread, "--files", "--format", "json"]);
+        diff.current_dir(dir).output().unwrap().into()
+    };
+    let there = compared(anna, &anna.clone).json()["files"].clone();
+    assert_eq!(there["changed"][0]["path"], json!("made"), "{there}");
+    assert_eq!(compared(bert, &bert.clone).json()["files"], there);
+    // Where no repository is, none can have them.
+    let nowhere = compared(bert, &bert.machine.home.work());
+    assert_eq!(nowhere.code, Some(69), "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("stand in the repository"), "{}", nowhere.stderr);
+    // One that has worked on the thread fetches what the other did after that.
+    assert_eq!(bert.step_in_clone(&thread, "echo three > made").code, Some(0));
+    assert_eq!(anna.step(&thread, "echo four > made", &[]).code, Some(0));
+    assert_eq!(compared(bert, &bert.machine.home.work()).json()["files"], compared(anna, &anna.clone).json()["files"]);
+}
+
+#[test]
 fn a_fork_takes_its_files_along_and_travels_too() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
