@@ -80,7 +80,7 @@ impl S3Store {
     /// Looks what stands in the way of a move with this token from there.
     fn find_out(bucket: &Bucket, name: &str, from: &Seat, token: &str, doubt: bool) -> Result<Found, HeadsError> {
         let state = look(bucket, name)?;
-        if matches!(&state, State::Live(now) if now.etag == from.etag) {
+        if matches!(&state, State::Live(now) if now.tag == from.tag) {
             return Ok(Found::Same);
         }
         let change = Change { life: from.life, number: from.trace.moves + 1, token };
@@ -108,7 +108,7 @@ impl S3Store {
         let token = token::unique();
         let said = next(from.trace.then(&token));
         for _ in 0..ROUNDS {
-            let Written::Refused { doubt } = bucket.update(&head_key(name, from.life), &from.etag, &said.bytes())?
+            let Written::Refused { doubt } = bucket.update(&head_key(name, from.life), &from.tag, &said.bytes())?
             else {
                 return Ok(Ok((from, said)));
             };
@@ -158,9 +158,9 @@ impl Heads for S3Store {
                 None => unknown.push(named),
             }
         }
-        for (named, (etag, settled)) in unknown.iter().zip(settle_all(&bucket, &unknown)?) {
+        for (named, (tag, settled)) in unknown.iter().zip(settle_all(&bucket, &unknown)?) {
             live.extend(settled.head().map(|head| (named.name, head)));
-            seen.learn(named.key, &etag, settled);
+            seen.learn(named.key, &tag, settled);
         }
         seen.keep(&listed);
         Ok(live.into_iter().map(|(name, hash)| (name.to_owned(), hash)).collect())
