@@ -51,7 +51,7 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn new(roots: RootCerts, keys: KeyServers) -> Transport {
-        let agent = |connect, proxy| {
+        let agent = |connect, proxy, resolve| {
             let tls = TlsConfig::builder().root_certs(roots.clone()).build();
             Agent::config_builder()
                 .proxy(proxy)
@@ -62,6 +62,7 @@ impl Transport {
                 .user_agent(concat!("uwf-store-s3/", env!("CARGO_PKG_VERSION")))
                 .max_idle_connections(2 * READS_AT_ONCE)
                 .max_idle_connections_per_host(READS_AT_ONCE)
+                .timeout_resolve(resolve)
                 .timeout_connect(Some(connect))
                 .timeout_recv_response(Some(ANSWER))
                 .timeout_send_body(Some(BYTES))
@@ -70,9 +71,9 @@ impl Transport {
                 .new_agent()
         };
         Transport {
-            agent: agent(CONNECT, Proxy::try_from_env()),
-            // What the machine is told is not for others.
-            machine_agent: agent(CONNECT_TO_MACHINE, None),
+            agent: agent(CONNECT, Proxy::try_from_env(), None),
+            // What the machine is told is not for others. Google's has a name, which elsewhere nobody knows.
+            machine_agent: agent(CONNECT_TO_MACHINE, None, Some(CONNECT_TO_MACHINE)),
             keys,
             counted: Counted::default(),
             clock: Mutex::default(),
