@@ -5,7 +5,7 @@
 //!
 //! **Removing** writes the record into the head's object, on the condition that nobody moved it: from then on the name is removed.
 //! What follows is tidying, which everybody does who comes across it: the record is written to `history/NAME`, then the head's
-//! object is deleted. Deleting has no condition in S3, so it may only hit what can never be in use again.
+//! object is deleted. Deleting has no condition in S3 (nor is one used elsewhere), so it may only hit what can never be in use again.
 //!
 //! **Why that is safe.** A life that `history/NAME` counts as over is over for good, as that object is never deleted and its count
 //! only grows (each write of it is conditional). So an object of such a life is waste, whoever wrote it and however late, and

@@ -1,7 +1,7 @@
 //! Who holds the nodes, and who sweeps: objects that count for a while.
 //!
 //! Whoever holds writes an object of its own, `locks/holds/TOKEN`, and then looks at `locks/sweep`. Whoever sweeps writes its token
-//! into `locks/sweep`, on the condition that it is free, and then looks for holds. Both write before they look, and S3 shows what was
+//! into `locks/sweep`, on the condition that it is free, and then looks for holds. Both write before they look, and a bucket shows what was
 //! written to everybody who looks later: of two that meet at least one sees the other. Then who holds gives way, and who sweeps
 //! waits.
 //!

@@ -132,11 +132,7 @@ fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-/// The innermost reason: those around it are about the library.
+/// Why a client cannot be made, without the name of the library's part around it.
 fn reason(error: &object_store::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -158,10 +158,14 @@ fn google_says_what_is_missing() {
         ),
         (r#"{"secret":"hush"}"#, "it has no `type`"),
         ("hush", "it is not JSON"),
-        (r#"{"type":"service_account","private_key":"hush"}"#, "its credentials cannot be used: missing field"),
+        (
+            r#"{"type":"service_account","private_key":"hush"}"#,
+            "its credentials cannot be used: Unable to decode service account file: missing field",
+        ),
     ] {
         is_refused(with(&[("GOOGLE_APPLICATION_CREDENTIALS", &file(text))]), 78, &[told]);
     }
     let missing = files.path().join("missing.json").to_str().unwrap().to_owned();
     is_refused(with(&[("GOOGLE_APPLICATION_CREDENTIALS", &missing)]), 78, &[&format!("{missing} cannot be read: ")]);
+    is_refused(with(&[("GOOGLE_SERVICE_ACCOUNT", &missing)]), 78, &["its credentials cannot be used: ", &missing]);
 }
