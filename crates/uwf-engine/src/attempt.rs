@@ -25,6 +25,7 @@ pub mod recorded;
 pub mod recorded_digest;
 pub mod redactor;
 pub(crate) mod result_line;
+mod secret_parts;
 pub mod settings;
 pub mod snapshot;
 pub mod stand_in;

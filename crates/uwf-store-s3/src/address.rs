@@ -1,13 +1,14 @@
-//! Where a store is: `s3://bucket/prefix`.
+//! Where a store is: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
 
 use json_cas::{RemoteError, RemoteFault};
 use object_store::path::Path;
 
-const SCHEME: &str = "s3://";
+use crate::provider::Provider;
 
 /// A bucket, and what the keys of the store begin with there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
+    pub(crate) provider: Provider,
     pub(crate) bucket: String,
     /// Empty, or segments with `/` between them.
     pub(crate) prefix: String,
@@ -23,32 +24,44 @@ impl Address {
             message: message.to_owned(),
             source: None,
         };
-        let rest = url.strip_prefix(SCHEME).ok_or_else(|| fail("its URL has to be s3://BUCKET/PREFIX"))?;
+        let Some((provider, rest)) = Provider::of(url) else {
+            return Err(fail("its URL has to be s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"));
+        };
+        let (form, container) = (provider.form(), provider.container());
         if rest.contains('@') {
-            return Err(fail("keys do not belong into its URL: they come from the environment or a profile"));
+            return Err(fail(&match provider {
+                Provider::Azure => format!("its URL has to be {form}; the account comes from AZURE_STORAGE_ACCOUNT"),
+                Provider::S3 | Provider::Google => {
+                    "keys do not belong into its URL: they come from the environment or a profile".to_owned()
+                }
+            }));
         }
         if rest.contains(['?', '#']) {
-            return Err(fail(
-                "its URL has to be s3://BUCKET/PREFIX, nothing after it; settings come from the environment",
-            ));
+            return Err(fail(&format!(
+                "its URL has to be {form}, nothing after it; settings come from the environment"
+            )));
         }
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        if !is_bucket(bucket) {
-            return Err(fail("its URL lacks a bucket: s3://BUCKET/PREFIX, with 3 to 63 of a-z 0-9 . - as the bucket"));
+        if !is_bucket(bucket, provider.symbols()) {
+            let more: String = provider.symbols().iter().map(|byte| format!(" {}", char::from(*byte))).collect();
+            let message =
+                format!("its URL lacks a {container}: {form}, with 3 to 63 of a-z 0-9{more} as the {container}");
+            return Err(fail(&message));
         }
         let prefix = prefix.trim_end_matches('/');
         let is_plain = Path::parse(prefix).is_ok_and(|path| path.as_ref() == prefix);
         if !is_plain || !prefix.chars().all(is_plain_symbol) {
             return Err(fail("the prefix in its URL has to be segments of A-Z a-z 0-9 _ . - with one / between them"));
         }
-        Ok(Address { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
+        Ok(Address { provider, bucket: bucket.to_owned(), prefix: prefix.to_owned() })
     }
 
     /// As people write it.
     pub(crate) fn url(&self) -> String {
+        let scheme = self.provider.scheme();
         match &*self.prefix {
-            "" => format!("{SCHEME}{}", self.bucket),
-            prefix => format!("{SCHEME}{}/{prefix}", self.bucket),
+            "" => format!("{scheme}{}", self.bucket),
+            prefix => format!("{scheme}{}/{prefix}", self.bucket),
         }
     }
 }
@@ -58,8 +71,8 @@ fn is_plain_symbol(symbol: char) -> bool {
     symbol.is_ascii_alphanumeric() || matches!(symbol, '_' | '.' | '-' | '/')
 }
 
-fn is_bucket(bucket: &str) -> bool {
-    let is_symbol = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+fn is_bucket(bucket: &str, symbols: &[u8]) -> bool {
+    let is_symbol = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || symbols.contains(&byte);
     (3..=63).contains(&bucket.len()) && bucket.bytes().all(is_symbol)
 }
 
@@ -81,15 +94,30 @@ mod tests {
 
     #[test]
     fn an_address_is_a_bucket_and_perhaps_a_prefix() {
-        for (url, bucket, prefix) in [
-            ("s3://team", "team", ""),
-            ("s3://team/", "team", ""),
-            ("s3://team/uwf", "team", "uwf"),
-            ("s3://my.team-1/a/b_c/", "my.team-1", "a/b_c"),
+        for (url, provider, bucket, prefix) in [
+            ("s3://team", Provider::S3, "team", ""),
+            ("s3://team/", Provider::S3, "team", ""),
+            ("s3://team/uwf", Provider::S3, "team", "uwf"),
+            ("s3://my.team-1/a/b_c/", Provider::S3, "my.team-1", "a/b_c"),
+            ("gs://my_team.1/uwf", Provider::Google, "my_team.1", "uwf"),
+            ("az://team-1/a/b", Provider::Azure, "team-1", "a/b"),
         ] {
             let address = Address::parse(url).unwrap();
-            assert_eq!((&*address.bucket, &*address.prefix), (bucket, prefix), "{url}");
+            let parts = (address.provider, &*address.bucket, &*address.prefix);
+            assert_eq!(parts, (provider, bucket, prefix), "{url}");
             assert_eq!(address.url(), url.trim_end_matches('/'));
+        }
+    }
+
+    #[test]
+    fn other_spellings_are_the_same_store() {
+        for (url, name) in [
+            ("gcs://team/uwf", "gs://team/uwf"),
+            ("azure://team/uwf", "az://team/uwf"),
+            ("abfs://team/uwf/", "az://team/uwf"),
+            ("abfss://team/uwf", "az://team/uwf"),
+        ] {
+            assert_eq!(Address::parse(url).unwrap().url(), name);
         }
     }
 
@@ -105,6 +133,10 @@ mod tests {
             ("s3://team/../uwf", "the prefix"),
             ("s3://team/u wf", "the prefix"),
             ("s3://team/uwf?region=x", "nothing after it"),
+            ("https://me.blob.core.windows.net/team", "az://CONTAINER/PREFIX"),
+            ("abfss://team@me.dfs.core.windows.net/uwf", "AZURE_STORAGE_ACCOUNT"),
+            ("az://my.team/uwf", "az://CONTAINER/PREFIX, with 3 to 63 of a-z 0-9 - as the container"),
+            ("gs://Team", "lacks a bucket"),
         ] {
             let error = Address::parse(url).unwrap_err();
             assert!(error.message.contains(told), "{url}: {error}");

@@ -5,15 +5,15 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use json_cas::{RemoteError, RemoteFault};
-use object_store::aws::AmazonS3;
-use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
-use object_store::{
-    Error, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
-};
+use object_store::{Error, GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
 use crate::address::Address;
+use crate::client::Client;
 use crate::failure::{self, Failure};
+use crate::provider::Provider;
+use crate::tag::Tag;
 use crate::transport::Transport;
 use crate::wait::wait_for;
 
@@ -31,7 +31,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) etag: String,
+    pub(crate) tag: Tag,
     pub(crate) modified: SystemTime,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Found {
 pub(crate) struct Listed {
     /// Below the prefix of the store.
     pub(crate) key: String,
-    pub(crate) etag: String,
+    pub(crate) tag: Tag,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
 }
@@ -52,7 +52,7 @@ pub(crate) enum Written {
     /// It was made.
     Done {
         /// The object has this tag now.
-        etag: String,
+        tag: Tag,
     },
     /// The condition did not hold.
     Refused {
@@ -70,14 +70,14 @@ enum Answer<T> {
 
 /// The part of a bucket that is the store's. It is never printed: the client has the keys.
 pub(crate) struct Bucket {
-    client: AmazonS3,
+    client: Box<dyn Client>,
     pub(crate) transport: Arc<Transport>,
     address: Address,
     made_at: OnceLock<SystemTime>,
 }
 
 impl Bucket {
-    pub(crate) fn new(client: AmazonS3, transport: Arc<Transport>, address: Address) -> Bucket {
+    pub(crate) fn new(client: Box<dyn Client>, transport: Arc<Transport>, address: Address) -> Bucket {
         Bucket { client, transport, address, made_at: OnceLock::new() }
     }
 
@@ -89,6 +89,15 @@ impl Bucket {
     /// Notes when it was.
     pub(crate) fn was_made_at(&self, time: SystemTime) {
         let _ = self.made_at.set(time);
+    }
+
+    /// Whose bucket it is.
+    pub(crate) fn provider(&self) -> Provider {
+        self.address.provider
+    }
+
+    fn tag(&self, etag: Option<String>, version: Option<String>) -> Tag {
+        Tag::new(etag, version.filter(|_| self.provider().has_generations()))
     }
 
     /// The store, for people.
@@ -113,9 +122,13 @@ impl Bucket {
         RemoteError { store: self.name(), fault, message: message.into(), source: None }
     }
 
+    fn no_bucket(&self) -> String {
+        format!("there is no {} {}", self.provider().container(), self.address.bucket)
+    }
+
     fn failed(&self, action: &str, key: &str, failure: &Failure) -> RemoteError {
         let message = match failure.fault() {
-            RemoteFault::Missing => format!("there is no bucket {}", self.address.bucket),
+            RemoteFault::Missing => self.no_bucket(),
             _ => format!("cannot {action} {key}: {failure}"),
         };
         self.error(failure.fault(), message)
@@ -165,9 +178,10 @@ impl Bucket {
     pub(crate) fn get(&self, key: &str) -> Result<Option<Found>, RemoteError> {
         let path = self.path(key);
         let read = || {
-            let found = wait_for(self.client.get_opts(&path, GetOptions::default()))?;
-            let (etag, modified) = (found.meta.e_tag.clone().unwrap_or_default(), found.meta.last_modified.into());
-            Ok(Found { bytes: wait_for(found.bytes())?.to_vec(), etag, modified })
+            let found = wait_for(self.client.objects().get_opts(&path, GetOptions::default()))?;
+            let meta = found.meta.clone();
+            let (tag, modified) = (self.tag(meta.e_tag, meta.version), meta.last_modified.into());
+            Ok(Found { bytes: wait_for(found.bytes())?.to_vec(), tag, modified })
         };
         let answer = self.tried("read", key, read)?;
         self.certain("read", key, answer)
@@ -175,7 +189,7 @@ impl Bucket {
 
     pub(crate) fn look_at(&self, key: &str) -> Result<Option<Listed>, RemoteError> {
         let path = self.path(key);
-        let answer = self.tried("look at", key, || wait_for(self.client.head(&path)))?;
+        let answer = self.tried("look at", key, || wait_for(self.client.objects().head(&path)))?;
         let found = self.certain("look at", key, answer)?;
         Ok(found.and_then(|meta| self.listed(meta)))
     }
@@ -184,10 +198,10 @@ impl Bucket {
         let path = self.path(key);
         let write = || {
             let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
-            wait_for(self.client.put_opts(&path, PutPayload::from(bytes.to_vec()), options))
+            wait_for(self.client.objects().put_opts(&path, PutPayload::from(bytes.to_vec()), options))
         };
         match self.tried("write", key, write)? {
-            Answer::Given(put) => Ok(Written::Done { etag: put.e_tag.unwrap_or_default() }),
+            Answer::Given(put) => Ok(Written::Done { tag: self.tag(put.e_tag, put.version) }),
             // A write of what has to be there, and is not.
             Answer::Absent => Ok(Written::Refused { doubt: false }),
             Answer::Refused { doubt } => Ok(Written::Refused { doubt }),
@@ -200,15 +214,18 @@ impl Bucket {
     }
 
     /// Writes an object if the one that is there has this tag.
-    pub(crate) fn update(&self, key: &str, etag: &str, bytes: &[u8]) -> Result<Written, RemoteError> {
-        let version = UpdateVersion { e_tag: Some(etag.to_owned()), version: None };
-        self.put(key, bytes, &PutMode::Update(version))
+    pub(crate) fn update(&self, key: &str, tag: &Tag, bytes: &[u8]) -> Result<Written, RemoteError> {
+        if self.provider().has_generations() && !tag.has_generation() {
+            // Of another store: it was never here.
+            return Ok(Written::Refused { doubt: false });
+        }
+        self.put(key, bytes, &PutMode::Update(tag.condition()))
     }
 
     /// Writes an object whatever is there; the tag it has then.
-    pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<String, RemoteError> {
+    pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<Tag, RemoteError> {
         match self.put(key, bytes, &PutMode::Overwrite)? {
-            Written::Done { etag } => Ok(etag),
+            Written::Done { tag } => Ok(tag),
             Written::Refused { .. } => {
                 self.certain("write", key, Answer::Refused { doubt: false }).map(Option::unwrap_or_default)
             }
@@ -218,7 +235,7 @@ impl Bucket {
     /// Deletes an object, if there is one.
     pub(crate) fn delete(&self, key: &str) -> Result<(), RemoteError> {
         let path = self.path(key);
-        let answer = self.tried("delete", key, || wait_for(self.client.delete(&path)))?;
+        let answer = self.tried("delete", key, || self.client.delete(&path))?;
         self.certain("delete", key, answer).map(|_| ())
     }
 
@@ -256,10 +273,10 @@ impl Bucket {
     ) -> Result<(Vec<Listed>, Option<String>), RemoteError> {
         let full = self.full(begin);
         let options = PaginatedListOptions { page_token: token, max_keys: most, ..PaginatedListOptions::default() };
-        let request = || wait_for(self.client.list_paginated(Some(&full), options.clone()));
+        let request = || wait_for(self.client.lists().list_paginated(Some(&full), options.clone()));
         let answer = self.tried("list", begin, request)?;
         let Some(page) = self.certain("list", begin, answer)? else {
-            return Err(self.error(RemoteFault::Missing, format!("there is no bucket {}", self.address.bucket)));
+            return Err(self.error(RemoteFault::Missing, self.no_bucket()));
         };
         Ok((page.result.objects.into_iter().filter_map(|meta| self.listed(meta)).collect(), page.page_token))
     }
@@ -272,7 +289,7 @@ impl Bucket {
         };
         Some(Listed {
             key: key.to_owned(),
-            etag: meta.e_tag.unwrap_or_default(),
+            tag: self.tag(meta.e_tag, meta.version),
             size: meta.size,
             modified: meta.last_modified.into(),
         })

@@ -4,9 +4,10 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use json_cas::RemoteFault;
+use ureq::http::Response;
 
 /// Longest text of a server that is repeated.
-const MAX_TOLD: usize = 200;
+pub(crate) const MAX_TOLD: usize = 200;
 
 /// Why a request had no answer that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,27 +26,46 @@ pub(crate) enum Failure {
     Refused {
         /// Of HTTP.
         status: u16,
-        /// As S3 names it: `AccessDenied`; empty when it said none.
+        /// As its provider names it: `AccessDenied`; empty when it said none.
         code: String,
         /// What the server said beside it.
         told: String,
     },
 }
 
+/// The text of an element of an answer.
+fn element(answer: &Response<Vec<u8>>, name: &str) -> Option<String> {
+    let body = String::from_utf8_lossy(answer.body());
+    let (_, rest) = body.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(text, _)| text.trim().to_owned())
+}
+
+fn header<'a>(answer: &'a Response<Vec<u8>>, name: &str) -> Option<&'a str> {
+    answer.headers().get(name)?.to_str().ok()
+}
+
+/// What an answer calls its failure. Azure has it in a header, too: an answer to HEAD has nothing else.
+pub(crate) fn code(answer: &Response<Vec<u8>>) -> String {
+    let named = header(answer, "x-ms-error-code").map(str::to_owned);
+    named.or_else(|| element(answer, "Code")).unwrap_or_default()
+}
+
+/// Whether it is the bucket that is not there, and not an object in it.
+pub(crate) fn is_of_missing_bucket(code: &str) -> bool {
+    matches!(code, "NoSuchBucket" | "ContainerNotFound")
+}
+
 impl Failure {
     /// From an answer with a status of failure.
-    pub(crate) fn refused(status: u16, body: &[u8], region: Option<&str>) -> Failure {
-        let body = String::from_utf8_lossy(body);
-        let element = |name: &str| {
-            let (_, rest) = body.split_once(&format!("<{name}>"))?;
-            rest.split_once(&format!("</{name}>")).map(|(text, _)| text.trim().to_owned())
+    pub(crate) fn refused(answer: &Response<Vec<u8>>) -> Failure {
+        let status = answer.status().as_u16();
+        let told = match header(answer, "x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400)) {
+            Some(region) => format!("the bucket is in the region {region}: set AWS_REGION"),
+            // What else Azure says is the number of the request and its time.
+            None => element(answer, "Message").unwrap_or_default().lines().next().unwrap_or_default().to_owned(),
         };
-        let mut told = element("Message").unwrap_or_default();
-        if let Some(region) = region.filter(|_| matches!(status, 301 | 307 | 400)) {
-            told = format!("the bucket is in the region {region}: set AWS_REGION");
-        }
         let told = told.chars().filter(|symbol| !symbol.is_control()).take(MAX_TOLD).collect();
-        Failure::Refused { status, code: element("Code").unwrap_or_default(), told }
+        Failure::Refused { status, code: code(answer), told }
     }
 
     /// Whether the same request may go well a moment later.
@@ -65,7 +85,7 @@ impl Failure {
         match self {
             Failure::Silent { .. } => RemoteFault::Unreachable,
             Failure::NoKeys { .. } => RemoteFault::Denied,
-            Failure::Refused { code, .. } if code == "NoSuchBucket" => RemoteFault::Missing,
+            Failure::Refused { code, .. } if is_of_missing_bucket(code) => RemoteFault::Missing,
             Failure::Refused { status: 401 | 403, .. } => RemoteFault::Denied,
             Failure::Refused { code, .. } if matches!(&**code, "ExpiredToken" | "InvalidToken") => RemoteFault::Denied,
             Failure::Refused { .. } => RemoteFault::Failed,
@@ -112,22 +132,40 @@ pub(crate) fn inside(error: &object_store::Error) -> Failure {
 mod tests {
     use super::*;
 
+    fn refused(status: u16, body: &[u8], header: Option<(&str, &str)>) -> Failure {
+        let answer = Response::builder().status(status);
+        let answer = header.into_iter().fold(answer, |answer, (name, value)| answer.header(name, value));
+        Failure::refused(&answer.body(body.to_vec()).unwrap())
+    }
+
     #[test]
     fn an_answer_says_what_is_wrong() {
         let body = b"<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>Access Denied.</Message>\
             <AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>";
-        let denied = Failure::refused(403, body, None);
+        let denied = refused(403, body, None);
         assert_eq!(denied.to_string(), "the server answered 403 AccessDenied: Access Denied");
         assert_eq!((denied.fault(), denied.may_pass()), (RemoteFault::Denied, false));
 
-        let slow = Failure::refused(503, b"<Error><Code>SlowDown</Code></Error>", None);
+        let slow = refused(503, b"<Error><Code>SlowDown</Code></Error>", None);
         assert_eq!(slow.to_string(), "the server answered 503 SlowDown");
         assert_eq!((slow.fault(), slow.may_pass()), (RemoteFault::Failed, true));
 
-        let missing = Failure::refused(404, b"<Error><Code>NoSuchBucket</Code></Error>", None);
+        let missing = refused(404, b"<Error><Code>NoSuchBucket</Code></Error>", None);
         assert_eq!((missing.fault(), missing.may_pass()), (RemoteFault::Missing, false));
 
-        let elsewhere = Failure::refused(301, b"", Some("eu-west-1"));
+        let elsewhere = refused(301, b"", Some(("x-amz-bucket-region", "eu-west-1")));
         assert!(elsewhere.to_string().ends_with("the bucket is in the region eu-west-1: set AWS_REGION"));
+    }
+
+    #[test]
+    fn azure_says_it_in_a_header_and_in_one_line() {
+        let missing = refused(404, b"", Some(("x-ms-error-code", "ContainerNotFound")));
+        assert_eq!((missing.fault(), missing.may_pass()), (RemoteFault::Missing, false));
+
+        let body = b"<Error><Code>AuthenticationFailed</Code><Message>Server failed to authenticate.\nRequestId:1\n\
+            Time:2</Message><AuthenticationErrorDetail>The MAC signature is hush</AuthenticationErrorDetail></Error>";
+        let denied = refused(403, body, None);
+        assert_eq!(denied.to_string(), "the server answered 403 AuthenticationFailed: Server failed to authenticate");
+        assert_eq!(denied.fault(), RemoteFault::Denied);
     }
 }

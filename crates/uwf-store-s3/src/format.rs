@@ -74,8 +74,8 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
 
 /// Tries out what everything else relies on: a write that has to be refused is.
 ///
-/// The danger: a server that does not know `If-None-Match` and `If-Match` ignores them, and answers that all went well. Two
-/// machines that step one thread would then overwrite each other's head, and both would be told that theirs is the one.
+/// The danger: a server that does not know `If-None-Match` and `If-Match`, or what Google has for them, ignores them, and answers
+/// that all went well. Two machines that step one thread would then overwrite each other's head, and both would be told that theirs is the one.
 fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
     let key = format!("{PROBE}{}", token::unique());
     let outcome = probe_at(bucket, &key);
@@ -85,27 +85,32 @@ fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
 }
 
 fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
+    let (if_none, if_same) = bucket.provider().conditions();
     let refused = |written: Written| matches!(written, Written::Refused { .. });
-    if refused(bucket.update(key, "\"0123456789abcdef0123456789abcdef\"", b"-")?) {
+    if refused(bucket.update(key, &bucket.provider().tag_of_nothing(), b"-")?) {
         // As it has to be: there is nothing yet.
     } else {
-        return Err(unfit(bucket, "it writes what is to replace an object that is not there (If-Match)"));
+        let what = format!("it writes what is to replace an object that is not there ({if_same})");
+        return Err(unfit(bucket, &what));
     }
     // A try whose answer was lost may have written it.
     let _ = bucket.create(key, b"one")?;
     if !refused(bucket.create(key, b"two")?) {
-        return Err(unfit(bucket, "it replaces what is there although that is to stay (If-None-Match)"));
+        let what = format!("it replaces what is there although that is to stay ({if_none})");
+        return Err(unfit(bucket, &what));
     }
     let Some(one) = bucket.get(key)? else {
         return Err(unfit(bucket, "it does not find what was just written"));
     };
-    let _ = bucket.update(key, &one.etag, b"three")?;
+    let _ = bucket.update(key, &one.tag, b"three")?;
     let is_three = bucket.get(key)?.is_some_and(|found| found.bytes == b"three");
     if !is_three {
-        return Err(unfit(bucket, "it does not replace what is there although it is what was expected (If-Match)"));
+        let what = format!("it does not replace what is there although it is what was expected ({if_same})");
+        return Err(unfit(bucket, &what));
     }
-    if !refused(bucket.update(key, &one.etag, b"four")?) {
-        return Err(unfit(bucket, "it replaces what is no longer what was expected (If-Match)"));
+    if !refused(bucket.update(key, &one.tag, b"four")?) {
+        let what = format!("it replaces what is no longer what was expected ({if_same})");
+        return Err(unfit(bucket, &what));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //!
 //! **Removing** writes the record into the head's object, on the condition that nobody moved it: from then on the name is removed.
 //! What follows is tidying, which everybody does who comes across it: the record is written to `history/NAME`, then the head's
-//! object is deleted. Deleting has no condition in S3, so it may only hit what can never be in use again.
+//! object is deleted. Deleting has no condition in S3 (nor is one used elsewhere), so it may only hit what can never be in use again.
 //!
 //! **Why that is safe.** A life that `history/NAME` counts as over is over for good, as that object is never deleted and its count
 //! only grows (each write of it is conditional). So an object of such a life is waste, whoever wrote it and however late, and
@@ -80,7 +80,7 @@ impl S3Store {
     /// Looks what stands in the way of a move with this token from there.
     fn find_out(bucket: &Bucket, name: &str, from: &Seat, token: &str, doubt: bool) -> Result<Found, HeadsError> {
         let state = look(bucket, name)?;
-        if matches!(&state, State::Live(now) if now.etag == from.etag) {
+        if matches!(&state, State::Live(now) if now.tag == from.tag) {
             return Ok(Found::Same);
         }
         let change = Change { life: from.life, number: from.trace.moves + 1, token };
@@ -108,7 +108,7 @@ impl S3Store {
         let token = token::unique();
         let said = next(from.trace.then(&token));
         for _ in 0..ROUNDS {
-            let Written::Refused { doubt } = bucket.update(&head_key(name, from.life), &from.etag, &said.bytes())?
+            let Written::Refused { doubt } = bucket.update(&head_key(name, from.life), &from.tag, &said.bytes())?
             else {
                 return Ok(Ok((from, said)));
             };
@@ -158,9 +158,9 @@ impl Heads for S3Store {
                 None => unknown.push(named),
             }
         }
-        for (named, (etag, settled)) in unknown.iter().zip(settle_all(&bucket, &unknown)?) {
+        for (named, (tag, settled)) in unknown.iter().zip(settle_all(&bucket, &unknown)?) {
             live.extend(settled.head().map(|head| (named.name, head)));
-            seen.learn(named.key, &etag, settled);
+            seen.learn(named.key, &tag, settled);
         }
         seen.keep(&listed);
         Ok(live.into_iter().map(|(name, hash)| (name.to_owned(), hash)).collect())

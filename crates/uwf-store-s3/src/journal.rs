@@ -27,7 +27,7 @@ impl S3Store {
         let Some(found) = bucket.get(&listed.key)? else { return Ok(None) };
         let read: Read = serde_json::from_slice(&found.bytes).map_err(|error| format!("{}: {error}", listed.key));
         if let Ok(past) = &read {
-            self.inner.past_seen.learn(&listed.key, &found.etag, past.clone());
+            self.inner.past_seen.learn(&listed.key, &found.tag, past.clone());
         }
         Ok(Some(read))
     }
@@ -40,12 +40,12 @@ fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
     let token = Some(token::unique());
     let forgotten = json_bytes(&Past { over, left: None, forgot: token.clone(), trace });
     for _ in 0..ROUNDS {
-        let Some((etag, past)) = look_past(bucket, name)? else { return Ok(false) };
+        let Some((tag, past)) = look_past(bucket, name)? else { return Ok(false) };
         if past.over != over || past.left.is_none() {
             // Perhaps by this very call, whose answer was lost.
             return Ok(past.forgot == token);
         }
-        if let Written::Done { .. } = bucket.update(&past_key(name), &etag, &forgotten)? {
+        if let Written::Done { .. } = bucket.update(&past_key(name), &tag, &forgotten)? {
             return Ok(true);
         }
     }

@@ -1,7 +1,7 @@
 //! Who holds the nodes, and who sweeps: objects that count for a while.
 //!
 //! Whoever holds writes an object of its own, `locks/holds/TOKEN`, and then looks at `locks/sweep`. Whoever sweeps writes its token
-//! into `locks/sweep`, on the condition that it is free, and then looks for holds. Both write before they look, and S3 shows what was
+//! into `locks/sweep`, on the condition that it is free, and then looks for holds. Both write before they look, and a bucket shows what was
 //! written to everybody who looks later: of two that meet at least one sees the other. Then who holds gives way, and who sweeps
 //! waits.
 //!
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use self::lease::{Lease, SweepLease};
 use crate::bucket::{Bucket, Written};
 use crate::past::json_bytes;
+use crate::tag::Tag;
 use crate::token;
 
 /// How long a lease counts.
@@ -144,7 +145,7 @@ fn counts(bucket: &Bucket, written: SystemTime) -> bool {
 
 /// What `locks/sweep` was found to say.
 struct Look {
-    etag: String,
+    tag: Tag,
     /// The token of who sweeps, while that counts.
     by: Option<String>,
     /// Whether whoever swept last said that it is over. Otherwise its lease ended, and nobody knows what it is about to do.
@@ -157,7 +158,7 @@ fn look_at_sweep(bucket: &Bucket) -> Result<Option<Look>, RemoteError> {
     // What cannot be read counts as somebody who sweeps, until it is too old.
     let by = serde_json::from_slice(&found.bytes).map_or_else(|_| Some(String::new()), |sweeper: Sweeper| sweeper.by);
     let has_ended = by.is_none();
-    Ok(Some(Look { etag: found.etag, by: by.filter(|_| counts(bucket, found.modified)), has_ended }))
+    Ok(Some(Look { tag: found.tag, by: by.filter(|_| counts(bucket, found.modified)), has_ended }))
 }
 
 fn is_swept(look: Option<&Look>) -> bool {
@@ -171,8 +172,8 @@ fn is_swept(look: Option<&Look>) -> bool {
 /// do is noticed, and so is another making of the store, since what was there before it is not.
 fn era(bucket: &Bucket, look: Option<&Look>) -> Option<String> {
     let tag = match look {
-        None => "never",
-        Some(look) if look.has_ended => &look.etag,
+        None => "never".to_owned(),
+        Some(look) if look.has_ended => look.tag.to_string(),
         Some(_) => return None,
     };
     let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
@@ -231,18 +232,18 @@ fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
     let asked = Instant::now();
     let written = match look_at_sweep(bucket)? {
         Some(Look { by: Some(_), .. }) => return Ok(None),
-        Some(Look { etag, by: None, .. }) => bucket.update(SWEEP, &etag, &sweeper(Some(&token)))?,
+        Some(Look { tag, by: None, .. }) => bucket.update(SWEEP, &tag, &sweeper(Some(&token)))?,
         None => bucket.create(SWEEP, &sweeper(Some(&token)))?,
     };
-    let etag = match written {
-        Written::Done { etag } => Some(etag),
+    let tag = match written {
+        Written::Done { tag } => Some(tag),
         Written::Refused { doubt: false } => None,
         // Perhaps by this very call.
         Written::Refused { doubt: true } => {
-            look_at_sweep(bucket)?.filter(|look| look.by.as_deref() == Some(&*token)).map(|look| look.etag)
+            look_at_sweep(bucket)?.filter(|look| look.by.as_deref() == Some(&*token)).map(|look| look.tag)
         }
     };
-    Ok(etag.map(|etag| SweepLease::new(Arc::clone(bucket), token, etag, asked)))
+    Ok(tag.map(|tag| SweepLease::new(Arc::clone(bucket), token, tag, asked)))
 }
 
 /// Whether somebody holds. What is left of those who died is deleted: each has a key of its own, which nobody takes again.

@@ -1,24 +1,28 @@
-//! A crate of its own because it fences a heavy dependency: nobody who keeps nodes and heads in files pays for a client of S3.
+//! A crate of its own because it fences a heavy dependency: nobody who keeps nodes and heads in files pays for
+//! clients of buckets.
 //!
 #![doc = include_str!("../README.md")]
 
 mod address;
 mod bucket;
-mod credentials;
+mod client;
+mod environment;
 mod failure;
 mod format;
 mod heads;
 mod journal;
+mod key_servers;
 mod leases;
 mod name;
 mod notes;
 mod objects;
 mod parallel;
 mod past;
-mod profile;
+mod provider;
 mod requests;
 mod seen;
 mod store;
+mod tag;
 mod token;
 mod transport;
 mod wait;

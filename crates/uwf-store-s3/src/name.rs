@@ -8,6 +8,7 @@ use json_cas::{Hash, Head, HeadsError, RemoteError, RemoteFault, Version, check_
 use crate::bucket::{Bucket, Found, Listed, Written};
 use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::{Left, Past, REMOVED_BYTES, Removed, Said, Trace, json_bytes};
+use crate::tag::Tag;
 
 /// How often the record of a name is written anew because others write it, too. They write the same.
 const ROUNDS: usize = 8;
@@ -28,7 +29,7 @@ pub(crate) fn parse_key(listed: &Listed) -> Option<Named<'_>> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seat {
     pub(crate) life: u64,
-    pub(crate) etag: String,
+    pub(crate) tag: Tag,
     pub(crate) head: Hash,
     pub(crate) trace: Trace,
 }
@@ -36,16 +37,16 @@ pub(crate) struct Seat {
 impl Seat {
     /// As callers get it.
     pub(crate) fn head(self) -> Head {
-        let Seat { life, etag, head, trace } = self;
-        Head { hash: head, version: Version::new(format!("{etag}\n{life}\n{head}\n{}\n{}", trace.moves, trace.tokens)) }
+        let Seat { life, tag, head, trace } = self;
+        Head { hash: head, version: Version::new(format!("{tag}\n{life}\n{head}\n{}\n{}", trace.moves, trace.tokens)) }
     }
 
     /// From a version that this store made.
     pub(crate) fn of(version: &Version) -> Option<Seat> {
         let mut lines = version.token().split('\n');
-        let (etag, life, head) = (lines.next()?.to_owned(), lines.next()?.parse().ok()?, lines.next()?.parse().ok()?);
+        let (tag, life, head) = (Tag::parse(lines.next()?), lines.next()?.parse().ok()?, lines.next()?.parse().ok()?);
         let trace = Trace { moves: lines.next()?.parse().ok()?, tokens: lines.next()?.to_owned() };
-        Some(Seat { life, etag, head, trace })
+        Some(Seat { life, tag, head, trace })
     }
 }
 
@@ -98,18 +99,18 @@ fn unreadable(bucket: &Bucket, key: &str, reason: String) -> HeadsError {
     HeadsError::Unreadable { path: place(bucket, key), line: None, reason }
 }
 
-fn read_head(bucket: &Bucket, name: &str, life: u64) -> Result<Option<(String, Said)>, HeadsError> {
+fn read_head(bucket: &Bucket, name: &str, life: u64) -> Result<Option<(Tag, Said)>, HeadsError> {
     let key = head_key(name, life);
-    let Some(Found { bytes, etag, .. }) = bucket.get(&key)? else { return Ok(None) };
-    Said::parse(&bytes).map(|said| Some((etag, said))).map_err(|reason| unreadable(bucket, &key, reason))
+    let Some(Found { bytes, tag, .. }) = bucket.get(&key)? else { return Ok(None) };
+    Said::parse(&bytes).map(|said| Some((tag, said))).map_err(|reason| unreadable(bucket, &key, reason))
 }
 
 /// What is left of a name, and the tag of its object.
-pub(crate) fn look_past(bucket: &Bucket, name: &str) -> Result<Option<(String, Past)>, HeadsError> {
+pub(crate) fn look_past(bucket: &Bucket, name: &str) -> Result<Option<(Tag, Past)>, HeadsError> {
     let key = past_key(name);
-    let Some(Found { bytes, etag, .. }) = bucket.get(&key)? else { return Ok(None) };
+    let Some(Found { bytes, tag, .. }) = bucket.get(&key)? else { return Ok(None) };
     let past = serde_json::from_slice(&bytes).map_err(|error| unreadable(bucket, &key, error.to_string()))?;
-    Ok(Some((etag, past)))
+    Ok(Some((tag, past)))
 }
 
 /// Reads what is true of a name, and tidies up what somebody left half done.
@@ -123,9 +124,9 @@ pub(crate) fn look(bucket: &Bucket, name: &str) -> Result<State, HeadsError> {
         let mut young = None;
         match found {
             None => (),
-            Some((etag, Said::Live(live))) => {
+            Some((tag, Said::Live(live))) => {
                 let is_moved = live.trace.moves > 1;
-                let seat = Seat { life, etag, head: live.head, trace: live.trace };
+                let seat = Seat { life, tag, head: live.head, trace: live.trace };
                 if is_moved {
                     return Ok(State::Live(seat));
                 }
@@ -165,10 +166,10 @@ enum Met {
     Young(Hash),
 }
 
-fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(String, Met), HeadsError> {
+fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(Tag, Met), HeadsError> {
     // What is gone is over; without a tag it is not taken for what may be listed later.
-    let Some((etag, said)) = read_head(bucket, named.name, named.life)? else {
-        return Ok((String::new(), Met::Settled(Settled::Over)));
+    let Some((tag, said)) = read_head(bucket, named.name, named.life)? else {
+        return Ok((Tag::default(), Met::Settled(Settled::Over)));
     };
     let met = match said {
         Said::Live(live) if live.trace.moves > 1 => Met::Settled(Settled::Live(live.head)),
@@ -178,7 +179,7 @@ fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(String, Met), HeadsError>
             Met::Settled(Settled::Over)
         }
     };
-    Ok((etag, met))
+    Ok((tag, met))
 }
 
 /// What is true of one that was never moved. It was read before.
@@ -195,7 +196,7 @@ fn settle_young(bucket: &Bucket, named: &Named<'_>, head: Hash) -> Result<Settle
 ///
 /// Each is read. Of those that were never moved the past is needed, too: where they are many, a listing of all that there is of the
 /// past says of most that they have none. It is given up when there is so much that reading would be as quick.
-pub(crate) fn settle_all(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(String, Settled)>, HeadsError> {
+pub(crate) fn settle_all(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(Tag, Settled)>, HeadsError> {
     let met = each(all, READS_AT_ONCE, |named| meet(bucket, named))?;
     let young = met.iter().filter(|(_, met)| matches!(met, Met::Young(_))).count();
     let past = match young / READS_AT_ONCE {
@@ -204,14 +205,14 @@ pub(crate) fn settle_all(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(Stri
     };
     let past: Option<HashSet<String>> = past.map(|past| past.into_iter().map(|object| object.key).collect());
     let has_no_past = |name: &str| past.as_ref().is_some_and(|past| !past.contains(&past_key(name)));
-    let pairs: Vec<(&Named<'_>, (String, Met))> = all.iter().zip(met).collect();
-    each(&pairs, READS_AT_ONCE, |(named, (etag, met))| {
+    let pairs: Vec<(&Named<'_>, (Tag, Met))> = all.iter().zip(met).collect();
+    each(&pairs, READS_AT_ONCE, |(named, (tag, met))| {
         let settled = match met {
             Met::Settled(settled) => settled.clone(),
             Met::Young(head) if has_no_past(named.name) => Settled::Live(*head),
             Met::Young(head) => settle_young(bucket, named, *head)?,
         };
-        Ok((etag.clone(), settled))
+        Ok((tag.clone(), settled))
     })
 }
 
@@ -225,7 +226,7 @@ pub(crate) fn finish(bucket: &Bucket, name: &str, life: u64, removed: &Removed) 
     for _ in 0..ROUNDS {
         let written = match &before {
             Some((_, past)) if past.over >= life => return Ok(bucket.delete(&head_key(name, life))?),
-            Some((etag, _)) => bucket.update(&key, etag, &past)?,
+            Some((tag, _)) => bucket.update(&key, tag, &past)?,
             None => bucket.create(&key, &past)?,
         };
         if let Written::Done { .. } = written {

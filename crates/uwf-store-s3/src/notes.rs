@@ -10,6 +10,7 @@ use crate::bucket::{Bucket, Found, Written};
 use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::json_bytes;
 use crate::store::S3Store;
+use crate::tag::Tag;
 use crate::token;
 
 const NOTES: &str = "notes/";
@@ -39,10 +40,10 @@ fn age(bucket: &Bucket, written: SystemTime) -> Duration {
 /// A note, and the token of the write that made it so.
 fn read(bucket: &Bucket, name: &str) -> Result<Option<(Note, String)>, HeadsError> {
     let key = key(name);
-    let Some(Found { bytes, etag, modified }) = bucket.get(&key)? else { return Ok(None) };
+    let Some(Found { bytes, tag, modified }) = bucket.get(&key)? else { return Ok(None) };
     let Said { value, write } = serde_json::from_slice(&bytes)
         .map_err(|error| bucket.error(RemoteFault::Foreign, format!("{key} is not a note: {error}")))?;
-    Ok(Some((Note { value, version: Version::new(etag), age: age(bucket, modified) }, write)))
+    Ok(Some((Note { value, version: Version::new(tag.to_string()), age: age(bucket, modified) }, write)))
 }
 
 impl Notes for S3Store {
@@ -84,12 +85,12 @@ impl Notes for S3Store {
         let said = Said { value: value.clone(), write: token::unique() };
         let bytes = json_bytes(&said);
         let written = match expected {
-            Expected::Anything => Written::Done { etag: bucket.overwrite(&key(name), &bytes)? },
+            Expected::Anything => Written::Done { tag: bucket.overwrite(&key(name), &bytes)? },
             Expected::Nothing => bucket.create(&key(name), &bytes)?,
-            Expected::At(version) => bucket.update(&key(name), version.token(), &bytes)?,
+            Expected::At(version) => bucket.update(&key(name), &Tag::parse(version.token()), &bytes)?,
         };
         match written {
-            Written::Done { etag } => Ok(NoteWritten::Done(Version::new(etag))),
+            Written::Done { tag } => Ok(NoteWritten::Done(Version::new(tag.to_string()))),
             Written::Refused { .. } => Ok(match read(&bucket, name)? {
                 // Its answer was lost, and it was made again.
                 Some((note, write)) if write == said.write => NoteWritten::Done(note.version),

@@ -101,7 +101,7 @@ impl Objects for S3Store {
         let bucket = self.ready()?;
         for _ in 0..ROUNDS {
             let Some(found) = bucket.get(&key(hash))? else { return Ok(false) };
-            if let Written::Done { .. } = bucket.update(&key(hash), &found.etag, &found.bytes)? {
+            if let Written::Done { .. } = bucket.update(&key(hash), &found.tag, &found.bytes)? {
                 return Ok(true);
             }
         }

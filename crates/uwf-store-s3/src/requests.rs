@@ -12,7 +12,7 @@ pub struct Requests {
     pub get: u64,
     /// Objects that were written.
     pub put: u64,
-    /// Pages of a listing, up to 1,000 names each.
+    /// Pages of a listing, up to 1,000 names each, and 5,000 of Azure.
     pub list: u64,
     /// Objects that were deleted. Most providers charge nothing for these.
     pub delete: u64,
@@ -38,7 +38,9 @@ pub(crate) struct Counted {
 
 impl Counted {
     pub(crate) fn count(&self, request: &Parts) {
-        let is_list = || request.uri.query().is_some_and(|query| query.contains("list-type="));
+        // In the words of S3 and Google, and of Azure.
+        let asks_for = |query: &str| query.contains("list-type=") || query.contains("comp=list");
+        let is_list = || request.uri.query().is_some_and(asks_for);
         let kind = match request.method {
             Method::GET if is_list() => &self.list,
             Method::GET => &self.get,

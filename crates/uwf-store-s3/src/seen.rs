@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bucket::Listed;
+use crate::tag::Tag;
 
 /// Key → tag and what was read under that tag. Every write makes another tag, as it writes something that was never written.
 ///
 /// It is of one process; one on the disk could take its place, as nothing here has to be right about what is there now.
 #[derive(Debug)]
 pub(crate) struct Seen<T> {
-    objects: Mutex<HashMap<String, (String, T)>>,
+    objects: Mutex<HashMap<String, (Tag, T)>>,
 }
 
 impl<T> Default for Seen<T> {
@@ -20,7 +21,7 @@ impl<T> Default for Seen<T> {
 }
 
 impl<T: Clone> Seen<T> {
-    fn objects(&self) -> MutexGuard<'_, HashMap<String, (String, T)>> {
+    fn objects(&self) -> MutexGuard<'_, HashMap<String, (Tag, T)>> {
         // Entries are inserted whole.
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -28,13 +29,12 @@ impl<T: Clone> Seen<T> {
     /// What a listed object said, if it is still the one that was read.
     pub(crate) fn of(&self, listed: &Listed) -> Option<T> {
         let objects = self.objects();
-        // A server that gives no tags is asked again.
-        let is_same = |(etag, _): &&(String, T)| !etag.is_empty() && *etag == listed.etag;
+        let is_same = |(tag, _): &&(Tag, T)| tag.is_listed_as(&listed.tag);
         objects.get(&listed.key).filter(is_same).map(|(_, said)| said.clone())
     }
 
-    pub(crate) fn learn(&self, key: &str, etag: &str, said: T) {
-        self.objects().insert(key.to_owned(), (etag.to_owned(), said));
+    pub(crate) fn learn(&self, key: &str, tag: &Tag, said: T) {
+        self.objects().insert(key.to_owned(), (tag.clone(), said));
     }
 
     /// Forgets what is not in a complete listing.

@@ -7,14 +7,14 @@ use json_cas::RemoteError;
 
 use crate::address::Address;
 use crate::bucket::Bucket;
-use crate::credentials::{Environment, Trouble};
+use crate::environment::{Environment, Trouble};
 use crate::format;
 use crate::leases::Leases;
 use crate::name::Settled;
 use crate::past::Past;
 use crate::requests::Requests;
 use crate::seen::Seen;
-use crate::transport::Transport;
+use crate::transport::{Transport, Wire};
 
 /// Nodes, heads and the journal in a bucket.
 ///
@@ -44,8 +44,8 @@ impl fmt::Debug for S3Store {
 }
 
 impl S3Store {
-    /// The store at `s3://BUCKET/PREFIX`. Keys, region and endpoint come from the environment and the profiles of AWS; they are
-    /// looked for at the first use.
+    /// The store at `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`. Keys, region, account and endpoint come
+    /// from the environment and the files of the provider's tools; they are looked for at the first use.
     ///
     /// # Errors
     /// What the URL lacks.
@@ -56,7 +56,7 @@ impl S3Store {
         S3Store::open_with(url, std::env::vars_os().filter_map(text))
     }
 
-    /// The same with these variables instead of those of this process: `AWS_…`, `HOME`, `SSL_CERT_FILE`.
+    /// The same with these variables instead of those of this process: `AWS_…`, `GOOGLE_…`, `AZURE_…`, `HOME`, `SSL_CERT_FILE`.
     ///
     /// # Errors
     /// Those of [`S3Store::open`].
@@ -116,8 +116,11 @@ impl Inner {
         }
         let trouble =
             |(fault, message): Trouble| RemoteError { store: self.name.clone(), fault, message, source: None };
-        let transport = Arc::new(Transport::new(self.environment.roots().map_err(trouble)?));
-        let client = self.environment.client(&self.address.bucket, Arc::clone(&transport)).map_err(trouble)?;
+        let (provider, environment) = (self.address.provider, &self.environment);
+        let roots = environment.roots().map_err(trouble)?;
+        let transport = Arc::new(Transport::new(roots, provider.key_servers(environment)));
+        let wire = Wire(Arc::clone(&transport));
+        let client = provider.client(environment, &self.address.bucket, wire).map_err(trouble)?;
         let made = Arc::new(Bucket::new(client, transport, self.address.clone()));
         *bucket = Some(Arc::clone(&made));
         Ok(made)

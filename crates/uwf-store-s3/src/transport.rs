@@ -1,4 +1,4 @@
-//! How requests reach the server: the HTTP client below the S3 client.
+//! How requests reach the server: the HTTP client below the client of a provider.
 //!
 //! It does not try again: whoever calls knows whether a request that failed may have been done.
 
@@ -16,7 +16,8 @@ use ureq::http::{HeaderMap, Method, Request, Response};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Proxy};
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
+use crate::key_servers::{Asked, KeyServers, no_login};
 use crate::parallel::READS_AT_ONCE;
 use crate::requests::Counted;
 
@@ -35,14 +36,12 @@ const BYTES: Duration = Duration::from_mins(2);
 /// Largest object that is read.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Where clouds tell machines and containers their keys.
-const OF_MACHINES: [&str; 2] = ["169.254.169.254", "169.254.170.2"];
-
 /// Sends requests, counts them, and notes what servers say about themselves.
 #[derive(Debug)]
 pub(crate) struct Transport {
     agent: Agent,
     machine_agent: Agent,
+    keys: KeyServers,
     pub(crate) counted: Counted,
     /// What the server's clock said, and when that was by ours.
     clock: Mutex<Option<(SystemTime, Instant)>>,
@@ -51,8 +50,8 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    pub(crate) fn new(roots: RootCerts) -> Transport {
-        let agent = |connect, proxy| {
+    pub(crate) fn new(roots: RootCerts, keys: KeyServers) -> Transport {
+        let agent = |connect, proxy, resolve| {
             let tls = TlsConfig::builder().root_certs(roots.clone()).build();
             Agent::config_builder()
                 .proxy(proxy)
@@ -63,6 +62,7 @@ impl Transport {
                 .user_agent(concat!("uwf-store-s3/", env!("CARGO_PKG_VERSION")))
                 .max_idle_connections(2 * READS_AT_ONCE)
                 .max_idle_connections_per_host(READS_AT_ONCE)
+                .timeout_resolve(resolve)
                 .timeout_connect(Some(connect))
                 .timeout_recv_response(Some(ANSWER))
                 .timeout_send_body(Some(BYTES))
@@ -71,9 +71,10 @@ impl Transport {
                 .new_agent()
         };
         Transport {
-            agent: agent(CONNECT, Proxy::try_from_env()),
-            // What the machine is told is not for others.
-            machine_agent: agent(CONNECT_TO_MACHINE, None),
+            agent: agent(CONNECT, Proxy::try_from_env(), None),
+            // What the machine is told is not for others. Google's has a name, which elsewhere nobody knows.
+            machine_agent: agent(CONNECT_TO_MACHINE, None, Some(CONNECT_TO_MACHINE)),
+            keys,
             counted: Counted::default(),
             clock: Mutex::default(),
             server: Mutex::default(),
@@ -103,32 +104,33 @@ impl Transport {
 
     fn send(&self, parts: Parts, body: &[u8]) -> Result<Response<Vec<u8>>, Failure> {
         let host = parts.uri.host().unwrap_or_default().to_owned();
-        let is_of_machines = OF_MACHINES.contains(&&*host);
-        let agent = if is_of_machines { &self.machine_agent } else { &self.agent };
-        if !is_of_machines {
+        let asked = self.keys.asked(&parts.uri);
+        let agent = if asked == Asked::Machine { &self.machine_agent } else { &self.agent };
+        if asked == Asked::Store {
             self.counted.count(&parts);
         }
-        let answer = match parts.method {
-            Method::GET | Method::HEAD | Method::DELETE => agent.run(Request::from_parts(parts, ())),
-            _ => agent.run(Request::from_parts(parts, body)),
-        };
-        let read = answer.and_then(|answer| {
-            let (parts, body) = answer.into_parts();
-            Ok(Response::from_parts(parts, body.into_with_config().limit(MAX_BYTES).read_to_vec()?))
-        });
-        match read {
-            Ok(answer) if is_of_machines && answer.status().is_success() => Ok(answer),
-            Ok(_) | Err(_) if is_of_machines => Err(Failure::NoKeys {
-                reason: "there are no keys: not in the environment, not in a profile, and this machine is given none"
-                    .to_owned(),
-            }),
-            Ok(answer) => {
+        match (asked, exchange(agent, parts, body)) {
+            (Asked::Machine | Asked::Login, Ok(answer)) if answer.status().is_success() => Ok(answer),
+            (Asked::Machine, _) => Err(self.keys.no_keys()),
+            (Asked::Login, Ok(answer)) => Err(no_login(&host, &answer)),
+            (Asked::Store, Ok(answer)) => {
                 self.listen(answer.headers());
                 Ok(answer)
             }
-            Err(error) => Err(Failure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) }),
+            (Asked::Store | Asked::Login, Err(error)) => {
+                Err(Failure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) })
+            }
         }
     }
+}
+
+fn exchange(agent: &Agent, parts: Parts, body: &[u8]) -> Result<Response<Vec<u8>>, ureq::Error> {
+    let answer = match parts.method {
+        Method::GET | Method::HEAD | Method::DELETE => agent.run(Request::from_parts(parts, ())),
+        _ => agent.run(Request::from_parts(parts, body)),
+    }?;
+    let (parts, body) = answer.into_parts();
+    Ok(Response::from_parts(parts, body.into_with_config().limit(MAX_BYTES).read_to_vec()?))
 }
 
 /// What happened, in words that need no knowledge of the HTTP library.
@@ -144,14 +146,20 @@ fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// Answers that the S3 client understands; of all others it would keep a text only.
+/// Answers that the client of a provider understands; of all others it would keep a text only. Each provider has codes of its own,
+/// and none has one that means something else to another.
 fn is_answer(answer: &Response<Vec<u8>>) -> bool {
-    let status = answer.status();
-    let is_missing_bucket = || String::from_utf8_lossy(answer.body()).contains("<Code>NoSuchBucket</Code>");
-    status.is_success() || matches!(status.as_u16(), 304 | 412) || (status.as_u16() == 404 && !is_missing_bucket())
+    let code = || failure::code(answer);
+    match answer.status().as_u16() {
+        200..=299 | 304 | 412 => true,
+        404 => !failure::is_of_missing_bucket(&code()),
+        // So Azure refuses to create what is there. Any other conflict may be over in a moment.
+        409 => code() == "BlobAlreadyExists",
+        _ => false,
+    }
 }
 
-/// The transport as the S3 client wants it.
+/// The transport as the clients want it.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire(pub(crate) Arc<Transport>);
 
@@ -164,8 +172,7 @@ impl HttpService for Wire {
         let fail = |failure| HttpError::new(HttpErrorKind::Unknown, failure);
         let answer = self.0.send(parts, &body).map_err(fail)?;
         if !is_answer(&answer) {
-            let region = answer.headers().get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
-            return Err(fail(Failure::refused(answer.status().as_u16(), answer.body(), region)));
+            return Err(fail(Failure::refused(&answer)));
         }
         Ok(answer.map(HttpResponseBody::from))
     }

@@ -1,4 +1,4 @@
-//! Futures of the S3 client as plain calls.
+//! Futures of the clients as plain calls.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! A bucket in memory: as much of S3 as a store needs, on 127.0.0.1, for any number of processes.
+//! A bucket in memory: as much of S3, or of the XML API of Google, as a store needs, on 127.0.0.1, for any number of processes.
 //!
 //! It counts each request by the kind that a provider charges for and by the part of the store that the key belongs to, so a test
 //! or a figure says what the real code asks for. Signatures are not looked at. It ends when it is dropped.
 
+mod dialect;
 mod http;
 mod objects;
 
@@ -14,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use dialect::Dialect;
 use http::Request;
 use objects::Objects;
 
@@ -69,6 +71,7 @@ pub struct Kept {
 
 /// A running server.
 pub struct BucketServer {
+    dialect: Dialect,
     address: SocketAddr,
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
@@ -84,36 +87,47 @@ struct Shared {
 }
 
 impl BucketServer {
-    /// Starts a server.
+    /// Starts a server that speaks S3.
     ///
     /// # Panics
     /// When no port can be had.
     pub fn start() -> BucketServer {
+        BucketServer::start_with(Dialect::S3)
+    }
+
+    /// Starts a server that speaks the XML API of Google Cloud Storage.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub fn start_google() -> BucketServer {
+        BucketServer::start_with(Dialect::Google)
+    }
+
+    fn start_with(dialect: Dialect) -> BucketServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared::default());
         let accepting = Arc::clone(&shared);
-        let acceptor = thread::spawn(move || accept(&listener, &accepting));
-        BucketServer { address, shared, acceptor: Some(acceptor) }
+        let acceptor = thread::spawn(move || accept(&listener, &accepting, dialect));
+        BucketServer { dialect, address, shared, acceptor: Some(acceptor) }
     }
 
     /// The URL of a store in the bucket.
     pub fn url(&self, store: &str) -> String {
-        format!("s3://{BUCKET}/{store}")
+        format!("{}{BUCKET}/{store}", self.dialect.scheme())
+    }
+
+    /// Where it is.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// The variables of a process that uses a store in the bucket.
     pub fn variables(&self, store: &str) -> Vec<(String, String)> {
-        let (endpoint, url) = (format!("http://{}", self.address), self.url(store));
-        [
-            ("UWF_STORE_URL", url.as_str()),
-            ("AWS_ENDPOINT_URL", &endpoint),
-            ("AWS_REGION", "us-east-1"),
-            ("AWS_ACCESS_KEY_ID", "AKIATEST"),
-            ("AWS_SECRET_ACCESS_KEY", "hush-this-is-secret"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into()
+        let (endpoint, url) = (self.endpoint(), self.url(store));
+        let mut variables = vec![("UWF_STORE_URL", url.as_str())];
+        variables.extend(self.dialect.variables(&endpoint));
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     /// Lets each request take so much longer from now on.
@@ -174,7 +188,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, dialect: Dialect) {
     for stream in listener.incoming() {
         if shared.stopping.load(Ordering::SeqCst) {
             return;
@@ -187,21 +201,24 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
         thread::spawn(move || {
             // A connection that breaks is the matter of who asked.
-            let _ = serve(&stream, &shared);
+            let _ = serve(&stream, &shared, dialect);
             let _ = stream.shutdown(Shutdown::Both);
         });
     }
 }
 
-fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
+fn serve(stream: &TcpStream, shared: &Shared, dialect: Dialect) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reading = std::io::BufReader::new(stream);
     while let Some(request) = http::read(&mut reading)? {
         let delay = *lock(&shared.delay);
         thread::sleep(delay);
-        let answer = lock(&shared.objects).answer(&request, BUCKET);
+        let answer = lock(&shared.objects).answer(&request, BUCKET, dialect);
         count(shared, &request, answer.body.len());
         answer.send(stream, request.method == "HEAD")?;
+        if request.header("connection").is_some_and(|text| text.eq_ignore_ascii_case("close")) {
+            break;
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! It is a crate of its own so that nothing of it can get into the product. Fakes stand at the process border only.
 
+pub mod azurite;
 pub mod bucket;
 pub mod campaign;
 mod fed;

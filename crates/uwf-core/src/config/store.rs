@@ -19,7 +19,7 @@ const SHORTEST_LEASE: Duration = Duration::from_secs(10);
 /// Which kind of store a URL names, by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
-    /// `s3://bucket/prefix`: objects in a bucket.
+    /// `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`: objects in a bucket.
     Bucket,
     /// `postgres://host/database`.
     Postgres,
@@ -32,9 +32,21 @@ pub struct StoreUrl {
     text: String,
 }
 
-/// Beginnings of URLs and what they name.
-const SCHEMES: [(&str, StoreKind); 3] =
-    [("s3://", StoreKind::Bucket), ("postgres://", StoreKind::Postgres), ("postgresql://", StoreKind::Postgres)];
+/// Beginnings of URLs and what they name; tools of Google and Azure write more than one.
+const SCHEMES: [(&str, StoreKind); 9] = [
+    ("s3://", StoreKind::Bucket),
+    ("gs://", StoreKind::Bucket),
+    ("gcs://", StoreKind::Bucket),
+    ("az://", StoreKind::Bucket),
+    ("azure://", StoreKind::Bucket),
+    ("abfs://", StoreKind::Bucket),
+    ("abfss://", StoreKind::Bucket),
+    ("postgres://", StoreKind::Postgres),
+    ("postgresql://", StoreKind::Postgres),
+];
+
+/// How a URL has to look.
+const FORMS: &str = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE";
 
 impl StoreUrl {
     /// Understands a URL.
@@ -44,11 +56,16 @@ impl StoreUrl {
     pub fn parse(text: &str) -> Result<StoreUrl, String> {
         let found = SCHEMES.iter().find_map(|(scheme, kind)| Some((*kind, text.strip_prefix(scheme)?)));
         let Some((kind, rest)) = found else {
-            return Err("a store is s3://BUCKET/PREFIX or postgres://HOST/DATABASE".to_owned());
+            return Err(format!("a store is {FORMS}"));
         };
         let before_host = rest.rsplit_once('@').map_or("", |(user, _)| user);
-        if before_host.contains(':') || rest.contains("password=") {
-            return Err("a password does not belong into the URL: PGPASSWORD or PGPASSFILE has it".to_owned());
+        // `sig=` is of a SAS token of Azure.
+        if before_host.contains(':') || rest.contains("password=") || rest.contains("sig=") {
+            return Err(match kind {
+                StoreKind::Postgres => "a password does not belong into the URL: PGPASSWORD or PGPASSFILE has it",
+                StoreKind::Bucket => "keys do not belong into the URL: they come from the environment or a profile",
+            }
+            .to_owned());
         }
         if text.contains(|symbol: char| symbol.is_whitespace() || symbol.is_control()) || rest.is_empty() {
             return Err("the URL names no store: it has white space, or nothing after `://`".to_owned());
@@ -116,6 +133,10 @@ mod tests {
         for (text, kind) in [
             ("s3://bucket", StoreKind::Bucket),
             ("s3://bucket/team/uwf", StoreKind::Bucket),
+            ("gs://bucket/uwf", StoreKind::Bucket),
+            ("gcs://bucket/uwf", StoreKind::Bucket),
+            ("az://container/uwf", StoreKind::Bucket),
+            ("abfss://container/uwf", StoreKind::Bucket),
             ("postgres://ann@db:5433/uwf?sslmode=require", StoreKind::Postgres),
             ("postgresql:///uwf?host=/run/postgresql", StoreKind::Postgres),
         ] {
@@ -127,6 +148,9 @@ mod tests {
             "s3://",
             "file:///tmp/x",
             "s3://a b",
+            "https://me.blob.core.windows.net/container",
+            "az://container/uwf?sv=2021-12-02&sig=secret",
+            "s3://AKIA:secret@bucket/uwf",
             "postgres://ann:secret@db/uwf",
             "postgres://ann:my secret@db/uwf",
             "postgres://ann:pa/ss-secret@db/uwf",

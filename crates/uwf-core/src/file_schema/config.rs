@@ -137,7 +137,7 @@ fn otel() -> Value {
 }
 
 fn store() -> Value {
-    let url = json!({ "type": "string", "pattern": "^(s3|postgres|postgresql)://\\S+$" });
+    let url = json!({ "type": "string", "pattern": "^(s3|gs|gcs|az|azure|abfss?|postgres|postgresql)://\\S+$" });
     let mut schema = mapping(&STORE_KEYS, json!({ "url": url, "lease": optional(duration()) }), &[]);
     schema["anyOf"] = json!([{ "required": ["url"] }, { "required": ["lease"] }]);
     schema

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use json_cas::Draft;
 
 use crate::attempt::error::Result;
+use crate::attempt::secret_parts;
 use crate::root::env_file;
 use crate::root::home::Home;
 
@@ -47,9 +48,10 @@ impl Redactor {
         let mut secrets: Vec<(String, String)> = in_file
             .chain(in_environment)
             // White space around a key is no part of what is sent, and so of what comes back.
-            .map(|(name, value)| (name, value.trim()))
+            .map(|(name, value)| (name, value.trim().to_owned()))
+            .flat_map(|(name, value)| secret_parts::of(value).into_iter().map(move |part| (name, part)))
             .filter(|(_, value)| value.len() >= SHORTEST_SECRET)
-            .flat_map(|(name, value)| written(value).into_iter().map(move |form| (name.clone(), form)))
+            .flat_map(|(name, value)| written(&value).into_iter().map(move |form| (name.clone(), form)))
             .collect();
         // The longest first, so that a secret that contains another is replaced whole.
         secrets.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.cmp(b)));
@@ -153,15 +155,20 @@ fn by_number(json: &str) -> String {
 const SECRET_WORDS: [&str; 10] =
     ["KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PGPASSWORD"];
 
+/// Names of secrets without such a word: of Azure, the key of an account among other things, and what a machine shows to get a token.
+const SECRET_NAMES: [&str; 2] = ["AZURE_STORAGE_CONNECTION_STRING", "IDENTITY_HEADER"];
+
 /// Whether a variable of an environment is named like a secret. Unlike a `.env` an environment is full of other things, so
 /// only whole words count: `KEYCLOAK_URL` is none.
 fn is_named_secret(name: &str) -> bool {
-    name.to_ascii_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
+    let name = name.to_ascii_uppercase();
+    SECRET_NAMES.contains(&&*name) || name.split('_').any(|word| SECRET_WORDS.contains(&word))
 }
 
 fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+        || SECRET_NAMES.contains(&&*name)
 }
 
 #[cfg(test)]
@@ -218,6 +225,22 @@ mod tests {
             redactor.text("ghp-0123456789 https://keycloak.example /home/me/.ssh/id configured-value"),
             "[redacted GITHUB_TOKEN] https://keycloak.example /home/me/.ssh/id [redacted CONFIGURED]"
         );
+    }
+
+    #[test]
+    fn what_is_secret_within_a_value_is_redacted_alone_too() {
+        let connection = "AccountName=me;AccountKey=a+b/c0123456789==;EndpointSuffix=core.windows.net";
+        let account = r#"{"type": "service_account", "private_key": "-----BEGIN\nxyz\n"}"#;
+        let environment =
+            [pair("AZURE_STORAGE_CONNECTION_STRING", connection), pair("GOOGLE_SERVICE_ACCOUNT_KEY", account)];
+        let redactor = Redactor::knowing([], &[], &environment);
+        for text in [connection, "a+b/c0123456789=="] {
+            assert_eq!(redactor.text(text), "[redacted AZURE_STORAGE_CONNECTION_STRING]");
+        }
+        for text in [account, "-----BEGIN\nxyz", r"-----BEGIN\nxyz"] {
+            assert_eq!(redactor.text(text), "[redacted GOOGLE_SERVICE_ACCOUNT_KEY]");
+        }
+        assert_eq!(redactor.text("me at core.windows.net"), "me at core.windows.net");
     }
 
     #[test]

@@ -647,17 +647,25 @@ fn remote_kind(fault: RemoteFault) -> ErrorKind {
 
 /// What to do about a store elsewhere that cannot be used.
 fn about_remote(remote: &RemoteError) -> String {
-    let is_postgres = remote.store.starts_with("postgres");
+    let is_of = |scheme: &str| remote.store.starts_with(scheme);
+    let (is_postgres, is_google, is_azure) = (is_of("postgres"), is_of("gs://"), is_of("az://"));
     match remote.fault {
         RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
         RemoteFault::Failed => "nothing is lost: try again".into(),
         RemoteFault::Denied if is_postgres => {
             "a password comes from PGPASSWORD or PGPASSFILE; the user must be allowed to read and write the tables".into()
         }
+        RemoteFault::Denied if is_google => {
+            "credentials come from GOOGLE_APPLICATION_CREDENTIALS, `gcloud auth application-default login` or the machine; the role Storage Object User allows what is needed".into()
+        }
+        RemoteFault::Denied if is_azure => {
+            "AZURE_STORAGE_ACCOUNT names the account, AZURE_STORAGE_KEY has its key; of others the role Storage Blob Data Contributor allows what is needed: `uwf help shared-store`".into()
+        }
         RemoteFault::Denied => {
             "keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (AWS_PROFILE); they must allow get, put, list and delete".into()
         }
         RemoteFault::Missing if is_postgres => "create the database: `createdb NAME`, then `uwf store init`".into(),
+        RemoteFault::Missing if is_azure => "create the container first; uwf does not".into(),
         RemoteFault::Missing => "create the bucket first; uwf does not".into(),
         RemoteFault::NotReady => "`uwf store init` makes it ready".into(),
         RemoteFault::Foreign => "name another prefix or database, or install the uwf that made it".into(),

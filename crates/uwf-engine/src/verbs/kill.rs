@@ -53,11 +53,12 @@ pub fn kill(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option
 /// Ends what still works for a thread that is not active any more.
 fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
     let end = || {
-        kill_children(home, id)?;
+        kill_children(home, &child_threads::active_elsewhere(home, id)?)?;
+        kill_children(home, &child_threads::active(home, id)?)?;
         let grace = home.config().map_or(uwf_core::config::DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
         end_agent(home, id, grace)?;
         // One that was about to begin.
-        kill_children(home, id)
+        kill_children(home, &child_threads::active(home, id)?)
     };
     end().map_err(|error: Error| {
         error.hint("the thread has ended; the same command again ends what is left of its agent")
@@ -76,11 +77,9 @@ fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
 }
 
 /// Children end as their parent does, each with its own record.
-fn kill_children(home: &Home, id: &ThreadId) -> Result<()> {
-    let mut children = child_threads::active(home, id)?;
-    children.extend(child_threads::active_elsewhere(home, id)?);
+fn kill_children(home: &Home, children: &[ThreadId]) -> Result<()> {
     for child in children {
-        match kill(home, &child, None) {
+        match kill(home, child, None) {
             // It came to its end by itself.
             Err(error) if error.kind == ErrorKind::NotFound => {}
             other => drop(other?),

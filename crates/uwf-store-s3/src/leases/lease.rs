@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{LEASE, RENEWAL, SWEEP, lock, sweeper};
 use crate::bucket::{Bucket, Written};
+use crate::tag::Tag;
 
 /// So long before the end of a lease nothing is removed any more: a request takes its time.
 const MARGIN: Duration = Duration::from_secs(15);
@@ -73,22 +74,22 @@ pub(crate) struct SweepLease {
 }
 
 struct Now {
-    etag: String,
+    tag: Tag,
     /// When the last write of it was sent that went well.
     written: Instant,
 }
 
 impl SweepLease {
     /// Of an object that was just written: after `written`, and it has this tag now.
-    pub(crate) fn new(bucket: Arc<Bucket>, token: String, etag: String, written: Instant) -> SweepLease {
-        let now = Arc::new(Mutex::new(Now { etag, written }));
+    pub(crate) fn new(bucket: Arc<Bucket>, token: String, tag: Tag, written: Instant) -> SweepLease {
+        let now = Arc::new(Mutex::new(Now { tag, written }));
         let renewed = (Arc::clone(&bucket), Arc::clone(&now));
         let repeat = Mutex::new(Repeat::new(move || {
             let (bucket, now) = &renewed;
             let mut now = lock(now);
             let sent = Instant::now();
-            if let Ok(Written::Done { etag }) = bucket.update(SWEEP, &now.etag, &sweeper(Some(&token))) {
-                *now = Now { etag, written: sent };
+            if let Ok(Written::Done { tag }) = bucket.update(SWEEP, &now.tag, &sweeper(Some(&token))) {
+                *now = Now { tag, written: sent };
             }
         }));
         SweepLease { bucket, now, repeat }
@@ -102,8 +103,8 @@ impl SweepLease {
     /// Lets others in, unless they are already, who waited for the lease to end.
     pub(crate) fn end(&self) {
         lock(&self.repeat).stop();
-        let etag = lock(&self.now).etag.clone();
+        let tag = lock(&self.now).tag.clone();
         // Otherwise it ends by itself.
-        let _ = self.bucket.update(SWEEP, &etag, &sweeper(None));
+        let _ = self.bucket.update(SWEEP, &tag, &sweeper(None));
     }
 }

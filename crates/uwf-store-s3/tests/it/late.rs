@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uwf_store_s3::S3Store;
 
 use crate::proxy::{Fate, Proxy};
-use crate::servers::{Kind, Server, environment};
+use crate::servers::{Kind, Server};
 
 fn hash(value: u64) -> Hash {
     Hash::from_u64(value)
@@ -50,14 +50,14 @@ fn late(
     others: impl Fn(&S3Store) + Send + Sync + 'static,
 ) -> Late {
     let (method, key) = what.split_once(' ').unwrap();
-    let line = format!("{method} /{}/{key}", store.name().trim_start_matches("s3://"));
+    let line = format!("{method} {}", server.path(store, key));
     let (other, met) = (server.store(store.name()), Mutex::new(0));
     let (tell, next) = mpsc::channel();
     let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, move |passing| {
         let mut met = met.lock().unwrap();
         if *met > 0 {
             *met += 1;
-        } else if passing.line.replace("%40", "@") == line {
+        } else if passing.line == line {
             *met = 1;
             others(&other);
         }
@@ -68,7 +68,7 @@ fn late(
         let _ = tell.send(());
         then
     });
-    let variables = environment(&proxy.endpoint(), "AKIATEST", "hush-this-is-secret");
+    let variables = server.environment_at(&proxy.endpoint());
     Late { store: S3Store::open_with(store.name(), variables).unwrap(), _proxy: proxy, next }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uwf_store_s3::S3Store;
 
 use crate::proxy::{Fate, Proxy};
-use crate::servers::{Kind, Server, environment};
+use crate::servers::{ALL, Kind, Server};
 
 const DOES: &str = "UWF_STORE_S3_TEST_DOES";
 const WORKERS: u64 = 8;
@@ -25,8 +25,7 @@ fn told() -> Option<(S3Store, String)> {
 }
 
 /// Runs a test of this binary once more, as a process that is to do something to a store.
-fn process(test: &str, endpoint: &str, store: &S3Store, does: &str) -> Child {
-    let keys = environment(endpoint, "AKIATEST", "hush-this-is-secret");
+fn process(test: &str, keys: Vec<(String, String)>, store: &S3Store, does: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(DOES, format!("{} {does}", store.name()))
@@ -99,12 +98,12 @@ fn eight_processes_lose_nothing() {
     if let Some((store, worker)) = told() {
         return race(&store, &worker);
     }
-    for kind in [Kind::Moto, Kind::SeaweedFs] {
+    for kind in ALL {
         let server = Server::start(kind);
         let store = server.fresh();
         assert_eq!(store.create("shared", hash(0)).unwrap(), Swap::Done);
         let test = "processes::eight_processes_lose_nothing";
-        let workers = (0..WORKERS).map(|worker| process(test, &server.endpoint(), &store, &worker.to_string()));
+        let workers = (0..WORKERS).map(|worker| process(test, server.environment(), &store, &worker.to_string()));
         let workers: Vec<Child> = workers.collect();
         let mut created = 0;
         for worker in workers {
@@ -129,16 +128,18 @@ fn nodes_without_a_head_do_no_harm() {
         store.put_all(&[(hash(1), b"one".to_vec()), (hash(2), b"two".to_vec())]).unwrap();
         stand_still("nodes are stored");
     }
-    let server = Server::start(Kind::SeaweedFs);
-    let store = server.fresh();
-    assert_eq!(store.create("thread", hash(7)).unwrap(), Swap::Done);
-    let mut child = process("processes::nodes_without_a_head_do_no_harm", &server.endpoint(), &store, "store");
-    wait_for(&mut child, "nodes are stored");
-    kill(child);
-    assert_eq!(store.read("thread").unwrap().unwrap().hash, hash(7));
-    assert_eq!(Objects::list(&store, None).unwrap(), [hash(1), hash(2)]);
-    store.sync(&[hash(1), hash(2)]).unwrap();
-    move_on(&store, "thread");
+    for kind in [Kind::SeaweedFs, Kind::Azurite, Kind::Google] {
+        let server = Server::start(kind);
+        let store = server.fresh();
+        assert_eq!(store.create("thread", hash(7)).unwrap(), Swap::Done);
+        let mut child = process("processes::nodes_without_a_head_do_no_harm", server.environment(), &store, "store");
+        wait_for(&mut child, "nodes are stored");
+        kill(child);
+        assert_eq!(store.read("thread").unwrap().unwrap().hash, hash(7));
+        assert_eq!(Objects::list(&store, None).unwrap(), [hash(1), hash(2)]);
+        store.sync(&[hash(1), hash(2)]).unwrap();
+        move_on(&store, "thread");
+    }
 }
 
 /// How somebody may come across a removal that was left half done.
@@ -166,7 +167,13 @@ fn a_removal_that_is_killed_is_all_or_nothing() {
         assert_eq!(store.remove("a", &version, &record("a")).unwrap(), Swap::Done);
         return;
     }
-    let server = Server::start(Kind::Moto);
+    for kind in [Kind::Moto, Kind::Azurite, Kind::Google] {
+        a_removal_is_killed(&Server::start(kind));
+    }
+}
+
+/// At each of its requests.
+fn a_removal_is_killed(server: &Server) {
     // Where the process stands still when it is killed, and whether the name is removed then.
     for (stop, is_removed) in [("PUT heads/a@1", false), ("PUT history/a.json", true), ("DELETE heads/a@1", true)] {
         for (meets, meet) in MEETS {
@@ -178,17 +185,17 @@ fn a_removal_that_is_killed_is_all_or_nothing() {
                 assert_eq!(store.create(name, hash(1)).unwrap(), Swap::Done);
             }
             let (method, key) = stop.split_once(' ').unwrap();
-            let stop = format!("{method} /team/{}/{key}", store.name().trim_start_matches("s3://team/"));
+            let stop = format!("{method} {}", server.path(&store, key));
             let (reached, is_reached) = mpsc::channel();
             let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, move |passing| {
-                if passing.line.replace("%40", "@") != stop {
+                if passing.line != stop {
                     return Fate::Passes;
                 }
                 let _ = reached.send(());
                 Fate::Hangs
             });
             let test = "processes::a_removal_that_is_killed_is_all_or_nothing";
-            let child = process(test, &proxy.endpoint(), &store, "remove");
+            let child = process(test, server.environment_at(&proxy.endpoint()), &store, "remove");
             is_reached.recv_timeout(Duration::from_secs(20)).unwrap();
             kill(child);
             if is_removed {
@@ -219,7 +226,7 @@ fn the_holds_of_the_dead_end_and_those_of_the_living_do_not() {
     let server = Server::start(Kind::SeaweedFs);
     let (dead_holder, dead_sweeper, living) = (server.fresh(), server.fresh(), server.fresh());
     for (store, does, said) in [(&dead_holder, "hold", "it holds"), (&dead_sweeper, "sweep", "it sweeps")] {
-        let mut child = process(test, &server.endpoint(), store, does);
+        let mut child = process(test, server.environment(), store, does);
         wait_for(&mut child, said);
         kill(child);
     }

@@ -7,12 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+/// By which a write is made conditional.
+const CONDITIONS: [&str; 3] = ["if-match:", "if-none-match:", "x-goog-if-generation-match:"];
+
 /// A request as it passes by.
 #[derive(Debug, Clone)]
 pub(crate) struct Passing {
     /// From 1.
     pub(crate) number: usize,
-    /// `PUT /team/store/heads/a@1`.
+    /// `PUT /team/store/heads/a@1`, with the symbols that a client may write as numbers.
     pub(crate) line: String,
 }
 
@@ -93,7 +96,8 @@ fn pass(
     fate: &dyn Fn(&Passing) -> Fate,
 ) -> std::io::Result<()> {
     let (head, body) = read(&mut from)?;
-    let line = head.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_owned();
+    let line = head.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1");
+    let line = line.replace("%40", "@").replace("%2F", "/").replace("%2E", ".").replace("%2D", "-");
     thread::sleep(delay);
     let fate = fate(&Passing { number: count.fetch_add(1, Ordering::SeqCst) + 1, line });
     match fate {
@@ -114,7 +118,7 @@ fn pass(
     let mut to = TcpStream::connect(server)?;
     let is_kept = |line: &&str| {
         let line = line.to_ascii_lowercase();
-        let is_condition = line.starts_with("if-match:") || line.starts_with("if-none-match:");
+        let is_condition = CONDITIONS.iter().any(|condition| line.starts_with(condition));
         let is_lost = is_condition && fate == Fate::LosesItsConditions;
         !is_lost && !line.starts_with("connection:")
     };

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use json_cas::{Hash, Heads, HeadsError, Objects, RemoteError, RemoteFault, StoreError};
 use tempfile::TempDir;
 use uwf_store_s3::S3Store;
+use uwf_testing::azurite;
 
 use crate::proxy::{Fate, Proxy};
-use crate::servers::{Kind, Server, environment, put};
+use crate::servers::{ALL, Kind, Server, environment, put};
 
 fn heads_error(store: &S3Store) -> RemoteError {
     match Heads::list(store) {
@@ -39,28 +40,29 @@ fn is_told(error: &RemoteError, server: &Server, fault: RemoteFault, message: &s
 
 #[test]
 fn a_store_that_was_not_made_ready_says_so_until_it_is() {
-    for kind in [Kind::Moto, Kind::SeaweedFs] {
+    for kind in ALL {
         let server = Server::start(kind);
-        let store = server.store("s3://team/new");
+        let url = server.url("new");
+        let store = server.store(&url);
         assert_eq!(store.requests().total(), 0, "opening asks nobody");
-        let message = "the store s3://team/new: it has not been made ready";
-        is_told(&heads_error(&store), &server, RemoteFault::NotReady, message);
-        is_told(&objects_error(&store), &server, RemoteFault::NotReady, message);
+        let message = format!("the store {url}: it has not been made ready");
+        is_told(&heads_error(&store), &server, RemoteFault::NotReady, &message);
+        is_told(&objects_error(&store), &server, RemoteFault::NotReady, &message);
         assert!(store.init().unwrap());
-        assert!(!store.init().unwrap() && !server.store("s3://team/new").init().unwrap(), "it was ready");
-        assert_eq!(Heads::list(&server.store("s3://team/new")).unwrap(), []);
+        assert!(!store.init().unwrap() && !server.store(&url).init().unwrap(), "it was ready");
+        assert_eq!(Heads::list(&server.store(&url)).unwrap(), []);
         assert_eq!(store.get(Hash::from_u64(1)).unwrap(), None);
     }
 }
 
 #[test]
 fn many_may_make_a_store_ready_at_once() {
-    for kind in [Kind::Moto, Kind::SeaweedFs] {
+    for kind in ALL {
         let server = Server::start(kind);
-        let environment = server.environment();
-        let one = || S3Store::open_with("s3://team/raced", environment.clone()).unwrap().init().unwrap();
+        let one = || server.store(&server.url("raced"));
+        let stores: Vec<S3Store> = (0..8).map(|_| one()).collect();
         let made: Vec<bool> = std::thread::scope(|scope| {
-            let all: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+            let all: Vec<_> = stores.iter().map(|store| scope.spawn(|| store.init().unwrap())).collect();
             all.into_iter().map(|one| one.join().unwrap()).collect()
         });
         assert_eq!(made.iter().filter(|made| **made).count(), 1, "{made:?}");
@@ -69,12 +71,14 @@ fn many_may_make_a_store_ready_at_once() {
 
 #[test]
 fn a_bucket_that_is_not_there_is_not_made() {
-    for kind in [Kind::Moto, Kind::SeaweedFs] {
+    for kind in ALL {
         let server = Server::start(kind);
-        let store = server.store("s3://nobody/uwf");
-        let message = "the store s3://nobody/uwf: there is no bucket nobody";
-        is_told(&store.init().unwrap_err(), &server, RemoteFault::Missing, message);
-        is_told(&heads_error(&store), &server, RemoteFault::Missing, message);
+        let url = server.url("uwf").replace("team", "nobody");
+        let container = if kind == Kind::Azurite { "container" } else { "bucket" };
+        let store = server.store(&url);
+        let message = format!("the store {url}: there is no {container} nobody");
+        is_told(&store.init().unwrap_err(), &server, RemoteFault::Missing, &message);
+        is_told(&heads_error(&store), &server, RemoteFault::Missing, &message);
     }
 }
 
@@ -92,6 +96,29 @@ fn wrong_keys_are_told_and_not_shown() {
     let wrong = objects_error(&open("AKIATEST", "hush hush"));
     assert_eq!(wrong.fault, RemoteFault::Denied);
     assert!(told(&wrong, &server).1.contains("403 SignatureDoesNotMatch"), "{wrong}");
+}
+
+#[test]
+fn azure_and_google_let_nobody_in_with_wrong_keys() {
+    let azure = Server::start(Kind::Azurite);
+    let other = ("AZURE_STORAGE_KEY".to_owned(), "aHVzaCBodXNo".to_owned());
+    let open = |more: &[(&str, &str)]| {
+        let more = more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        S3Store::open_with("az://team/uwf", azure.environment().into_iter().chain(more)).unwrap()
+    };
+    let message = "the store az://team/uwf: cannot read format.json: the server answered 403 AuthorizationFailure: Server \
+        failed to authenticate the request. Make sure the value of the Authorization header is formed correctly including \
+        the signature";
+    is_told(&heads_error(&open(&[(&other.0, &other.1)])), &azure, RemoteFault::Denied, message);
+    let error = open(&[("AZURE_STORAGE_KEY", "hush hush!")]).init().unwrap_err();
+    assert_eq!(error.fault, RemoteFault::Denied);
+    assert!(told(&error, &azure).1.contains("its credentials cannot be used: "), "{error}");
+
+    let google = Server::start(Kind::Google);
+    let token = ("GOOGLE_BEARER_TOKEN".to_owned(), "hush".to_owned());
+    let store = S3Store::open_with("gs://team/uwf", google.environment().into_iter().chain([token])).unwrap();
+    let message = "the store gs://team/uwf: cannot read format.json: the server answered 401 AuthenticationRequired";
+    is_told(&objects_error(&store), &google, RemoteFault::Denied, message);
 }
 
 #[test]
@@ -192,30 +219,39 @@ fn what_is_no_store_of_this_format_is_left_alone() {
 
 #[test]
 fn a_server_without_conditional_writes_is_refused_by_its_name() {
-    let server = Server::start(Kind::Moto);
-    let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |_| Fate::LosesItsConditions);
-    let store = S3Store::open_with("s3://team/uwf", environment(&proxy.endpoint(), "any", "hush")).unwrap();
-    let error = store.init().unwrap_err();
-    assert_eq!(error.fault, RemoteFault::Unfit);
-    assert!(error.message.starts_with("the server `Werkzeug/"), "{error}");
-    assert!(
-        error.message.ends_with(
-            "has no conditional writes: it writes what is to replace an object that is not there (If-Match)"
-        ),
-        "{error}"
-    );
-    assert_eq!(heads_error(&store).fault, RemoteFault::NotReady, "it was not made ready");
+    for (kind, name, if_none, if_same) in [
+        (Kind::Moto, "Werkzeug/", "If-None-Match", "If-Match"),
+        (Kind::Azurite, "Azurite-Blob/", "If-None-Match", "If-Match"),
+        (Kind::Google, "bucket in memory", "x-goog-if-generation-match: 0", "x-goog-if-generation-match"),
+    ] {
+        let server = Server::start(kind);
+        let through = |proxy: &Proxy| {
+            let mut environment = server.environment_at(&proxy.endpoint());
+            // A key of Azure signs the conditions, a token does not.
+            environment.retain(|(name, _)| name != "AZURE_STORAGE_KEY");
+            environment.push(("AZURE_STORAGE_SAS_TOKEN".to_owned(), azurite::SAS.to_owned()));
+            S3Store::open_with(&server.url("uwf"), environment).unwrap()
+        };
+        let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |_| Fate::LosesItsConditions);
+        let store = through(&proxy);
+        let error = store.init().unwrap_err();
+        assert_eq!(error.fault, RemoteFault::Unfit);
+        assert!(error.message.starts_with(&format!("the server `{name}")), "{error}");
+        let told = format!("it writes what is to replace an object that is not there ({if_same})");
+        assert!(error.message.ends_with(&format!("has no conditional writes: {told}")), "{error}");
+        assert_eq!(heads_error(&store).fault, RemoteFault::NotReady, "it was not made ready");
 
-    // One that knows If-Match only, as some do.
-    let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |passing| match passing.number {
-        // The mark, the listing and the first try.
-        0..=3 => Fate::Passes,
-        _ => Fate::LosesItsConditions,
-    });
-    let store = S3Store::open_with("s3://team/uwf", environment(&proxy.endpoint(), "any", "hush")).unwrap();
-    let error = store.init().unwrap_err();
-    assert_eq!(error.fault, RemoteFault::Unfit);
-    assert!(error.message.ends_with("it replaces what is there although that is to stay (If-None-Match)"), "{error}");
+        // One that knows the other condition only, as some do.
+        let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |passing| match passing.number {
+            // The mark, the listing and the first try.
+            0..=3 => Fate::Passes,
+            _ => Fate::LosesItsConditions,
+        });
+        let error = through(&proxy).init().unwrap_err();
+        assert_eq!(error.fault, RemoteFault::Unfit);
+        let told = format!("it replaces what is there although that is to stay ({if_none})");
+        assert!(error.message.ends_with(&told), "{error}");
+    }
 }
 
 #[test]

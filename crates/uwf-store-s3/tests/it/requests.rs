@@ -4,7 +4,7 @@ use json_cas::{Hash, Heads, Journal, Objects, Swap};
 use serde_json::json;
 use uwf_store_s3::{Requests, S3Store};
 
-use crate::servers::{Kind, Server};
+use crate::servers::{ALL, Kind, Server};
 
 fn hash(value: u64) -> Hash {
     Hash::from_u64(value)
@@ -31,7 +31,7 @@ fn requests(get: u64, put: u64, list: u64, delete: u64, head: u64) -> Requests {
 
 #[test]
 fn nodes_cost_what_the_readme_says() {
-    for kind in [Kind::Moto, Kind::SeaweedFs] {
+    for kind in ALL {
         let server = Server::start(kind);
         let store = server.fresh();
         let other = server.store(store.name());
@@ -63,7 +63,7 @@ fn nodes_cost_what_the_readme_says() {
 
 #[test]
 fn names_cost_what_the_readme_says() {
-    for kind in [Kind::Moto, Kind::SeaweedFs] {
+    for kind in ALL {
         let server = Server::start(kind);
         let store = server.fresh();
         assert_eq!(cost(&store, || store.read("a").unwrap()), (None, requests(2, 0, 0, 0, 0)), "read of none");
@@ -140,10 +140,10 @@ fn ten_thousand_names_are_listed_by_pages() {
 
 #[test]
 fn two_stores_on_one_server_do_not_see_each_other() {
-    for kind in [Kind::Moto, Kind::SeaweedFs] {
+    for kind in ALL {
         let server = Server::start(kind);
         // One prefix is the beginning of the other.
-        let (one, two) = (server.store("s3://team/a"), server.store("s3://team/ab"));
+        let (one, two) = (server.store(&server.url("a")), server.store(&server.url("ab")));
         for store in [&one, &two] {
             assert!(store.init().unwrap());
         }

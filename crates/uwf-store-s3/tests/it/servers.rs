@@ -1,44 +1,43 @@
 //! Servers that tests start, on ports of their own, and stop.
 
-use std::cell::Cell;
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+mod process;
 
-use tempfile::TempDir;
+use std::cell::Cell;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
 use uwf_store_s3::S3Store;
+use uwf_testing::azurite::Azurite;
+use uwf_testing::bucket::BucketServer;
 use uwf_testing::repository;
 
-/// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-const KEY_ID: &str = "AKIATEST";
-const SECRET: &str = "hush-this-is-secret";
+use self::process::{KEY_ID, Process, SECRET};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// In memory; takes any keys.
+    /// S3 in memory; takes any keys.
     Moto,
-    /// On the disk; knows one key.
+    /// S3 on the disk; knows one key.
     SeaweedFs,
+    /// Azure in memory; knows one key.
+    Azurite,
+    /// The XML API of Google, played in this process: nothing that can be installed speaks it with its conditions.
+    Google,
 }
+
+pub(crate) const ALL: [Kind; 4] = [Kind::Moto, Kind::SeaweedFs, Kind::Azurite, Kind::Google];
 
 /// A server, ended when the value is dropped.
 pub(crate) struct Server {
-    kind: Kind,
-    dir: TempDir,
-    ports: Vec<u16>,
-    process: Child,
+    running: Running,
     stores: Cell<u32>,
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-    }
+enum Running {
+    S3(Process),
+    Azurite(Azurite),
+    Google(BucketServer),
 }
 
 /// Where the programs of the servers are, which are installed first.
@@ -57,67 +56,52 @@ pub(crate) fn free_ports(count: usize) -> Vec<u16> {
 
 impl Server {
     pub(crate) fn start(kind: Kind) -> Server {
-        // The ports may be taken between finding and using them.
-        (0..3)
-            .find_map(|_| Server::try_start(kind))
-            .unwrap_or_else(|| panic!("{kind:?} does not start: `scripts/s3-servers.sh` prints where its program is"))
-    }
-
-    fn try_start(kind: Kind) -> Option<Server> {
-        let dir = TempDir::with_prefix("uwf-s3-").unwrap();
-        let ports = free_ports(if kind == Kind::Moto { 1 } else { 8 });
-        let process = spawn(kind, &dir, &ports);
-        let mut server = Server { kind, dir, ports, process, stores: Cell::new(0) };
-        if !server.answers() {
-            return None;
-        }
-        server.make_bucket("team");
-        Some(server)
-    }
-
-    fn answers(&mut self) -> bool {
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && self.process.try_wait().unwrap().is_none() {
-            let all = [self.s3_port()].into_iter().chain(self.filer_port()).all(|port| status("GET", port, "/") != 0);
-            if all {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        false
-    }
-
-    fn s3_port(&self) -> u16 {
-        self.ports[0]
-    }
-
-    fn filer_port(&self) -> Option<u16> {
-        self.ports.get(1).copied()
-    }
-
-    /// Without the store: the store makes none.
-    fn make_bucket(&self, bucket: &str) {
-        let begun = Instant::now();
-        loop {
-            let status = match self.filer_port() {
-                Some(filer) => status("POST", filer, &format!("/buckets/{bucket}/")),
-                None => status("PUT", self.s3_port(), &format!("/{bucket}")),
-            };
-            if matches!(status, 200 | 201) {
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "{:?} makes no bucket: {status}", self.kind);
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let running = match kind {
+            Kind::Moto | Kind::SeaweedFs => Running::S3(Process::start(kind)),
+            Kind::Azurite => Running::Azurite(Azurite::start(&programs())),
+            Kind::Google => Running::Google(BucketServer::start_google()),
+        };
+        Server { running, stores: Cell::new(0) }
     }
 
     pub(crate) fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.s3_port())
+        match &self.running {
+            Running::S3(server) => server.endpoint(),
+            Running::Azurite(server) => server.endpoint(),
+            Running::Google(server) => server.endpoint(),
+        }
+    }
+
+    /// The URL of a store in the bucket there is.
+    pub(crate) fn url(&self, store: &str) -> String {
+        match &self.running {
+            Running::S3(_) => format!("s3://team/{store}"),
+            Running::Azurite(server) => server.url(store),
+            Running::Google(server) => server.url(store),
+        }
+    }
+
+    /// The path of an object in requests.
+    pub(crate) fn path(&self, store: &S3Store, key: &str) -> String {
+        let (_, place) = store.name().split_once("://").unwrap();
+        match &self.running {
+            Running::S3(_) | Running::Google(_) => format!("/{place}/{key}"),
+            Running::Azurite(_) => format!("/{}/{place}/{key}", uwf_testing::azurite::ACCOUNT),
+        }
     }
 
     /// What a process has in its environment that may use it.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        environment(&self.endpoint(), KEY_ID, SECRET)
+        self.environment_at(&self.endpoint())
+    }
+
+    /// The same for a process that reaches it elsewhere.
+    pub(crate) fn environment_at(&self, endpoint: &str) -> Vec<(String, String)> {
+        match &self.running {
+            Running::S3(_) => environment(endpoint, KEY_ID, SECRET),
+            Running::Azurite(_) => Azurite::variables_at(endpoint),
+            Running::Google(_) => vec![("STORAGE_EMULATOR_HOST".to_owned(), endpoint.to_owned())],
+        }
     }
 
     /// The store at a URL, as it is.
@@ -128,94 +112,37 @@ impl Server {
     /// A new one, ready.
     pub(crate) fn fresh(&self) -> S3Store {
         self.stores.set(self.stores.get() + 1);
-        let store = self.store(&format!("s3://team/store-{}", self.stores.get()));
+        let store = self.store(&self.url(&format!("store-{}", self.stores.get())));
         assert!(store.init().unwrap(), "it was ready before");
         store
     }
 
     /// At once, as kill -9 does.
     pub(crate) fn kill(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.process().kill();
     }
 
     /// With what it had on its disk.
     pub(crate) fn restart(&mut self) {
-        self.process = spawn(self.kind, &self.dir, &self.ports);
-        assert!(self.answers(), "it does not start again");
+        self.process().restart();
+    }
+
+    fn process(&mut self) -> &mut Process {
+        match &mut self.running {
+            Running::S3(process) => process,
+            Running::Azurite(_) | Running::Google(_) => panic!("only a server of S3 is killed"),
+        }
     }
 }
 
-/// Writes an object without the store, to moto, which believes everybody who says who they are.
+/// Writes an object without the store, to moto or Azurite.
 pub(crate) fn put(server: &Server, path: &str, body: &str) {
-    let answer = ask("PUT", server.s3_port(), path, body).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    match &server.running {
+        Running::S3(process) => process.put(path, body),
+        Running::Azurite(azurite) => assert_eq!(azurite.put(path.trim_start_matches('/'), body).unwrap(), 201),
+        Running::Google(_) => panic!("nothing is put there without the store"),
+    }
 }
 
-/// The variables of a process that is to use a server with these keys.
-pub(crate) fn environment(endpoint: &str, key_id: &str, secret: &str) -> Vec<(String, String)> {
-    let variables = [
-        ("AWS_ENDPOINT_URL", endpoint),
-        ("AWS_REGION", "us-east-1"),
-        ("AWS_ACCESS_KEY_ID", key_id),
-        ("AWS_SECRET_ACCESS_KEY", secret),
-    ];
-    variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-}
-
-fn spawn(kind: Kind, dir: &TempDir, ports: &[u16]) -> Child {
-    let programs = programs();
-    let log = File::create(dir.path().join("log")).unwrap();
-    let mut command = match kind {
-        Kind::Moto => {
-            let mut command = Command::new(programs.join("moto_server"));
-            command.args(["-H", "127.0.0.1", "-p"]).arg(ports[0].to_string());
-            command
-        }
-        Kind::SeaweedFs => seaweedfs(programs, dir, ports),
-    };
-    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
-}
-
-fn seaweedfs(programs: PathBuf, dir: &TempDir, ports: &[u16]) -> Command {
-    let data = dir.path().join("data");
-    fs::create_dir_all(&data).unwrap();
-    let config = dir.path().join("s3.json");
-    let identity = serde_json::json!({ "identities": [{
-        "name": "tester",
-        "credentials": [{ "accessKey": KEY_ID, "secretKey": SECRET }],
-        "actions": ["Admin", "Read", "Write", "List", "Tagging"],
-    }] });
-    fs::write(&config, identity.to_string()).unwrap();
-    let mut command = Command::new(programs.join("weed"));
-    command.args(["server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-s3.autoCreateBucket=false"]);
-    command.args(["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.volumeSizeLimitMB=64", "-volume.max=20"]);
-    command.arg(format!("-dir={}", data.display())).arg(format!("-s3.config={}", config.display()));
-    let names = ["s3", "filer", "master", "volume"].map(|name| [format!("{name}.port"), format!("{name}.port.grpc")]);
-    // First the two that are asked: S3 and the filer.
-    let ports = [ports[0], ports[2], ports[1], ports[3], ports[4], ports[5], ports[6], ports[7]];
-    command.args(names.as_flattened().iter().zip(ports).map(|(name, port)| format!("-{name}={port}")));
-    command.current_dir(dir.path());
-    command
-}
-
-/// The beginning of the answer to a plain request.
-fn ask(method: &str, port: u16, path: &str, body: &str) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    let length = body.len();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\nConnection: close\r\n\
-         Authorization: AWS4-HMAC-SHA256 Credential=any/20260101/us-east-1/s3/aws4_request\r\n\r\n{body}"
-    )?;
-    let mut answer = String::new();
-    stream.take(64).read_to_string(&mut answer)?;
-    Ok(answer)
-}
-
-/// The status of an answer; 0 when there is none.
-fn status(method: &str, port: u16, path: &str) -> u16 {
-    let answer = ask(method, port, path, "").unwrap_or_default();
-    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
-}
+/// The variables of a process that is to use a server of S3 with these keys.
+pub(crate) use self::process::environment;

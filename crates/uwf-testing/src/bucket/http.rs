@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as clients of S3 use.
+//! As much of HTTP/1.1 as clients of buckets use.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
@@ -11,7 +11,7 @@ const MAX_BODY: usize = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: String,
-    path: String,
+    pub(super) path: String,
     query: String,
     headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,

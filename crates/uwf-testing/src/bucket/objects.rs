@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::time::SystemTime;
 
 use super::Kept;
+use super::dialect::{Condition, Dialect};
 use super::http::{Answer, Request};
 
 /// Keys on a page of a listing, at most.
@@ -14,10 +15,23 @@ const PAGE: usize = 1_000;
 struct Object {
     bytes: Vec<u8>,
     etag: String,
+    /// The number of the write that made it.
+    generation: u64,
     modified: SystemTime,
 }
 
-/// Sorted by key, as S3 lists them.
+impl Object {
+    /// What an answer says of it beside its bytes.
+    fn headers(&self, dialect: Dialect) -> Vec<(&'static str, String)> {
+        let etag = ("etag", self.etag.clone());
+        match dialect {
+            Dialect::S3 => vec![etag],
+            Dialect::Google => vec![etag, ("x-goog-generation", self.generation.to_string())],
+        }
+    }
+}
+
+/// Sorted by key, as they are listed.
 #[derive(Default)]
 pub(super) struct Objects {
     by_key: BTreeMap<String, Object>,
@@ -25,16 +39,19 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub(super) fn answer(&mut self, request: &Request, bucket: &str) -> Answer {
+    pub(super) fn answer(&mut self, request: &Request, bucket: &str, dialect: Dialect) -> Answer {
+        if let Some(answer) = dialect.lets_nobody_in(request) {
+            return answer;
+        }
         let Some(key) = request.key(bucket) else { return Answer::error("404 Not Found", "NoSuchBucket") };
         match &*request.method {
             "GET" if request.is_list() => self.list(request),
-            "GET" | "HEAD" => self.read(&key),
-            "PUT" => self.write(key, request),
-            "DELETE" => {
-                self.by_key.remove(&key);
-                Answer::empty("204 No Content")
-            }
+            "GET" | "HEAD" => self.read(&key, dialect),
+            "PUT" => self.write(key, request, dialect),
+            "DELETE" => match (self.by_key.remove(&key), dialect) {
+                (None, Dialect::Google) => Answer::error("404 Not Found", "NoSuchKey"),
+                (Some(_), _) | (None, Dialect::S3) => Answer::empty("204 No Content"),
+            },
             _ => Answer::error("405 Method Not Allowed", "MethodNotAllowed"),
         }
     }
@@ -61,28 +78,30 @@ impl Objects {
         self.by_key.range::<str, _>((from, Bound::Unbounded)).take_while(move |(key, _)| key.starts_with(begin))
     }
 
-    fn read(&self, key: &str) -> Answer {
+    fn read(&self, key: &str, dialect: Dialect) -> Answer {
         let Some(object) = self.by_key.get(key) else { return Answer::error("404 Not Found", "NoSuchKey") };
-        let headers = vec![("etag", object.etag.clone()), ("last-modified", httpdate::fmt_http_date(object.modified))];
+        let mut headers = object.headers(dialect);
+        headers.push(("last-modified", httpdate::fmt_http_date(object.modified)));
         Answer { status: "200 OK", headers, body: object.bytes.clone() }
     }
 
-    /// With the conditions of S3: `If-None-Match: *` and `If-Match: TAG`.
-    fn write(&mut self, key: String, request: &Request) -> Answer {
-        let there = self.by_key.get(&key);
-        match (request.header("if-none-match"), request.header("if-match"), there) {
-            (_, Some(_), None) => return Answer::error("404 Not Found", "NoSuchKey"),
-            (Some("*"), _, Some(_)) => return Answer::error("412 Precondition Failed", "PreconditionFailed"),
-            (_, Some(tag), Some(object)) if tag != object.etag => {
-                return Answer::error("412 Precondition Failed", "PreconditionFailed");
-            }
-            _ => (),
+    fn write(&mut self, key: String, request: &Request, dialect: Dialect) -> Answer {
+        let holds = match (dialect.condition(request), self.by_key.get(&key)) {
+            (Condition::SameTag(_), None) => return Answer::error("404 Not Found", "NoSuchKey"),
+            (Condition::Absent, there) => there.is_none(),
+            (Condition::SameTag(tag), Some(object)) => tag == object.etag,
+            (Condition::SameGeneration(number), there) => there.is_some_and(|object| object.generation == number),
+            (Condition::Always, _) => true,
+        };
+        if !holds {
+            return Answer::error("412 Precondition Failed", "PreconditionFailed");
         }
         self.writes += 1;
-        let etag = format!("\"{:032x}\"", self.writes);
-        let object = Object { bytes: request.body.clone(), etag: etag.clone(), modified: SystemTime::now() };
+        let (generation, etag) = dialect.version(self.writes, &request.body);
+        let object = Object { bytes: request.body.clone(), etag, generation, modified: SystemTime::now() };
+        let answer = Answer { headers: object.headers(dialect), ..Answer::empty("200 OK") };
         self.by_key.insert(key, object);
-        Answer { headers: vec![("etag", etag)], ..Answer::empty("200 OK") }
+        answer
     }
 
     /// A page of keys; the token of the next one is the last key of this.
@@ -98,7 +117,9 @@ impl Objects {
             // Keys of a store have no symbol that means something in XML; writing to a String never fails.
             let _ = write!(
                 text,
-                "<Contents><Key>{key}</Key><LastModified>{modified}</LastModified><ETag>{tag}</ETag><Size>{size}</Size></Contents>"
+                "<Contents><Key>{key}</Key><Generation>{}</Generation><LastModified>{modified}</LastModified><ETag>{tag}</ETag>\
+                 <Size>{size}</Size></Contents>",
+                object.generation
             );
             last = Some(key);
         }

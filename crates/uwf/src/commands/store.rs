@@ -26,7 +26,8 @@ Examples:
   uwf store copy . s3://team-bucket/uwf
 
 Nodes and heads are files of the storage root unless UWF_STORE_URL, or `store: {url: …}` in config.yaml, names a store
-that several machines share. Locks, records, settings and caches stay on each machine.";
+that several machines share: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX (Google), az://CONTAINER/PREFIX (Azure) or
+postgres://HOST/DATABASE. Locks, records, settings and caches stay on each machine. `uwf help shared-store` has the rest.";
 
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {

@@ -2,14 +2,28 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use uwf_testing::azurite::Azurite;
+use uwf_testing::bucket::BucketServer;
 
 use crate::machine::{Machine, paid};
 use crate::postgres::Postgres;
-use crate::s3::Moto;
+use crate::s3::{Moto, programs};
 
 #[test]
 fn two_machines_work_on_one_thread_in_a_bucket() {
     let server = Moto::start();
+    go_through(server.variables("uwf"));
+}
+
+#[test]
+fn two_machines_work_on_one_thread_in_a_container_of_azure() {
+    let server = Azurite::start(&programs());
+    go_through(server.variables("uwf"));
+}
+
+#[test]
+fn two_machines_work_on_one_thread_in_a_bucket_of_google() {
+    let server = BucketServer::start_google();
     go_through(server.variables("uwf"));
 }
 

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use uwf_testing::azurite::Azurite;
+use uwf_testing::bucket::BucketServer;
 
 use crate::machine::Machine;
 use crate::postgres::Postgres;
-use crate::s3::Moto;
+use crate::s3::{Moto, programs};
 
 #[test]
 fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
@@ -40,6 +42,34 @@ fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
     let again = here.json(&["store", "copy", back.to_str().unwrap(), "."]);
     assert_eq!(outcomes(&again), ["present"; 4], "byte for byte what it was");
     assert_eq!(again["newNodes"], 0);
+}
+
+#[test]
+fn what_goes_from_amazon_to_azure_and_google_is_the_same_there() {
+    let servers = (Moto::start(), Azurite::start(&programs()), BucketServer::start_google());
+    let mut variables = [servers.0.variables("uwf"), servers.1.variables("uwf"), servers.2.variables("uwf")];
+    let [s3, az, gs] = variables.each_mut().map(|variables| variables.remove(0).1);
+    let dir = TempDir::new().unwrap();
+    let here = Machine::new(variables.concat(), &dir.path().join("ledger"));
+    here.json(&["workflow", "put", "count.yaml"]);
+    let threads = [here.start(), here.start()];
+    (0..3).for_each(|_| drop(here.step(&threads[0])));
+    here.step(&threads[1]);
+    for store in [&s3, &az, &gs] {
+        let init = here.command(&["store", "init"]).env("UWF_STORE_URL", store).output().unwrap();
+        assert!(init.status.success(), "{store}: {}", String::from_utf8_lossy(&init.stderr));
+    }
+    for (from, to) in [(".", &*s3), (&*s3, &*az), (&*az, &*gs)] {
+        assert_eq!(outcomes(&here.json(&["store", "copy", from, to])), ["copied"; 2], "{from} {to}");
+    }
+    let there = [&s3, &az, &gs].map(|store| all(&here, Some(store)));
+    assert_eq!(there, [(); 3].map(|()| all(&here, None)));
+    // What went on in one goes on in the other.
+    let stepped = here.command(&["thread", "step", &threads[1]]).env("UWF_STORE_URL", &az).output().unwrap();
+    assert!(stepped.status.success(), "{}", String::from_utf8_lossy(&stepped.stderr));
+    let copied = here.json(&["store", "copy", &az, &gs]);
+    assert_eq!(outcomes(&copied).iter().filter(|outcome| **outcome == "advanced").count(), 1, "{copied}");
+    assert_eq!(all(&here, Some(&gs)), all(&here, Some(&az)));
 }
 
 fn outcomes(report: &Value) -> Vec<&str> {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
 mod attempts;
+mod buckets;
 mod children;
 mod commands;
 mod copying;

@@ -24,14 +24,18 @@ impl Drop for Moto {
     }
 }
 
+/// Where the programs of the servers are, which are installed first.
+pub(crate) fn programs() -> PathBuf {
+    let script = repository().join("scripts/s3-servers.sh");
+    let found = Command::new(&script).stderr(Stdio::inherit()).output().unwrap();
+    assert!(found.status.success(), "{} cannot install the servers: run it to see why", script.display());
+    PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
+}
+
 impl Moto {
     pub(crate) fn start() -> Moto {
-        let script = repository().join("scripts/s3-servers.sh");
-        let found = Command::new(&script).stderr(Stdio::inherit()).output().unwrap();
-        assert!(found.status.success(), "{} cannot install the servers: run it to see why", script.display());
-        let programs = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut command = Command::new(programs.join("moto_server"));
+        let mut command = Command::new(programs().join("moto_server"));
         command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
         let server = Moto { process: command.spawn().unwrap(), port };
         let begun = Instant::now();

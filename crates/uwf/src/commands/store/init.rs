@@ -14,6 +14,7 @@ use crate::printer::{CommandResult, Printed};
 #[command(after_help = "\
 Examples:
   UWF_STORE_URL=s3://team-bucket/uwf uwf store init
+  UWF_STORE_URL=az://team-container/uwf AZURE_STORAGE_ACCOUNT=team uwf store init
   uwf config set store.url postgres://uwf@db.example/uwf && uwf store init
 
 The bucket or the database must be there. What is ready stays as it is, so it can be run again, also by several at once,
@@ -26,7 +27,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let Some(shared) = home.shared() else {
         let message = "nodes and heads are files of this storage root, which need nothing to be made ready";
         return Err(CommandError::new(ErrorKind::Usage, message)
-            .hint("name a shared store: UWF_STORE_URL=s3://BUCKET/PREFIX or postgres://HOST/DATABASE"));
+            .hint("name a shared store: UWF_STORE_URL=s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE"));
     };
     let is_new = shared.init().map_err(|error| Error::from(StoreError::from(error)))?;
     node_types::ensure(home).map_err(Error::from)?;

@@ -1,92 +1,56 @@
-//! Who one is to the server, and which server it is: what the environment and the profiles say.
+//! Amazon S3, and every server that speaks S3: what the environment and the profiles say.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use json_cas::RemoteFault;
-use object_store::ClientOptions;
-use object_store::RetryConfig;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
-use ureq::tls::{PemItem, RootCerts, parse_pem};
 
-use crate::profile::{self, Settings};
-use crate::transport::{Transport, Wire};
+use super::profile::{self, Settings};
+use super::{no_retries, options};
+use crate::environment::{Environment, Trouble, checked_endpoint, denied};
+use crate::key_servers::KeyServers;
+use crate::transport::Wire;
 
-/// The variables that decide; secrets are among them.
-#[derive(Clone)]
-pub(crate) struct Environment(BTreeMap<String, String>);
+pub(super) fn key_servers() -> KeyServers {
+    KeyServers {
+        machines: ["169.254.169.254", "169.254.170.2"].map(str::to_owned).into(),
+        logins: Vec::new(),
+        none: "there are no keys: not in the environment, not in a profile, and this machine is given none",
+    }
+}
 
-/// What is wrong, and what with.
-pub(crate) type Trouble = (RemoteFault, String);
-
-fn denied(message: impl Into<String>) -> Trouble {
-    (RemoteFault::Denied, message.into())
+/// The client of a bucket.
+///
+/// Keys come from the environment, else from a role of a container or a web identity, which the client reads there itself,
+/// else from the profile, else the client asks the machine for them: the order of the tools of AWS.
+pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Result<AmazonS3, Trouble> {
+    let mut builder = AmazonS3Builder::new();
+    for (name, value) in environment.amazon()? {
+        if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint);
+    let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
+    if let Some(url) = endpoint {
+        checked_endpoint(url, "AWS_ENDPOINT_URL")?;
+    }
+    builder
+        .with_bucket_name(bucket)
+        .with_conditional_put(S3ConditionalPut::ETagMatch)
+        .with_disable_bulk_delete(true)
+        .with_client_options(options())
+        .with_retry(no_retries())
+        .with_http_connector(wire)
+        .build()
+        .map_err(|error| denied(error.to_string()))
 }
 
 impl Environment {
-    pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> Environment {
-        let counts = |(name, value): &(String, String)| {
-            (name.starts_with("AWS_") || matches!(&**name, "HOME" | "SSL_CERT_FILE")) && !value.is_empty()
-        };
-        Environment(variables.into_iter().filter(counts).collect())
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// The roots certificates are checked against: Mozilla's, or those of `SSL_CERT_FILE`.
-    pub(crate) fn roots(&self) -> Result<RootCerts, Trouble> {
-        let Some(path) = self.get("SSL_CERT_FILE") else { return Ok(RootCerts::WebPki) };
-        let fail = |reason: String| {
-            (RemoteFault::Unreachable, format!("the certificates in {path} (SSL_CERT_FILE) cannot be read: {reason}"))
-        };
-        let pem = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
-        let mut certificates = Vec::new();
-        for item in parse_pem(&pem) {
-            if let PemItem::Certificate(certificate) = item.map_err(|error| fail(error.to_string()))? {
-                certificates.push(certificate);
-            }
-        }
-        if certificates.is_empty() {
-            return Err(fail("there is none".to_owned()));
-        }
-        Ok(RootCerts::new_with_certs(&certificates))
-    }
-
-    /// The client of a bucket.
-    ///
-    /// Keys come from the environment, else from a role of a container or a web identity, which the client reads there itself,
-    /// else from the profile, else the client asks the machine for them: the order of the tools of AWS.
-    pub(crate) fn client(&self, bucket: &str, transport: Arc<Transport>) -> Result<AmazonS3, Trouble> {
-        let mut builder = AmazonS3Builder::new();
-        for (name, value) in self.settings()? {
-            if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
-                builder = builder.with_config(key, value);
-            }
-        }
-        let endpoint = builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint);
-        let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
-        if endpoint.is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-            let message = "the endpoint (AWS_ENDPOINT_URL) has to begin with http:// or https://";
-            return Err((RemoteFault::Unreachable, message.to_owned()));
-        }
-        builder
-            .with_bucket_name(bucket)
-            .with_conditional_put(S3ConditionalPut::ETagMatch)
-            .with_disable_bulk_delete(true)
-            .with_client_options(ClientOptions::new().with_allow_http(true))
-            // Whoever calls tries again, as it knows what a second try may find.
-            .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() })
-            .with_http_connector(Wire(transport))
-            .build()
-            .map_err(|error| denied(error.to_string()))
-    }
-
     /// The variables, with what the profile says where they say nothing.
-    fn settings(&self) -> Result<BTreeMap<String, String>, Trouble> {
-        let mut settings = self.0.clone();
+    fn amazon(&self) -> Result<BTreeMap<String, String>, Trouble> {
+        let own = self.beginning("AWS_").map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut settings: BTreeMap<String, String> = own.collect();
         // The one counts before the other.
         if let Some(region) = self.get("AWS_REGION").or_else(|| self.get("AWS_DEFAULT_REGION")) {
             settings.insert("AWS_REGION".to_owned(), region.to_owned());

@@ -1,0 +1,40 @@
+//! What is secret within the value of a variable: an agent may print it alone.
+
+use serde_json::Value;
+
+/// Parts of a connection string of Azure that are secret.
+const PARTS: [&str; 2] = ["accountkey", "sharedaccesssignature"];
+
+/// The value, and what is secret within it: the key in a connection string of Azure, the signature in its SAS tokens, and the
+/// private key in the JSON of a service account of Google.
+pub(super) fn of(value: String) -> Vec<String> {
+    let of_json =
+        || serde_json::from_str::<Value>(&value).ok()?["private_key"].as_str().map(|key| key.trim().to_owned());
+    let mut parts = Vec::from_iter(if value.starts_with('{') { of_json() } else { None });
+    for (name, part) in value.split(';').filter_map(|part| part.trim().split_once('=')) {
+        if PARTS.contains(&&*name.to_ascii_lowercase()) {
+            parts.push(part.to_owned());
+        }
+    }
+    let signatures =
+        value.split(['?', '&', ';']).filter_map(|pair| pair.split_once("sig=")).map(|(_, sig)| sig.to_owned());
+    parts.extend(signatures);
+    parts.push(value);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    #[test]
+    fn the_parts_of_a_value_are_found() {
+        let of = |value: &str| of(value.to_owned());
+        assert_eq!(of("sk-1"), ["sk-1"]);
+        assert_eq!(of("AccountName=me;AccountKey=k==")[..1], ["k=="]);
+        assert_eq!(of("?sv=1&sig=s%3D&se=2")[..1], ["s%3D"]);
+        let connection = "BlobEndpoint=https://me;SharedAccessSignature=sv=1&sig=s%3D";
+        assert_eq!(of(connection), ["sv=1&sig=s%3D", "s%3D", connection]);
+        assert_eq!(of(r#"{"private_key": "-----"}"#)[..1], ["-----"]);
+    }
+}

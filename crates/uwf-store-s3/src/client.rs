@@ -1,0 +1,40 @@
+//! The client of a provider, as the rest of the store uses it.
+
+use object_store::aws::AmazonS3;
+use object_store::gcp::GoogleCloudStorage;
+use object_store::list::PaginatedListStore;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, Result};
+
+use crate::wait::wait_for;
+
+pub(crate) trait Client: Send + Sync {
+    fn objects(&self) -> &dyn ObjectStore;
+
+    fn lists(&self) -> &dyn PaginatedListStore;
+
+    /// Deletes an object. One that is not there is an error of some, and of others none.
+    fn delete(&self, path: &Path) -> Result<()> {
+        wait_for(self.objects().delete(path))
+    }
+}
+
+impl Client for AmazonS3 {
+    fn objects(&self) -> &dyn ObjectStore {
+        self
+    }
+
+    fn lists(&self) -> &dyn PaginatedListStore {
+        self
+    }
+}
+
+impl Client for GoogleCloudStorage {
+    fn objects(&self) -> &dyn ObjectStore {
+        self
+    }
+
+    fn lists(&self) -> &dyn PaginatedListStore {
+        self
+    }
+}

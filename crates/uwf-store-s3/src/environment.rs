@@ -1,0 +1,81 @@
+//! What the environment says: who one is to the server, and which server it is.
+
+use std::collections::BTreeMap;
+
+use json_cas::RemoteFault;
+use ureq::tls::{PemItem, RootCerts, parse_pem};
+
+/// Beginnings of the variables that decide.
+const BEGINNINGS: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
+
+/// Others that do.
+const NAMES: [&str; 8] = [
+    "CLOUDSDK_CONFIG",
+    "GCE_METADATA_HOST",
+    "GCE_METADATA_IP",
+    "GCE_METADATA_ROOT",
+    "HOME",
+    "IDENTITY_ENDPOINT",
+    "SSL_CERT_FILE",
+    "STORAGE_EMULATOR_HOST",
+];
+
+/// The variables that decide; secrets are among them.
+#[derive(Clone)]
+pub(crate) struct Environment(BTreeMap<String, String>);
+
+/// What is wrong, and what with.
+pub(crate) type Trouble = (RemoteFault, String);
+
+pub(crate) fn denied(message: impl Into<String>) -> Trouble {
+    (RemoteFault::Denied, message.into())
+}
+
+impl Environment {
+    pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> Environment {
+        let decides = |name: &str| BEGINNINGS.iter().any(|begin| name.starts_with(begin)) || NAMES.contains(&name);
+        Environment(variables.into_iter().filter(|(name, value)| decides(name) && !value.is_empty()).collect())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The first of these that is there.
+    pub(crate) fn first(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.get(name))
+    }
+
+    /// All whose names begin like this.
+    pub(crate) fn beginning(&self, begin: &str) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter(move |(name, _)| name.starts_with(begin)).map(|(name, value)| (&**name, &**value))
+    }
+
+    /// The roots certificates are checked against: Mozilla's, or those of `SSL_CERT_FILE`.
+    pub(crate) fn roots(&self) -> Result<RootCerts, Trouble> {
+        let Some(path) = self.get("SSL_CERT_FILE") else { return Ok(RootCerts::WebPki) };
+        let fail = |reason: String| {
+            (RemoteFault::Unreachable, format!("the certificates in {path} (SSL_CERT_FILE) cannot be read: {reason}"))
+        };
+        let pem = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+        let mut certificates = Vec::new();
+        for item in parse_pem(&pem) {
+            if let PemItem::Certificate(certificate) = item.map_err(|error| fail(error.to_string()))? {
+                certificates.push(certificate);
+            }
+        }
+        if certificates.is_empty() {
+            return Err(fail("there is none".to_owned()));
+        }
+        Ok(RootCerts::new_with_certs(&certificates))
+    }
+}
+
+/// An endpoint with its scheme, which decides whether the connection is encrypted.
+pub(crate) fn checked_endpoint(url: String, variable: &str) -> Result<String, Trouble> {
+    if url.starts_with("http://") || url.starts_with("https://") {
+        return Ok(url.trim_end_matches('/').to_owned());
+    }
+    let message = format!("the endpoint ({variable}) has to begin with http:// or https://");
+    Err((RemoteFault::Unreachable, message))
+}

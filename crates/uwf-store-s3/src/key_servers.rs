@@ -1,0 +1,88 @@
+//! Servers that give keys. They are asked through the same transport as the store, and are not the store: what they answer counts
+//! nowhere, and no clock is read from it.
+
+use serde_json::Value;
+use ureq::http::{Response, Uri};
+
+use crate::failure::{Failure, MAX_TOLD};
+
+/// The servers a provider may ask for keys, each as `host` or `host:port`.
+#[derive(Debug)]
+pub(crate) struct KeyServers {
+    /// Those that only a machine of a cloud finds: elsewhere nobody answers.
+    pub(crate) machines: Vec<String>,
+    /// Those at which somebody logs in.
+    pub(crate) logins: Vec<String>,
+    /// What is said when there are no keys, not even of the machine.
+    pub(crate) none: &'static str,
+}
+
+/// Who a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Store,
+    Machine,
+    Login,
+}
+
+impl KeyServers {
+    pub(crate) fn asked(&self, uri: &Uri) -> Asked {
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let has = |servers: &[String]| servers.iter().any(|server| server == authority);
+        match () {
+            () if has(&self.machines) => Asked::Machine,
+            () if has(&self.logins) => Asked::Login,
+            () => Asked::Store,
+        }
+    }
+
+    /// Of a machine that gives no keys, for whatever reason.
+    pub(crate) fn no_keys(&self) -> Failure {
+        Failure::NoKeys { reason: self.none.to_owned() }
+    }
+}
+
+/// The `host` or `host:port` of a URL; a text without a scheme is one.
+pub(crate) fn authority(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or_default().to_owned()
+}
+
+/// Of a server that lets nobody in, which says so in the words of OAuth.
+pub(crate) fn no_login(host: &str, answer: &Response<Vec<u8>>) -> Failure {
+    let said: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+    let words = ["error", "error_description"].into_iter().filter_map(|key| said[key].as_str()?.lines().next());
+    let words: String = words.collect::<Vec<_>>().join(": ").chars().take(MAX_TOLD).collect();
+    let status = answer.status().as_u16();
+    let reason = format!("{host} gives no token: it answered {status} {words}").trim_end().to_owned();
+    match status {
+        408 | 429 | 500.. => Failure::Silent { reason },
+        _ => Failure::NoKeys { reason },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_that_fails_says_why() {
+        let answer =
+            |status: u16, body: &str| Response::builder().status(status).body(body.as_bytes().to_vec()).unwrap();
+        let refused =
+            answer(401, r#"{"error":"invalid_client","error_description":"AADSTS7000215: wrong\r\nTrace ID: 1"}"#);
+        let reason = "login.example gives no token: it answered 401 invalid_client: AADSTS7000215: wrong".to_owned();
+        assert_eq!(no_login("login.example", &refused), Failure::NoKeys { reason });
+        let reason = "login.example gives no token: it answered 503".to_owned();
+        assert_eq!(no_login("login.example", &answer(503, "<html>")), Failure::Silent { reason });
+    }
+
+    #[test]
+    fn servers_are_told_apart_by_host_and_port() {
+        let servers = KeyServers { machines: vec!["a".into()], logins: vec![authority("http://b:1/x")], none: "" };
+        let asked = |url: &str| servers.asked(&url.parse().unwrap());
+        assert_eq!(asked("http://a/token"), Asked::Machine);
+        assert_eq!(asked("http://b:1/token"), Asked::Login);
+        assert_eq!((asked("http://a:2/"), asked("http://b/")), (Asked::Store, Asked::Store));
+    }
+}

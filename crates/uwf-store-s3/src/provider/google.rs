@@ -1,0 +1,93 @@
+//! Google Cloud Storage, over its XML API: what the environment and the files of its tools say.
+//!
+//! <https://cloud.google.com/docs/authentication/application-default-credentials>
+
+use std::path::{Path, PathBuf};
+
+use object_store::gcp::{GoogleCloudStorage, GoogleCloudStorageBuilder, GoogleConfigKey};
+use serde_json::Value;
+
+use super::{no_retries, options, reason};
+use crate::environment::{Environment, Trouble, checked_endpoint, denied};
+use crate::key_servers::KeyServers;
+use crate::transport::Wire;
+
+/// Kinds of credentials that the client can use.
+const KINDS: [&str; 2] = ["authorized_user", "service_account"];
+
+/// Of an emulator, which lets everybody in, as the libraries of Google expect.
+const EMULATOR_TOKEN: &str = "emulator";
+
+pub(super) fn key_servers(environment: &Environment) -> KeyServers {
+    let host = environment.first(&["GCE_METADATA_HOST", "GCE_METADATA_ROOT"]).unwrap_or("metadata.google.internal");
+    let address = environment.get("GCE_METADATA_IP").unwrap_or("169.254.169.254");
+    KeyServers {
+        machines: [host, address].map(str::to_owned).into(),
+        logins: ["accounts.google.com", "oauth2.googleapis.com"].map(str::to_owned).into(),
+        none: "there are no credentials: GOOGLE_APPLICATION_CREDENTIALS names no file, \
+               `gcloud auth application-default login` left none, and this machine is given none",
+    }
+}
+
+/// The client of a bucket.
+///
+/// Credentials come from a variable with a token or a key, else from the file that `GOOGLE_APPLICATION_CREDENTIALS` names, else from
+/// the one that gcloud left, else the client asks the machine for them.
+pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Result<GoogleCloudStorage, Trouble> {
+    let mut builder = GoogleCloudStorageBuilder::new();
+    for (name, value) in environment.beginning("GOOGLE_") {
+        if let Ok(key) = name.to_ascii_lowercase().parse::<GoogleConfigKey>() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let has = |builder: &GoogleCloudStorageBuilder, key| builder.get_config_value(&key).is_some();
+    let has_own = [GoogleConfigKey::BearerToken, GoogleConfigKey::ServiceAccount, GoogleConfigKey::ServiceAccountKey]
+        .into_iter()
+        .any(|key| has(&builder, key));
+    if let Some(host) = environment.get("STORAGE_EMULATOR_HOST") {
+        // It may lack a scheme.
+        let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+        builder = builder.with_base_url(&checked_endpoint(url, "STORAGE_EMULATOR_HOST")?);
+        if !has_own {
+            builder = builder.with_bearer_token(EMULATOR_TOKEN);
+        }
+    } else if !has_own {
+        builder = match credentials_file(environment)? {
+            Some(path) => builder.with_application_credentials(path.to_string_lossy()),
+            None => builder,
+        };
+    }
+    if let Some(url) = builder.get_config_value(&GoogleConfigKey::BaseUrl) {
+        checked_endpoint(url, "GOOGLE_BASE_URL")?;
+    }
+    builder
+        .with_bucket_name(bucket)
+        .with_client_options(options())
+        .with_retry(no_retries())
+        .with_http_connector(wire)
+        .build()
+        .map_err(|error| denied(format!("its credentials cannot be used: {}", reason(&error))))
+}
+
+/// The file with credentials, of a kind that can be used: the one that is named, else the one of gcloud, if there is one.
+fn credentials_file(environment: &Environment) -> Result<Option<PathBuf>, Trouble> {
+    let named = environment.get("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from);
+    let of_gcloud = || {
+        let own = environment.get("CLOUDSDK_CONFIG").map(PathBuf::from);
+        let dir = own.or_else(|| Some(Path::new(environment.get("HOME")?).join(".config/gcloud")))?;
+        Some(dir.join("application_default_credentials.json")).filter(|path| path.exists())
+    };
+    let Some(path) = named.or_else(of_gcloud) else { return Ok(None) };
+    let shown = path.display();
+    let text = std::fs::read(&path).map_err(|error| denied(format!("{shown} cannot be read: {error}")))?;
+    let said: Value = serde_json::from_slice(&text)
+        .map_err(|_| denied(format!("{shown} is not a file with credentials of Google: it is not JSON")))?;
+    match said["type"].as_str() {
+        Some(kind) if KINDS.contains(&kind) => Ok(Some(path)),
+        Some(kind) => Err(denied(format!(
+            "the credentials in {shown} are of the type `{kind}`, which uwf does not know; `gcloud auth print-access-token` \
+             prints a token for GOOGLE_BEARER_TOKEN, which holds for an hour"
+        ))),
+        None => Err(denied(format!("{shown} is not a file with credentials of Google: it has no `type`"))),
+    }
+}

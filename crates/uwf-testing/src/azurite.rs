@@ -1,0 +1,122 @@
+//! Azurite, the emulator of Azure Blob Storage that Microsoft makes, with the container `team`. It keeps blobs in memory, on
+//! 127.0.0.1, and ends when it is dropped.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long it may take to start.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The account there is.
+pub const ACCOUNT: &str = "uwftest";
+
+/// `hush-this-is-a-secret-of-azurite`.
+pub const KEY: &str = "aHVzaC10aGlzLWlzLWEtc2VjcmV0LW9mLWF6dXJpdGU=";
+
+/// What that key has signed: everything is allowed until 2099. So nothing here has to sign.
+pub const SAS: &str = "sv=2021-12-02&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00:00:00Z&\
+                       sig=e8sn7ksefwCzUAqZmLpmXMVCPlQsKm00xXC7sTo3s2w%3D";
+
+const CONTAINER: &str = "team";
+
+/// A running server.
+pub struct Azurite {
+    process: Child,
+    port: u16,
+}
+
+impl Drop for Azurite {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Azurite {
+    /// Starts a server. `programs` is what `scripts/s3-servers.sh` prints.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start(programs: &Path) -> Azurite {
+        // The port may be taken between finding and using it.
+        (0..3).find_map(|_| Azurite::try_start(programs)).expect("Azurite starts")
+    }
+
+    fn try_start(programs: &Path) -> Option<Azurite> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        drop(listener);
+        let mut command = Command::new(programs.join("azurite-blob"));
+        command.args(["--inMemoryPersistence", "--silent", "--disableTelemetry", "--blobPort", &port.to_string()]);
+        command.env("AZURITE_ACCOUNTS", format!("{ACCOUNT}:{KEY}"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut server = Azurite { process: command.spawn().expect("azurite-blob is installed"), port };
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE && server.process.try_wait().is_ok_and(|ended| ended.is_none()) {
+            if server.makes_container() {
+                return Some(server);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        None
+    }
+
+    fn makes_container(&self) -> bool {
+        let status = self.put(&format!("{CONTAINER}?restype=container"), "");
+        status.is_ok_and(|status| status == 201)
+    }
+
+    /// Writes a blob without the store; the status of the answer.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub fn put(&self, target: &str, body: &str) -> std::io::Result<u16> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        let and = if target.contains('?') { '&' } else { '?' };
+        let (host, length) = (format!("127.0.0.1:{}", self.port), body.len());
+        write!(
+            stream,
+            "PUT /{ACCOUNT}/{target}{and}{SAS} HTTP/1.1\r\nhost: {host}\r\nx-ms-blob-type: BlockBlob\r\n\
+             content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        )?;
+        let mut answer = String::new();
+        stream.take(64).read_to_string(&mut answer)?;
+        Ok(answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0))
+    }
+
+    /// The URL of a store in the container.
+    pub fn url(&self, store: &str) -> String {
+        format!("az://{CONTAINER}/{store}")
+    }
+
+    /// Where it is, without the account that paths begin with.
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// At once, as kill -9 does.
+    pub fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    /// The variables of a process that uses a store in the container.
+    pub fn variables(&self, store: &str) -> Vec<(String, String)> {
+        let mut variables = vec![("UWF_STORE_URL".to_owned(), self.url(store))];
+        variables.extend(Azurite::variables_at(&self.endpoint()));
+        variables
+    }
+
+    /// Who one is to it, for a process that reaches it at this endpoint.
+    pub fn variables_at(endpoint: &str) -> Vec<(String, String)> {
+        let endpoint = format!("{endpoint}/{ACCOUNT}");
+        [("AZURE_STORAGE_ACCOUNT", ACCOUNT), ("AZURE_STORAGE_KEY", KEY), ("AZURE_STORAGE_ENDPOINT", &endpoint)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into()
+    }
+}

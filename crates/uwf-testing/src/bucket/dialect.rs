@@ -1,0 +1,105 @@
+//! In what the providers of buckets differ.
+//!
+//! Google as its documentation has it: <https://cloud.google.com/storage/docs/xml-api/reference-headers>,
+//! <https://cloud.google.com/storage/docs/request-preconditions>.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::http::{Answer, Request};
+
+/// A token that Google's server lets in, beside any that a service account has signed.
+pub(super) const TOKEN: &str = "emulator";
+
+/// What a machine of Google is told.
+const MACHINE_TOKEN: &str = "of-this-machine";
+
+/// Generations are numbers of microseconds.
+const FIRST_GENERATION: u64 = 1_700_000_000_000_000;
+
+/// Whose words a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    S3,
+    Google,
+}
+
+/// Whether a write is to be made.
+pub(super) enum Condition<'r> {
+    Always,
+    Absent,
+    SameTag(&'r str),
+    SameGeneration(u64),
+}
+
+impl Dialect {
+    pub(super) fn scheme(self) -> &'static str {
+        match self {
+            Dialect::S3 => "s3://",
+            Dialect::Google => "gs://",
+        }
+    }
+
+    /// What a process has in its environment that may use the server.
+    pub(super) fn variables(self, endpoint: &str) -> Vec<(&'static str, &str)> {
+        match self {
+            Dialect::S3 => vec![
+                ("AWS_ENDPOINT_URL", endpoint),
+                ("AWS_REGION", "us-east-1"),
+                ("AWS_ACCESS_KEY_ID", "AKIATEST"),
+                ("AWS_SECRET_ACCESS_KEY", "hush-this-is-secret"),
+            ],
+            Dialect::Google => vec![("STORAGE_EMULATOR_HOST", endpoint)],
+        }
+    }
+
+    pub(super) fn condition(self, request: &Request) -> Condition<'_> {
+        match self {
+            Dialect::S3 => match (request.header("if-none-match"), request.header("if-match")) {
+                (_, Some(tag)) => Condition::SameTag(tag),
+                (Some("*"), None) => Condition::Absent,
+                (_, None) => Condition::Always,
+            },
+            Dialect::Google => match request.header("x-goog-if-generation-match") {
+                None => Condition::Always,
+                Some("0") => Condition::Absent,
+                // What is not a number is one that no object has.
+                Some(number) => Condition::SameGeneration(number.parse().unwrap_or_default()),
+            },
+        }
+    }
+
+    /// Generation and tag of what a write with this number makes. The tag of Google is that of the contents: it comes back with
+    /// them, and the generation does not.
+    pub(super) fn version(self, number: u64, bytes: &[u8]) -> (u64, String) {
+        match self {
+            Dialect::S3 => (number, format!("\"{number:032x}\"")),
+            Dialect::Google => {
+                let mut hasher = DefaultHasher::new();
+                bytes.hash(&mut hasher);
+                (FIRST_GENERATION + number, format!("\"{:032x}\"", hasher.finish()))
+            }
+        }
+    }
+
+    /// What is answered to somebody who may not come in, or only asks for a token.
+    pub(super) fn lets_nobody_in(self, request: &Request) -> Option<Answer> {
+        if self == Dialect::S3 {
+            return None;
+        }
+        if request.path == "/computeMetadata/v1/instance/service-accounts/default/token" {
+            return Some(match request.header("metadata-flavor") {
+                Some("Google") => Answer {
+                    body: format!(r#"{{"access_token":"{MACHINE_TOKEN}","expires_in":3600,"token_type":"Bearer"}}"#)
+                        .into(),
+                    ..Answer::empty("200 OK")
+                },
+                _ => Answer::empty("403 Forbidden"),
+            });
+        }
+        let token = request.header("authorization").and_then(|text| text.strip_prefix("Bearer ")).unwrap_or_default();
+        // Signatures are not looked at.
+        let is_signed = token.split('.').count() == 3;
+        let is_known = [TOKEN, MACHINE_TOKEN].contains(&token) || is_signed;
+        (!is_known).then(|| Answer::error("401 Unauthorized", "AuthenticationRequired"))
+    }
+}
