@@ -29,7 +29,11 @@ pub enum RemoteFault {
     Missing,
     /// It is there and has never been made ready, or not to the end.
     NotReady,
-    /// It holds something else, or a version of the format that this program does not know.
+    /// It is a store, and a part of it is gone.
+    Incomplete,
+    /// It has a newer version of the format than this program knows.
+    Newer,
+    /// It holds something else.
     Foreign,
     /// What names it makes no sense, or this program cannot reach that kind of store.
     Misnamed,

@@ -29,8 +29,10 @@ fn fault_of(code: &str) -> RemoteFault {
     match code {
         "28P01" | "28000" | "42501" => RemoteFault::Denied,
         "3D000" | "57P04" => RemoteFault::Missing,
-        // No such table, or schema.
-        "42P01" | "3F000" => RemoteFault::NotReady,
+        // No such table: that there is a store was found when the connection was made.
+        "42P01" => RemoteFault::Incomplete,
+        // No such schema.
+        "3F000" => RemoteFault::NotReady,
         // A table of this name that has no such column.
         "42703" => RemoteFault::Foreign,
         // statement_timeout and lock_timeout: it was not answered in time.

@@ -16,15 +16,21 @@ fn version() -> i32 {
     MIGRATIONS.len() as i32
 }
 
+/// What a schema says it is, and what it lacks: for `select … from meta` in its search path.
+pub(crate) const WHAT: &str = "format, version, coalesce((select string_agg(name, ', ')
+    from unnest(array['nodes', 'heads', 'notes', 'versions']) name where to_regclass(name) is null), '')";
+
 /// What a schema says it is.
 pub(crate) struct Found {
     format: String,
     version: i32,
+    /// Tables that are gone, or nothing.
+    lacks: String,
 }
 
 impl Found {
-    pub(crate) fn new(format: &str, version: i32) -> Option<Found> {
-        Some(Found { format: format.to_owned(), version })
+    pub(crate) fn new(format: &str, version: i32, lacks: &str) -> Found {
+        Found { format: format.to_owned(), version, lacks: lacks.to_owned() }
     }
 }
 
@@ -43,9 +49,13 @@ pub(crate) fn foreign(schema: &str) -> Failure {
     Failure::Refused(RemoteFault::Foreign, format!("the schema {schema} holds something else than a store of uwf"))
 }
 
+fn incomplete(what: String) -> Failure {
+    Failure::Refused(RemoteFault::Incomplete, what)
+}
+
 /// Whether this program can work with what was found.
 pub(crate) fn checked(found: Option<&Found>, schema: &str) -> Result<(), Failure> {
-    let Some(found) = found else { return Err(foreign(schema)) };
+    let Some(found) = found else { return Err(incomplete(format!("the table meta in {schema} is empty"))) };
     if found.format != FORMAT {
         return Err(foreign(schema));
     }
@@ -55,7 +65,10 @@ pub(crate) fn checked(found: Option<&Found>, schema: &str) -> Result<(), Failure
             "the tables in {schema} are of version {}, and this program knows those up to {known}",
             found.version
         );
-        return Err(Failure::Refused(RemoteFault::Foreign, message));
+        return Err(Failure::Refused(RemoteFault::Newer, message));
+    }
+    if !found.lacks.is_empty() {
+        return Err(incomplete(format!("the store in the schema {schema} lacks {}", found.lacks)));
     }
     if found.version < known {
         let message =
@@ -79,9 +92,10 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<Outcome
         }
         Tables::Ours(found) => match checked(Some(&found), schema) {
             Ok(()) => return Ok(Outcome::WasReady),
-            Err(_) if found.format == FORMAT && (1..version()).contains(&found.version) => Some(found.version),
+            Err(Failure::Refused(RemoteFault::NotReady, _)) if found.version > 0 => Some(found.version),
             Err(failure) => return Ok(Outcome::Unusable(failure)),
         },
+        Tables::Empty => return Ok(Outcome::Unusable(incomplete(format!("the table meta in {schema} is empty")))),
         Tables::Others => return Ok(Outcome::Unusable(foreign(schema))),
         Tables::Unfit(why) => return Ok(Outcome::Unusable(Failure::Refused(RemoteFault::Unfit, why))),
     };
@@ -104,6 +118,8 @@ enum Tables {
         is_schema_there: bool,
     },
     Ours(Found),
+    /// They are ours, and do not say of which version.
+    Empty,
     Others,
     /// Whatever is in it, such a server or database cannot be a store.
     Unfit(String),
@@ -133,10 +149,10 @@ async fn look(transaction: &tokio_postgres::Transaction<'_>, schema: &str) -> Re
     match (has_tables, columns) {
         (false, _) => Ok(Tables::None { is_schema_there }),
         (true, 3) => {
-            let meta = transaction.query_opt("select format, version from meta", &[]).await?;
+            let meta = transaction.query_opt(&format!("select {WHAT} from meta"), &[]).await?;
             Ok(match meta {
-                Some(row) => Tables::Ours(Found { format: row.try_get(0)?, version: row.try_get(1)? }),
-                None => Tables::Others,
+                Some(row) => Tables::Ours(Found::new(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)),
+                None => Tables::Empty,
             })
         }
         (true, _) => Ok(Tables::Others),

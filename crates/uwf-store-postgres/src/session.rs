@@ -130,13 +130,14 @@ async fn prepare(client: &Client, address: &Address, expect: Expect) -> Result<(
         Expect::Anything => client.batch_execute(&settings).await.map_err(Failure::Statement),
         Expect::Ready => {
             // With the schema's name: otherwise one that may not be looked into would be taken for one that is not there.
-            let question = format!("{settings} select format, version from \"{}\".meta", address.schema);
+            let question = format!("{settings} select {} from \"{}\".meta", migrations::WHAT, address.schema);
             let answer = client.simple_query(&question).await.map_err(|error| of_meta(error, address))?;
             let rows = answer.iter().filter_map(|message| match message {
-                SimpleQueryMessage::Row(row) if row.len() == 2 => Some(row),
+                SimpleQueryMessage::Row(row) if row.len() == 3 => Some(row),
                 _ => None,
             });
-            let found = rows.last().and_then(|row| Found::new(row.get(0)?, row.get(1)?.parse().ok()?));
+            let found =
+                rows.last().and_then(|row| Some(Found::new(row.get(0)?, row.get(1)?.parse().ok()?, row.get(2)?)));
             migrations::checked(found.as_ref(), &address.schema)
         }
     }

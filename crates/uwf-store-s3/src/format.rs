@@ -15,6 +15,9 @@ const VERSION: u64 = 1;
 /// What is written to try the server out, and deleted again.
 const PROBE: &str = "probe/";
 
+/// What the keys of a store's objects begin with.
+const OURS: [&str; 5] = ["heads/", "history/", "locks/", "nodes/", "notes/"];
+
 /// More objects than those that are tried out by machines that make the store ready at the same time.
 const A_FEW: usize = 100;
 
@@ -36,7 +39,8 @@ fn found(bucket: &Bucket) -> Result<bool, RemoteError> {
             Ok(true)
         }
         (Some(FORMAT), Some(version)) => {
-            foreign(format!("its format has the version {version}, and this program knows only {VERSION}"))
+            let message = format!("its format has the version {version}, and this program knows only {VERSION}");
+            Err(bucket.error(RemoteFault::Newer, message))
         }
         _ => foreign(format!("its {KEY} is not one of a store of uwf")),
     }
@@ -52,12 +56,15 @@ pub(crate) fn init(bucket: &Bucket) -> Result<bool, RemoteError> {
     if !is_new {
         return Ok(false);
     }
-    let mark = json!({ "format": FORMAT, "version": VERSION }).to_string();
-    match bucket.create(KEY, mark.as_bytes())? {
+    match bucket.create(KEY, mark().as_bytes())? {
         Written::Done { .. } => Ok(true),
         // Another machine was faster, or it was this one after all.
         Written::Refused { doubt } => check(bucket).map(|()| doubt),
     }
+}
+
+fn mark() -> String {
+    json!({ "format": FORMAT, "version": VERSION }).to_string()
 }
 
 /// Nobody loses their objects among ours.
@@ -65,6 +72,11 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
     let there = bucket.list_some("", A_FEW)?;
     match there.iter().find(|object| !object.key.starts_with(PROBE) && object.key != KEY) {
         None => Ok(()),
+        Some(ours) if OURS.iter().any(|part| ours.key.starts_with(part)) => {
+            let mark = mark();
+            let message = format!("there are objects of a store, {}, and {KEY} is gone, which says `{mark}`", ours.key);
+            Err(bucket.error(RemoteFault::Incomplete, message))
+        }
         Some(other) => {
             let message = format!("there is something else already, {}: a store wants a prefix of its own", other.key);
             Err(bucket.error(RemoteFault::Foreign, message))

@@ -639,6 +639,8 @@ fn remote_kind(fault: RemoteFault) -> ErrorKind {
         RemoteFault::Missing => ErrorKind::NotFound,
         RemoteFault::Denied
         | RemoteFault::NotReady
+        | RemoteFault::Incomplete
+        | RemoteFault::Newer
         | RemoteFault::Foreign
         | RemoteFault::Misnamed
         | RemoteFault::Unfit => ErrorKind::Config,
@@ -653,7 +655,7 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
         RemoteFault::Failed => "nothing is lost: try again".into(),
         RemoteFault::Denied if is_postgres => {
-            "a password comes from PGPASSWORD or PGPASSFILE; the user must be allowed to read and write the tables".into()
+            "it may want a password (PGPASSWORD, PGPASSFILE), a user who may read and write the tables, or another `sslmode` in the URL".into()
         }
         RemoteFault::Denied if is_google => {
             "credentials come from GOOGLE_APPLICATION_CREDENTIALS, `gcloud auth application-default login` or the machine; the role Storage Object User allows what is needed".into()
@@ -668,7 +670,9 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Missing if is_azure => "create the container first; uwf does not".into(),
         RemoteFault::Missing => "create the bucket first; uwf does not".into(),
         RemoteFault::NotReady => "`uwf store init` makes it ready".into(),
-        RemoteFault::Foreign => "name another prefix or database, or install the uwf that made it".into(),
+        RemoteFault::Incomplete => "nothing was changed; bring back what is missing from a backup of the store".into(),
+        RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
+        RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
         RemoteFault::Unfit => "several machines would overwrite each other there: use a server that has conditional writes".into(),
     }

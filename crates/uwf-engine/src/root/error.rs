@@ -233,6 +233,11 @@ pub enum RootError {
 pub type Result<T, E = RootError> = std::result::Result<T, E>;
 
 impl RootError {
+    /// Whether a store elsewhere could not be used.
+    pub fn is_remote(&self) -> bool {
+        matches!(self, RootError::Heads(HeadsError::Remote(_)) | RootError::Store(StoreError::Remote(_)))
+    }
+
     /// A failed operation on a file; `action` completes "cannot … PATH".
     pub fn file(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> RootError {
         RootError::File { action, path: path.into(), source }

@@ -58,11 +58,11 @@ fn a_schema_that_is_not_a_store_is_refused_with_what_it_is() {
     let newer = "the tables in team are of version 3, and this program knows those up to 2";
     assert_eq!(
         said(&refused(&server.url("team"))),
-        (RemoteFault::Foreign, format!("cannot list the heads: {newer}").as_str())
+        (RemoteFault::Newer, format!("cannot list the heads: {newer}").as_str())
     );
     assert_eq!(
         said(&store.init().unwrap_err()),
-        (RemoteFault::Foreign, format!("cannot make the store ready: {newer}").as_str())
+        (RemoteFault::Newer, format!("cannot make the store ready: {newer}").as_str())
     );
     server.sql("work", "update team.meta set version = 0");
     assert_eq!(

@@ -197,16 +197,18 @@ fn without_keys_it_says_where_it_looked() {
 #[test]
 fn what_is_no_store_of_this_format_is_left_alone() {
     let server = Server::start(Kind::Moto);
-    for (mark, message) in [
-        (r#"{"format":"uwf-store","version":2}"#, "its format has the version 2, and this program knows only 1"),
-        (r#"{"format":"delta"}"#, "its format.json is not one of a store of uwf"),
-        ("no JSON", "its format.json is not one of a store of uwf"),
+    let newer = "its format has the version 2, and this program knows only 1";
+    let foreign = "its format.json is not one of a store of uwf";
+    for (mark, fault, message) in [
+        (r#"{"format":"uwf-store","version":2}"#, RemoteFault::Newer, newer),
+        (r#"{"format":"delta"}"#, RemoteFault::Foreign, foreign),
+        ("no JSON", RemoteFault::Foreign, foreign),
     ] {
         put(&server, "/team/other/format.json", mark);
         let store = server.store("s3://team/other");
         let message = format!("the store s3://team/other: {message}");
-        is_told(&heads_error(&store), &server, RemoteFault::Foreign, &message);
-        is_told(&store.init().unwrap_err(), &server, RemoteFault::Foreign, &message);
+        is_told(&heads_error(&store), &server, fault, &message);
+        is_told(&store.init().unwrap_err(), &server, fault, &message);
     }
     put(&server, "/team/photos/cat.png", "a cat");
     is_told(

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
+use uwf_testing::bucket::BucketServer;
 
 use crate::machine::{Machine, paid};
 use crate::postgres::Postgres;
@@ -36,8 +37,57 @@ fn each_fault_is_one_clear_error() {
         let done = with(&variables).uwf(&["thread", "list"]);
         assert_eq!(done.code, Some(code), "{what}: {}", done.stderr);
         assert!(done.stderr.contains(hint), "{what}: {}", done.stderr);
+        assert_eq!((done.stderr.matches("error:").count(), done.stderr.matches("warning:").count()), (1, 0), "{what}");
         assert!(!done.stderr.contains("hush-this"), "{what}: {}", done.stderr);
     }
+}
+
+#[test]
+fn a_database_of_which_a_part_is_gone_says_which_and_what_to_do() {
+    let (server, dir) = (Postgres::start(), TempDir::new().unwrap());
+    let machine = Machine::new(server.variables("uwf"), &dir.path().join("ledger"));
+    let thread = machine.begin();
+    let lacks = |what: &str, part: &str, hint: &str| {
+        let commands: [&[&str]; 4] =
+            [&["thread", "list"], &["store", "show"], &["store", "init"], &["thread", "step", &thread]];
+        for command in commands {
+            let refused = machine.uwf(command);
+            assert_eq!(refused.code, Some(78), "{what}, {command:?}: {}", refused.stderr);
+            assert!(refused.stderr.contains(part), "{what}, {command:?}: {}", refused.stderr);
+            assert!(refused.stderr.contains(hint), "{what}, {command:?}: {}", refused.stderr);
+        }
+    };
+    for table in ["nodes", "heads", "notes"] {
+        server.sql(&format!("alter table uwf.{table} rename to away"));
+        lacks(table, &format!("lacks {table}"), "from a backup of the store");
+        server.sql(&format!("alter table uwf.away rename to {table}"));
+    }
+    server.sql("create table uwf.away as select * from uwf.meta; delete from uwf.meta");
+    lacks("meta", "the table meta in uwf is empty", "from a backup of the store");
+    server.sql("insert into uwf.meta select * from uwf.away; drop table uwf.away");
+    server.sql("update uwf.meta set version = 99");
+    lacks("a newer version", "of version 99, and this program knows those up to", "install that uwf here");
+    server.sql("update uwf.meta set version = 2, format = 'shop'");
+    lacks("another format", "holds something else than a store of uwf", "name another prefix, database or schema");
+    server.sql("update uwf.meta set format = 'uwf-store'");
+    machine.step(&thread);
+}
+
+#[test]
+fn a_bucket_that_lost_its_mark_says_how_to_bring_it_back() {
+    let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
+    let machine = Machine::new(server.variables("team"), &dir.path().join("ledger"));
+    let thread = machine.begin();
+    server.remove("team", "format.json");
+    let refused = machine.uwf(&["thread", "step", &thread]);
+    assert_eq!(refused.code, Some(78), "{}", refused.stderr);
+    assert!(refused.stderr.contains("uwf store init"), "{}", refused.stderr);
+    let refused = machine.uwf(&["store", "init"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.stderr);
+    for told in ["format.json is gone", r#"`{"format":"uwf-store","version":1}`"#, "from a backup of the store"] {
+        assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
+    }
+    assert_eq!(paid(&dir.path().join("ledger")), 0);
 }
 
 #[test]

@@ -212,10 +212,15 @@ fn end_of(thread: &ThreadId, symbols: usize) -> &str {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let registry = registry::read(&context.home).unwrap_or_else(|error| {
-        context.printer.warn(&error.to_string());
-        Registry::new()
-    });
+    let registry = match registry::read(&context.home) {
+        // The list cannot be read there either.
+        Err(error) if error.is_remote() => return Err(error.into()),
+        Err(error) => {
+            context.printer.warn(&error.to_string());
+            Registry::new()
+        }
+        Ok(registry) => registry,
+    };
     let is_text = context.printer.prints_text();
     let workflow = args.workflow.as_deref().or(args.name.as_deref());
     let workflows = workflow.map(|typed| versions(context, &registry, typed)).transpose()?;
