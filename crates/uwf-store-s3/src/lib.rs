@@ -5,6 +5,7 @@
 mod address;
 mod bucket;
 mod credentials;
+mod damaged;
 mod failure;
 mod format;
 mod heads;
