@@ -48,6 +48,9 @@ pub struct Damaged {
     pub version: Option<Version>,
 }
 
+/// Where a name points, or why that is not known.
+pub type Pointing = Result<Hash, Damaged>;
+
 /// How a swap ended.
 #[derive(Debug, Clone, Eq, PartialEq)]
 #[must_use]
@@ -96,7 +99,7 @@ pub trait Heads: Send + Sync {
     ///
     /// # Errors
     /// Those of [`Heads::list`], but for what is wrong with a single name.
-    fn survey(&self) -> Result<Vec<(String, Result<Hash, Damaged>)>, HeadsError> {
+    fn survey(&self) -> Result<Vec<(String, Pointing)>, HeadsError> {
         Ok(self.list()?.into_iter().map(|(name, hash)| (name, Ok(hash))).collect())
     }
 

@@ -34,7 +34,7 @@ pub use cached::CachedObjects;
 pub use error::StoreError;
 pub use fs::{ForgottenPack, FsHeads, FsObjects, HeadsFiles, Held, PackRequest, Packed, Salvaged, Unpacked};
 pub use hash::{Hash, HashError, HashPrefix, hash_bytes, xxh64};
-pub use heads::{Damaged, Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name};
+pub use heads::{Damaged, Head, Heads, HeadsError, MAX_NAME_LEN, Pointing, Swap, Version, check_name};
 pub use journal::{Journal, Records};
 pub use memory::{MemoryHeads, MemoryNotes, MemoryObjects};
 pub use node::{Draft, Node};

@@ -1,15 +1,12 @@
 //! Objects of heads that cannot be read: written by hand, or by whoever restored a part of a bucket.
 
-use json_cas::{Damaged, Hash, Head, HeadsError, Swap, Version};
+use json_cas::{Damaged, Hash, Head, HeadsError, Pointing, Swap, Version};
 
 use crate::bucket::{Bucket, Written};
 use crate::name::{Named, State, head_key, look, look_past, settle_all};
 use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::{Live, Said, Trace};
 use crate::token;
-
-/// Where a name points, or why that is not known.
-type Pointing = Result<Hash, Damaged>;
 
 /// Looks at each name of a listing alone, and tells of those whose lives are not over.
 pub(crate) fn survey(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(String, Pointing)>, HeadsError> {

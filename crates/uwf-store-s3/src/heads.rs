@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use json_cas::{Damaged, Hash, Head, Heads, HeadsError, RemoteError, RemoteFault, Swap, Version, check_name};
+use json_cas::{Hash, Head, Heads, HeadsError, Pointing, RemoteError, RemoteFault, Swap, Version, check_name};
 use serde_json::Value;
 
 use crate::bucket::{Bucket, Written};
@@ -167,7 +167,7 @@ impl Heads for S3Store {
         Ok(live.into_iter().map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
 
-    fn survey(&self) -> Result<Vec<(String, Result<Hash, Damaged>)>, HeadsError> {
+    fn survey(&self) -> Result<Vec<(String, Pointing)>, HeadsError> {
         match self.list() {
             Err(HeadsError::Unreadable { .. }) => {}
             listed => return Ok(listed?.into_iter().map(|(name, hash)| (name, Ok(hash))).collect()),

@@ -41,12 +41,16 @@ impl Store {
     /// # Errors
     /// [`StoreError::Remote`] when a store far away does not answer. What is wrong with one node is among the results.
     pub fn try_get_all(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
-        let decoded = |(hash, bytes): (&Hash, Read)| match bytes? {
-            Some(bytes) => decode(*hash, &bytes).map(|(node, _)| Some(node)),
-            None => Ok(None),
-        };
-        let read = read_all(hashes, |all| self.objects.get_all(all), |one| self.objects.get(one))?;
-        Ok(hashes.iter().zip(read).map(decoded).collect())
+        Ok(decode_all(hashes, read_all(hashes, |all| self.objects.get_all(all), |one| self.objects.get(one))?))
+    }
+
+    /// The same as what is stored: no cache is asked, which may have what is lost.
+    ///
+    /// # Errors
+    /// As of [`Store::try_get_all`].
+    pub fn try_get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
+        let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
+        Ok(decode_all(hashes, read_all(hashes, all, one)?))
     }
 
     fn try_get_encoded(&self, hash: Hash) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
@@ -115,6 +119,14 @@ impl Store {
 
 fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), StoreError> {
     Node::decode(hash, bytes).map_err(|unfit| StoreError::Corrupt { hash, reason: unfit.to_string() })
+}
+
+fn decode_all(hashes: &[Hash], read: Vec<Read>) -> Vec<Result<Option<Node>, StoreError>> {
+    let decoded = |(hash, bytes): (&Hash, Read)| match bytes? {
+        Some(bytes) => decode(*hash, &bytes).map(|(node, _)| Some(node)),
+        None => Ok(None),
+    };
+    hashes.iter().zip(read).map(decoded).collect()
 }
 
 /// What came of reading one object.
