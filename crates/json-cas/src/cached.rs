@@ -154,6 +154,27 @@ impl Objects for CachedObjects {
         Ok(chain)
     }
 
+    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let mut all: Vec<Option<Vec<u8>>> = hashes.iter().map(|hash| self.cached(*hash)).collect();
+        let lacking: Vec<Hash> =
+            hashes.iter().zip(&all).filter(|(_, here)| here.is_none()).map(|(hash, _)| *hash).collect();
+        let mut read = self.behind.get_all(&lacking)?.into_iter();
+        let mut found = Vec::new();
+        for (hash, here) in hashes.iter().zip(&mut all).filter(|(_, here)| here.is_none()) {
+            *here = read.next().flatten();
+            if let Some(bytes) = here {
+                self.keep(*hash, bytes);
+                found.push((*hash, None));
+            }
+        }
+        self.sure.learn(found);
+        Ok(all)
+    }
+
+    fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.behind.get_all_uncached(hashes)
+    }
+
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
         if self.sure.knows(hash) {
             return Ok(true);

@@ -39,6 +39,18 @@ pub struct Head {
     pub version: Version,
 }
 
+/// What keeps it from being known where a name points.
+#[derive(Debug, Clone, Eq, PartialEq)]
+pub struct Damaged {
+    /// What is wrong, and where.
+    pub reason: String,
+    /// What to [`Heads::mend`] against; `None` when it is not known either whether the name was removed.
+    pub version: Option<Version>,
+}
+
+/// Where a name points, or why that is not known.
+pub type Pointing = Result<Hash, Damaged>;
+
 /// How a swap ended.
 #[derive(Debug, Clone, Eq, PartialEq)]
 #[must_use]
@@ -81,6 +93,23 @@ pub trait Heads: Send + Sync {
     /// # Errors
     /// [`HeadsError::Unreadable`] and [`HeadsError::Io`]; an incomplete list is never given.
     fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError>;
+
+    /// The same for whoever repairs: all names, also those of which it is not known where they point. Takes longer than a list if there
+    /// are any.
+    ///
+    /// # Errors
+    /// Those of [`Heads::list`], but for what is wrong with a single name.
+    fn survey(&self) -> Result<Vec<(String, Pointing)>, HeadsError> {
+        Ok(self.list()?.into_iter().map(|(name, hash)| (name, Ok(hash))).collect())
+    }
+
+    /// Points a damaged name at `new` if it still is as a survey found it.
+    ///
+    /// # Errors
+    /// Those of [`Heads::swap`].
+    fn mend(&self, name: &str, damaged: &Version, new: Hash) -> Result<Swap, HeadsError> {
+        self.swap(name, damaged, new)
+    }
 
     /// Makes a new name that points at `new`; [`Swap::Moved`] when there is one already.
     ///

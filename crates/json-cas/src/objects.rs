@@ -7,6 +7,10 @@ use std::time::SystemTime;
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 
+/// Objects that whoever reads many asks for at once: enough to keep a store far away busy, and few enough to have in memory when
+/// each has a megabyte.
+pub const READ_AT_ONCE: usize = 256;
+
 /// What became of an object in a batch.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub enum Put {
@@ -121,6 +125,23 @@ pub trait Objects: Send + Sync {
     fn chain(&self, from: Hash, most: usize) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
         let _ = (from, most);
         Ok(Vec::new())
+    }
+
+    /// The bytes of these objects in the order of `hashes`, `None` for each that is missing. A store far away is asked for many at
+    /// a time. All of it is in memory at once: [`READ_AT_ONCE`] is a good number.
+    ///
+    /// # Errors
+    /// As of [`Objects::get`], for the first that cannot be read.
+    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        hashes.iter().map(|hash| self.get(*hash)).collect()
+    }
+
+    /// The same from where the objects really are, as [`Objects::get_uncached`].
+    ///
+    /// # Errors
+    /// As of [`Objects::get_all`].
+    fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        hashes.iter().map(|hash| self.get_uncached(*hash)).collect()
     }
 
     /// Whether bytes are stored under `hash`, whatever they are.

@@ -9,7 +9,7 @@ mod verify;
 mod walk;
 
 pub use copy::Copied;
-pub use reach::{Missing, Reached};
+pub use reach::{Missing, Reached, Stopped};
 pub use verify::{Problem, ProblemKind, VerifyReport};
 pub use walk::{Walk, WalkOptions};
 

@@ -1,10 +1,10 @@
 //! Nodes: rows that are inserted once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
-use json_cas::{Hash, HashPrefix, Hold, Node, Objects, Put, RemoteError, StoreError, Stored, Sweep};
+use json_cas::{Hash, HashPrefix, Hold, Node, Objects, Put, READ_AT_ONCE, RemoteError, StoreError, Stored, Sweep};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -20,6 +20,7 @@ const MAX_BATCH: usize = 10_000;
 const MAX_PAGE: i64 = 100_000;
 
 const GET: &str = "select bytes from nodes where hash = $1";
+const GET_ALL: &str = "select hash, bytes from nodes where hash = any($1)";
 /// A damaged chain may lead back into itself: it ends after `$2` links like any other.
 const CHAIN: &str = "with recursive chain (hash, bytes, prev, position) as (
         select hash, bytes, prev, 1::bigint from nodes where hash = $1
@@ -99,6 +100,13 @@ impl Inner {
         self.hashes(&doing, &rows)
     }
 
+    fn get_batch(&self, batch: &[Hash]) -> Result<HashMap<Hash, Vec<u8>>, RemoteError> {
+        let doing = format!("read {} nodes", batch.len());
+        let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
+        let rows = self.rows(&doing, GET_ALL, &[(&numbers, Type::INT8_ARRAY)])?;
+        rows.iter().map(|row| Ok((hash(self.column(&doing, row, 0)?), self.column(&doing, row, 1)?))).collect()
+    }
+
     /// The row of one node, or none.
     fn row(&self, doing: &str, statement: &str, node: Hash) -> Result<Option<Row>, RemoteError> {
         Ok(self.rows(&format!("{doing} {node}"), statement, &[(&number(node), Type::INT8)])?.pop())
@@ -120,6 +128,19 @@ impl Objects for PostgresStore {
             Ok((hash(at), bytes))
         };
         rows.iter().map(link).collect()
+    }
+
+    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let mut all = Vec::with_capacity(hashes.len());
+        for batch in hashes.chunks(READ_AT_ONCE) {
+            let found = self.inner.get_batch(batch)?;
+            all.extend(batch.iter().map(|hash| found.get(hash).cloned()));
+        }
+        Ok(all)
+    }
+
+    fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.get_all(hashes)
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {

@@ -20,10 +20,11 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use json_cas::{Hash, Head, Heads, HeadsError, RemoteError, RemoteFault, Swap, Version, check_name};
+use json_cas::{Hash, Head, Heads, HeadsError, Pointing, RemoteError, RemoteFault, Swap, Version, check_name};
 use serde_json::Value;
 
 use crate::bucket::{Bucket, Written};
+use crate::damaged;
 use crate::name::{Seat, State, finish, head_key, look, look_past, parse_key, settle_all};
 use crate::past::{Left, Live, Past, Removed, Said, Trace};
 use crate::store::S3Store;
@@ -164,6 +165,24 @@ impl Heads for S3Store {
         }
         seen.keep(&listed);
         Ok(live.into_iter().map(|(name, hash)| (name.to_owned(), hash)).collect())
+    }
+
+    fn survey(&self) -> Result<Vec<(String, Pointing)>, HeadsError> {
+        match self.list() {
+            Err(HeadsError::Unreadable { .. }) => {}
+            listed => return Ok(listed?.into_iter().map(|(name, hash)| (name, Ok(hash))).collect()),
+        }
+        let bucket = self.ready()?;
+        let listed = bucket.list("heads/")?;
+        damaged::survey(&bucket, &listed.iter().filter_map(parse_key).collect::<Vec<_>>())
+    }
+
+    fn mend(&self, name: &str, damaged: &Version, new: Hash) -> Result<Swap, HeadsError> {
+        check_name(name)?;
+        match damaged::mend(&*self.ready()?, name, damaged, new)? {
+            Some(swap) => Ok(swap),
+            None => self.swap(name, damaged, new),
+        }
     }
 
     fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {

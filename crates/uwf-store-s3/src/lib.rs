@@ -6,6 +6,7 @@
 mod address;
 mod bucket;
 mod client;
+mod damaged;
 mod environment;
 mod failure;
 mod format;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use json_cas::{Hash, HashPrefix, Hold, Objects, Put, RemoteError, StoreError, Stored, Stray, Sweep};
 
 use crate::bucket::{Bucket, Listed, Written};
-use crate::parallel::{NODES_AT_ONCE, each};
+use crate::parallel::{NODES_AT_ONCE, READS_AT_ONCE, each};
 use crate::store::S3Store;
 
 const NODES: &str = "nodes/";
@@ -41,6 +41,16 @@ fn by_our_clock(bucket: &Bucket, modified: SystemTime) -> SystemTime {
 impl Objects for S3Store {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.ready()?.get(&key(hash))?.map(|found| found.bytes))
+    }
+
+    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let bucket = self.ready()?;
+        let found = each(hashes, READS_AT_ONCE, |hash| bucket.get(&key(*hash)))?;
+        Ok(found.into_iter().map(|found| Some(found?.bytes)).collect())
+    }
+
+    fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.get_all(hashes)
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {

@@ -42,6 +42,9 @@ pub(crate) struct Past {
 /// have to make while it tries again, for it not to find out.
 const TRACED: usize = 32;
 
+/// More moves than any name has.
+const MENDED: u64 = 1 << 32;
+
 /// Which moves led to a state of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Trace {
@@ -55,6 +58,12 @@ impl Trace {
     /// Of a name that is created.
     pub(crate) fn first(token: &str) -> Trace {
         Trace { moves: 1, tokens: token.to_owned() }
+    }
+
+    /// Of a name whose object was damaged: how many moves it had nobody knows any more. The number is beyond any that was made, so that
+    /// a machine which does not know whether its move was made is not told that it was not.
+    pub(crate) fn mended(token: &str) -> Trace {
+        Trace { moves: MENDED, tokens: token.to_owned() }
     }
 
     /// After one more move.

@@ -27,6 +27,7 @@ pub fn heads_suite<H: Heads + Journal>(make: &dyn Fn() -> H) {
     refuses_bad_names(&make());
     forgets(&make());
     lists_sorted(&make());
+    surveys_what_is_whole(&make());
     loses_no_move(&make());
     removes_once(&make());
 }
@@ -180,6 +181,17 @@ fn lists_sorted(heads: &dyn Backend) {
 }
 
 /// Each thread moves a shared name on by one, again and again, and creates names of its own.
+fn surveys_what_is_whole(heads: &dyn Backend) {
+    create(heads, "b", hash(2));
+    create(heads, "a", hash(1));
+    let surveyed = heads.survey().expect("survey");
+    assert_eq!(surveyed, [("a".to_owned(), Ok(hash(1))), ("b".to_owned(), Ok(hash(2)))], "as a list");
+    let seen = head(heads, "a").version;
+    assert_eq!(heads.mend("a", &seen, hash(3)).expect("mend"), Swap::Done, "a whole name is mended as it is swapped");
+    let moved = heads.mend("a", &seen, hash(4)).expect("mend");
+    assert!(matches!(moved, Swap::Moved(Some(now)) if now.hash == hash(3)), "against what was seen only");
+}
+
 fn loses_no_move(heads: &dyn Backend) {
     create(heads, "shared", hash(0));
     thread::scope(|scope| {

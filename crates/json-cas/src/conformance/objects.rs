@@ -20,6 +20,9 @@ const WATCHED: Duration = Duration::from_millis(50);
 /// The clocks of some stores tell whole seconds.
 const TICK: Duration = Duration::from_millis(1100);
 
+/// More objects than a backend reads at once.
+const MANY: u64 = 300;
+
 /// Threads that put at the same time.
 const THREADS: u64 = 8;
 
@@ -33,6 +36,7 @@ const EACH: u64 = 20;
 pub fn objects_suite(make: &dyn Fn() -> Box<dyn Objects>) {
     empty(&*make());
     puts_and_gets(&*make());
+    gets_many_in_their_order(&*make());
     never_replaces(&*make());
     replaces_when_told(&*make());
     lists_sorted_and_by_prefix(&*make());
@@ -92,6 +96,21 @@ fn follows_chains(objects: &dyn Objects) {
         let given = objects.chain(links[from].0, most).expect("chain");
         assert!(given.is_empty() || given == expected, "{most} of the chain from link {from}");
     }
+}
+
+fn gets_many_in_their_order(objects: &dyn Objects) {
+    assert!(objects.get_all(&[]).expect("get_all").is_empty(), "nothing was asked for");
+    let there: Vec<(Hash, Vec<u8>)> = (0..MANY).map(|value| (hash(value), value.to_string().into_bytes())).collect();
+    objects.put_all(&there).expect("put_all");
+    // Each twice, the second time from behind, and as many that are not there.
+    let asked: Vec<Hash> = (0..MANY).chain((0..MANY * 2).rev()).map(hash).collect();
+    let expected: Vec<Option<Vec<u8>>> = asked
+        .iter()
+        .map(|hash| there.iter().find(|(other, _)| other == hash).map(|(_, bytes)| bytes.clone()))
+        .collect();
+    assert!(objects.get_all(&asked).expect("get_all") == expected, "absent and repeated ones, answered in order");
+    assert!(objects.get_all(&asked).expect("get_all") == expected, "and once more, from whatever cache");
+    assert!(objects.get_all_uncached(&asked).expect("get_all_uncached") == expected, "and from where they are");
 }
 
 fn never_replaces(objects: &dyn Objects) {

@@ -31,8 +31,7 @@ impl Store {
     pub fn copy_to(&self, to: &Store, nodes: &[Hash]) -> Result<Copied, StoreError> {
         let mut copied = Copied::default();
         for hashes in nodes.chunks(BATCH) {
-            let batch: Vec<(Hash, Vec<u8>)> =
-                hashes.iter().map(|hash| Ok((*hash, self.checked_bytes(*hash)?))).collect::<Result<_, StoreError>>()?;
+            let batch = self.checked_bytes(hashes)?;
             for ((hash, bytes), put) in batch.iter().zip(to.objects.put_all(&batch)?) {
                 match put {
                     Put::Published => {
@@ -49,12 +48,15 @@ impl Store {
         Ok(copied)
     }
 
-    fn checked_bytes(&self, hash: Hash) -> Result<Vec<u8>, StoreError> {
-        let bytes = self.objects.get(hash)?.ok_or(StoreError::NotFound { hash })?;
-        match Node::decode(hash, &bytes) {
-            Ok(_) => Ok(bytes),
-            Err(unfit) => Err(StoreError::Corrupt { hash, reason: unfit.to_string() }),
-        }
+    fn checked_bytes(&self, hashes: &[Hash]) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
+        let checked = |(hash, bytes): (&Hash, Option<Vec<u8>>)| {
+            let bytes = bytes.ok_or(StoreError::NotFound { hash: *hash })?;
+            match Node::decode(*hash, &bytes) {
+                Ok(_) => Ok((*hash, bytes)),
+                Err(unfit) => Err(StoreError::Corrupt { hash: *hash, reason: unfit.to_string() }),
+            }
+        };
+        hashes.iter().zip(self.objects.get_all(hashes)?).map(checked).collect()
     }
 
     /// Makes sure that these bytes of a node and what is stored under its hash are the same node. When it was put may differ.

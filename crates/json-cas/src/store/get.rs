@@ -35,10 +35,27 @@ impl Store {
         self.try_get_encoded(hash)?.ok_or(StoreError::NotFound { hash })
     }
 
+    /// Nodes in the order of `hashes`, each as [`Store::try_get`] gives it. They are read many at once, and all of them are in
+    /// memory: ask for [`READ_AT_ONCE`](crate::READ_AT_ONCE) at most.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`] when a store far away does not answer. What is wrong with one node is among the results.
+    pub fn try_get_all(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
+        Ok(decode_all(hashes, read_all(hashes, |all| self.objects.get_all(all), |one| self.objects.get(one))?))
+    }
+
+    /// The same as what is stored: no cache is asked, which may have what is lost.
+    ///
+    /// # Errors
+    /// As of [`Store::try_get_all`].
+    pub fn try_get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
+        let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
+        Ok(decode_all(hashes, read_all(hashes, all, one)?))
+    }
+
     fn try_get_encoded(&self, hash: Hash) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
         let Some(bytes) = self.objects.get(hash)? else { return Ok(None) };
-        let decoded = Node::decode(hash, &bytes);
-        decoded.map(Some).map_err(|unfit| StoreError::Corrupt { hash, reason: unfit.to_string() })
+        decode(hash, &bytes).map(Some)
     }
 
     /// Whether something is stored as `hash`; it is not read.
@@ -97,5 +114,36 @@ impl Store {
             return Ok(true);
         }
         Ok(self.try_get(node.type_hash)?.is_some_and(|meta| meta.type_hash == node.type_hash))
+    }
+}
+
+fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), StoreError> {
+    Node::decode(hash, bytes).map_err(|unfit| StoreError::Corrupt { hash, reason: unfit.to_string() })
+}
+
+fn decode_all(hashes: &[Hash], read: Vec<Read>) -> Vec<Result<Option<Node>, StoreError>> {
+    let decoded = |(hash, bytes): (&Hash, Read)| match bytes? {
+        Some(bytes) => decode(*hash, &bytes).map(|(node, _)| Some(node)),
+        None => Ok(None),
+    };
+    hashes.iter().zip(read).map(decoded).collect()
+}
+
+/// What came of reading one object.
+pub(super) type Read = Result<Option<Vec<u8>>, StoreError>;
+
+/// Reads objects at once, and if that fails because of one of them, each alone: then it is known which one.
+///
+/// # Errors
+/// [`StoreError::Remote`], since a store that does not answer need not be asked for each.
+pub(super) fn read_all(
+    hashes: &[Hash],
+    all: impl FnOnce(&[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError>,
+    one: impl FnMut(Hash) -> Read,
+) -> Result<Vec<Read>, StoreError> {
+    match all(hashes) {
+        Ok(read) => Ok(read.into_iter().map(Ok).collect()),
+        Err(error @ StoreError::Remote(_)) => Err(error),
+        Err(_) => Ok(hashes.iter().copied().map(one).collect()),
     }
 }

@@ -6,6 +6,7 @@ use super::Store;
 use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::Node;
+use crate::objects::READ_AT_ONCE;
 
 /// What it means when a node that is to be reached, or one below it, is not there.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
@@ -23,6 +24,24 @@ pub struct Reached<'s> {
     nodes: HashSet<Hash>,
 }
 
+/// Why following a root ended early.
+#[derive(Debug)]
+pub struct Stopped {
+    /// The root.
+    pub root: Hash,
+    /// What is wrong with it, or with something below it.
+    pub source: StoreError,
+}
+
+/// A node that is to be read.
+struct Open {
+    hash: Hash,
+    /// A node that refers to it.
+    parent: Option<Hash>,
+    /// The root by which it was reached.
+    root: Hash,
+}
+
 impl Store {
     /// Nothing reached yet.
     pub fn reach(&self) -> Reached<'_> {
@@ -37,13 +56,15 @@ impl Store {
     pub fn referrers_first(&self, nodes: &[Hash]) -> Result<Vec<Hash>, StoreError> {
         let mut referrers: HashMap<Hash, usize> = nodes.iter().map(|hash| (*hash, 0)).collect();
         let mut references = HashMap::with_capacity(nodes.len());
-        for hash in nodes {
-            let mut below = self.leads_to(*hash)?;
-            below.retain(|to| to != hash && referrers.contains_key(to));
-            for to in &below {
-                *referrers.entry(*to).or_default() += 1;
+        for batch in nodes.chunks(READ_AT_ONCE) {
+            for (hash, node) in batch.iter().zip(self.try_get_all(batch)?) {
+                let mut below = self.leads_to(node)?;
+                below.retain(|to| to != hash && referrers.contains_key(to));
+                for to in &below {
+                    *referrers.entry(*to).or_default() += 1;
+                }
+                references.insert(*hash, below);
             }
-            references.insert(*hash, below);
         }
         let mut order: Vec<Hash> = nodes.iter().copied().filter(|hash| referrers[hash] == 0).collect();
         let mut next = 0;
@@ -61,8 +82,8 @@ impl Store {
     }
 
     /// Type and references of a node, each once, as far as they can be read.
-    fn leads_to(&self, hash: Hash) -> Result<Vec<Hash>, StoreError> {
-        let node = match self.try_get(hash) {
+    fn leads_to(&self, node: Result<Option<Node>, StoreError>) -> Result<Vec<Hash>, StoreError> {
+        let node = match node {
             Err(error) if error.is_of_the_moment() => return Err(error),
             Err(_) | Ok(None) => return Ok(Vec::new()),
             Ok(Some(node)) => node,
@@ -87,27 +108,57 @@ impl Reached<'_> {
     /// [`StoreError::UnknownType`] likewise. [`StoreError::Corrupt`] and [`StoreError::Io`] always: what a node refers to that cannot
     /// be read is not known.
     pub fn add(&mut self, root: Hash, missing: Missing) -> Result<Vec<Hash>, StoreError> {
-        let mut open = Vec::new();
         let mut new = Vec::new();
-        if self.nodes.insert(root) {
-            open.push((root, None));
-        }
-        while let Some((hash, parent)) = open.pop() {
-            let Some(node) = self.store.try_get(hash)? else {
-                match (missing, parent) {
-                    (Missing::IsFine, _) => continue,
-                    (Missing::Fails, Some(parent)) => return Err(StoreError::Dangling { hash, parent }),
-                    (Missing::Fails, None) => return Err(StoreError::NotFound { hash }),
-                }
-            };
-            new.push(hash);
-            for to in self.below(&node, missing)? {
-                if self.nodes.insert(to) {
-                    open.push((to, Some(hash)));
+        self.follow(&[root], missing, &mut |hash, _| new.push(hash)).map_err(|stopped| stopped.source)?;
+        Ok(new)
+    }
+
+    /// Adds everything reachable from these roots, reading many nodes at once. `progress` is told after each node how many were
+    /// reached.
+    ///
+    /// # Errors
+    /// Those of [`Reached::add`], with the root that leads there.
+    pub fn add_all(
+        &mut self,
+        roots: &[Hash],
+        missing: Missing,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), Stopped> {
+        self.follow(roots, missing, &mut |_, reached| progress(reached))
+    }
+
+    /// Reads the nodes that are open, the newest ones first: so those that are open stay few, whatever there is to reach. `new` is told
+    /// of each node that is there, and how many were reached by then.
+    fn follow(&mut self, roots: &[Hash], missing: Missing, new: &mut dyn FnMut(Hash, usize)) -> Result<(), Stopped> {
+        let is_new = |root: &&Hash| self.nodes.insert(**root);
+        let first = roots.iter().filter(is_new).map(|root| Open { hash: *root, parent: None, root: *root });
+        let mut open: Vec<Open> = first.collect();
+        open.reverse();
+        while !open.is_empty() {
+            let mut batch = open.split_off(open.len().saturating_sub(READ_AT_ONCE));
+            batch.reverse();
+            let hashes: Vec<Hash> = batch.iter().map(|open| open.hash).collect();
+            let stopped = |root: Hash| move |source: StoreError| Stopped { root, source };
+            let read = self.store.try_get_all(&hashes).map_err(stopped(batch[0].root))?;
+            for (Open { hash, parent, root }, node) in batch.into_iter().zip(read) {
+                let Some(node) = node.map_err(stopped(root))? else {
+                    match (missing, parent) {
+                        (Missing::IsFine, _) => continue,
+                        (Missing::Fails, Some(parent)) => {
+                            return Err(stopped(root)(StoreError::Dangling { hash, parent }));
+                        }
+                        (Missing::Fails, None) => return Err(stopped(root)(StoreError::NotFound { hash })),
+                    }
+                };
+                new(hash, self.nodes.len());
+                for to in self.below(&node, missing).map_err(stopped(root))? {
+                    if self.nodes.insert(to) {
+                        open.push(Open { hash: to, parent: Some(hash), root });
+                    }
                 }
             }
         }
-        Ok(new)
+        Ok(())
     }
 
     /// Whether a node was reached.

@@ -3,9 +3,11 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::Store;
+use super::get::{Read, read_all};
 use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::Node;
+use crate::objects::READ_AT_ONCE;
 
 /// What a check found.
 #[derive(Debug, Clone, Eq, PartialEq, Default, serde::Serialize)]
@@ -77,9 +79,16 @@ impl Store {
                 all.iter().for_each(|hash| check.enqueue(*hash, None));
             }
         }
-        while let Some((hash, parent)) = check.queue.pop_front() {
-            check.visit(hash, parent)?;
-            checked(check.report.checked);
+        while !check.queue.is_empty() {
+            let some = check.queue.len().min(READ_AT_ONCE);
+            let batch: Vec<(Hash, Option<Hash>)> = check.queue.drain(..some).collect();
+            let hashes: Vec<Hash> = batch.iter().map(|(hash, _)| *hash).collect();
+            // Through no cache: what is checked is what is stored.
+            let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
+            for ((hash, parent), bytes) in batch.into_iter().zip(read_all(&hashes, all, one)?) {
+                check.visit(hash, parent, bytes)?;
+                checked(check.report.checked);
+            }
         }
         if roots.is_none() {
             check.add_strays()?;
@@ -106,8 +115,8 @@ impl Check<'_> {
         self.report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: parent });
     }
 
-    fn visit(&mut self, hash: Hash, parent: Option<Hash>) -> Result<(), StoreError> {
-        let bytes = match self.store.objects.get_uncached(hash) {
+    fn visit(&mut self, hash: Hash, parent: Option<Hash>, bytes: Read) -> Result<(), StoreError> {
+        let bytes = match bytes {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
                 let reason = "it does not exist".to_owned();

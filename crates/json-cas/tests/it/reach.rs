@@ -1,11 +1,13 @@
 //! What is reachable, and the order in which the rest can go.
 
 use std::fs;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use json_cas::{Draft, Hash, MemoryObjects, Missing, Objects, Store, StoreError, bootstrap};
+use json_cas::{Draft, Hash, MemoryObjects, Missing, Objects, READ_AT_ONCE, Store, StoreError, bootstrap};
 use serde_json::json;
+
+use crate::hooked::Hooked;
 
 fn note(store: &Store) -> Hash {
     let to = json!({ "type": "array", "items": { "type": "string", "format": "cas_ref" } });
@@ -53,6 +55,46 @@ fn what_is_missing_or_corrupt_is_not_guessed() {
         let error = store.reach().add(root, missing).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { hash, .. } if hash == below), "{error}");
     }
+}
+
+#[test]
+fn from_many_roots_many_nodes_are_read_at_once_and_each_only_once() {
+    let batches = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&batches);
+    let store = Store::new(Arc::new(Hooked::before_read(MemoryObjects::new(), move |hashes: &[Hash]| {
+        seen.lock().unwrap().push(hashes.to_vec());
+    })));
+    let note = note(&store);
+    let shared = put(&store, note, "shared", &[]);
+    let chain = |number: usize| {
+        let first = put(&store, note, &format!("first {number}"), &[shared]);
+        put(&store, note, &format!("second {number}"), &[first])
+    };
+    let roots: Vec<Hash> = (0..1000).map(chain).collect();
+    let mut reached = store.reach();
+    let mut told = 0;
+    reached.add_all(&roots, Missing::Fails, &mut |reached| told = reached).unwrap();
+    // Two for each root, the shared one, the type and the type of that.
+    assert_eq!((reached.len(), told), (2003, 2003));
+    let batches = batches.lock().unwrap();
+    let read: Vec<Hash> = batches.concat();
+    assert_eq!(read.len(), 2003, "each once");
+    assert!(batches.iter().all(|batch| batch.len() <= READ_AT_ONCE), "no more than are to be in memory");
+    assert!(batches.len() < 20, "{} batches", batches.len());
+}
+
+#[test]
+fn what_cannot_be_followed_is_told_with_its_root() {
+    let objects = Arc::new(MemoryObjects::new());
+    let store = Store::new(objects.clone());
+    let note = note(&store);
+    let below = put(&store, note, "below", &[]);
+    let [whole, broken] = [("whole", vec![]), ("broken", vec![below])].map(|(text, to)| put(&store, note, text, &to));
+    let sweep = objects.sweep().unwrap();
+    objects.remove_all(&sweep, &[below]).unwrap();
+    let stopped = store.reach().add_all(&[whole, broken], Missing::Fails, &mut |_| ()).unwrap_err();
+    assert_eq!(stopped.root, broken);
+    assert!(matches!(stopped.source, StoreError::Dangling { hash, .. } if hash == below), "{}", stopped.source);
 }
 
 #[test]

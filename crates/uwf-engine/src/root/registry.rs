@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use durable_files::FileLock;
 use durable_files::regular;
-use json_cas::{Hash, HashError, Head, Swap};
+use json_cas::{Expected, Hash, HashError, Head, Swap};
 use serde::Serialize;
+use serde_json::json;
 use uwf_core::node::{Content, Payload};
 use yaml_tree::{Data, Node, Position};
 
@@ -23,6 +24,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// The head that names the registry of a shared store. No thread has this name: ids have 26 symbols.
 pub(crate) const SHARED: &str = "registry";
+
+/// The note that says where that head was when it was moved last, should it get lost.
+const TRACE: &str = "names";
 
 /// How often a change is tried again that others were quicker with.
 const TRIES: usize = 20;
@@ -171,11 +175,37 @@ fn update_shared<T, E: From<RootError>>(
             None => home.heads().create(SHARED, hash),
         };
         match swapped.map_err(RootError::from)? {
-            Swap::Done => return Ok(told),
+            Swap::Done => {
+                leave_trace(home, hash);
+                return Ok(told);
+            }
             Swap::Moved(_) => {}
         }
     }
     Err(RootError::RegistryBusy(PathBuf::from(SHARED)).into())
+}
+
+/// Notes where the head of the names is, of which there is no other trace. Of two machines that move it in one moment the slower one may
+/// write last: so it is looked again, until both are the same. The names are given whether or not that works.
+pub(crate) fn leave_trace(home: &Home, head: Hash) {
+    let Some(notes) = home.notes() else { return };
+    let mut at = head;
+    for _ in 0..TRIES {
+        let written = notes.write_note(TRACE, Expected::Anything, &json!({ "head": at }));
+        match home.heads().read(SHARED) {
+            Ok(Some(now)) if written.is_ok() && now.hash != at => at = now.hash,
+            _ => return,
+        }
+    }
+}
+
+/// Where the head of the names of a shared store was when it was moved last, says a note; `None` when there is none.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn traced(home: &Home) -> Result<Option<Hash>> {
+    let note = home.notes().map_or(Ok(None), |notes| notes.note(TRACE))?;
+    Ok(note.and_then(|note| note.value.get("head")?.as_str()?.parse().ok()))
 }
 
 fn lock(home: &Home) -> Result<FileLock> {

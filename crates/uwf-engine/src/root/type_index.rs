@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::{Hash, Store, StoreError};
+use json_cas::{Hash, READ_AT_ONCE, Store, StoreError};
 use serde_json::Value;
 use uwf_core::node::{FOREIGN_TYPES, NodeKind, OWN_TYPES};
 
@@ -53,6 +53,23 @@ impl<'h> TypeIndex<'h> {
         self.known.insert(node, type_hash);
         self.learned.push((node, type_hash));
         Ok(type_hash)
+    }
+
+    /// Reads those of the nodes whose types are not remembered, many at once, so that [`TypeIndex::type_of`] is quick for each. One that
+    /// cannot be read stays unknown.
+    ///
+    /// # Errors
+    /// That of a store far away that does not answer.
+    pub fn learn(&mut self, nodes: &[Hash]) -> Result<(), StoreError> {
+        let unknown: Vec<Hash> = nodes.iter().copied().filter(|node| !self.known.contains_key(node)).collect();
+        for some in unknown.chunks(READ_AT_ONCE) {
+            let read = self.home.store().try_get_all(some)?;
+            for (node, found) in some.iter().zip(read).filter_map(|(node, found)| Some((*node, found.ok()??))) {
+                self.known.insert(node, found.type_hash);
+                self.learned.push((node, found.type_hash));
+            }
+        }
+        Ok(())
     }
 
     /// Whether nodes of this type are schemas: it is its own type.

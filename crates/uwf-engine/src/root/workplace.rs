@@ -95,6 +95,9 @@ pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
     }
 }
 
+/// What the name of such a note begins with.
+pub(crate) const KIND: &str = "workspace.";
+
 fn name(thread: &ThreadId) -> String {
-    format!("workspace.{thread}")
+    format!("{KIND}{thread}")
 }

@@ -1,11 +1,10 @@
 //! `cas rm`: one node is removed that nothing leads to.
 
-use json_cas::{Hash, Reclaim, StoreError};
+use json_cas::{Hash, READ_AT_ONCE, Reclaim, StoreError};
 use serde::Serialize;
 
 use crate::error::{Result, VerbError};
 use crate::root::home::Home;
-use crate::verbs::gc::roots::Root;
 use crate::verbs::gc::{self, Marked};
 
 /// What was removed.
@@ -46,28 +45,23 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
 }
 
 fn refuse_reached(marked: &mut Marked<'_>, hash: Hash) -> Result<()> {
-    let mut by: Option<Root> = None;
-    marked.update_until(&mut |_| (), &mut |reached, root| {
-        if reached.has(hash) && by.is_none() {
-            by = Some(root.clone());
-        }
-        by.is_some()
-    })?;
-    by.map_or(Ok(()), |root| Err(VerbError::Reachable { hash, from: root.to_string() }.into()))
+    marked.root_of(hash)?.map_or(Ok(()), |root| Err(VerbError::Reachable { hash, from: root.to_string() }.into()))
 }
 
 /// A node that refers to this one, or has it as its type. What cannot be read refers to nothing.
 fn referrer(home: &Home, hash: Hash) -> Result<Option<Hash>> {
     let store = home.store();
-    for other in store.objects().list(None)? {
-        let node = match store.try_get(other) {
-            Err(error) if error.is_of_the_moment() => return Err(error.into()),
-            Err(_) | Ok(None) => continue,
-            Ok(Some(node)) => node,
-        };
-        let refers = node.type_hash == hash || store.refs(&node).is_ok_and(|refs| refs.contains(&hash));
-        if refers && other != hash {
-            return Ok(Some(other));
+    for some in store.objects().list(None)?.chunks(READ_AT_ONCE) {
+        for (other, node) in some.iter().zip(store.try_get_all(some)?) {
+            let node = match node {
+                Err(error) if error.is_of_the_moment() => return Err(error.into()),
+                Err(_) | Ok(None) => continue,
+                Ok(Some(node)) => node,
+            };
+            let refers = node.type_hash == hash || store.refs(&node).is_ok_and(|refs| refs.contains(&hash));
+            if refers && *other != hash {
+                return Ok(Some(*other));
+            }
         }
     }
     Ok(None)

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use durable_files::FileLock;
-use json_cas::{Hash, Missing, Reached, Reclaim, StoreError};
+use json_cas::{Hash, Missing, Reached, Reclaim, Stopped, StoreError};
 use serde::Serialize;
 
 use self::roots::{Root, Roots};
@@ -238,30 +238,34 @@ impl<'h> Marked<'h> {
         Marked { home, reached: home.store().reach(), followed: HashSet::new() }
     }
 
-    /// Reads the roots as they are now and follows those that are new.
+    /// Reads the roots as they are now and follows those that are new, many nodes at once.
     pub(crate) fn update(&mut self, progress: &mut dyn FnMut(usize)) -> Result<Roots> {
-        self.update_until(progress, &mut |_, _| false)
-    }
-
-    /// As [`Marked::update`], but ends as soon as `is_found` says so, which is asked after each root.
-    pub(crate) fn update_until(
-        &mut self,
-        progress: &mut dyn FnMut(usize),
-        is_found: &mut dyn FnMut(&Reached<'_>, &Root) -> bool,
-    ) -> Result<Roots> {
         let roots = Roots::read(self.home)?;
-        let needed = roots.needed.iter().map(|root| (root, Missing::Fails));
-        let named = roots.named.iter().map(|root| (root, Missing::IsFine));
-        for ((hash, root), missing) in needed.chain(named) {
-            if self.followed.insert(*hash) {
-                self.reached.add(*hash, missing).map_err(|source| stopped(root, source))?;
-                progress(self.reached.len());
-            }
-            if is_found(&self.reached, root) {
-                break;
-            }
+        for (roots, missing) in [(&roots.needed, Missing::Fails), (&roots.named, Missing::IsFine)] {
+            let new: Vec<Hash> =
+                roots.iter().map(|(hash, _)| *hash).filter(|hash| self.followed.insert(*hash)).collect();
+            self.reached.add_all(&new, missing, progress).map_err(|Stopped { root, source }| {
+                let by = roots.iter().find(|(hash, _)| *hash == root);
+                stopped(by.map_or(&Root::OwnType, |(_, root)| root), source)
+            })?;
         }
         Ok(roots)
+    }
+
+    /// Which of the roots leads to a node, one root after the other.
+    pub(crate) fn root_of(&mut self, node: Hash) -> Result<Option<Root>> {
+        let roots = Roots::read(self.home)?;
+        let needed = roots.needed.into_iter().map(|root| (root, Missing::Fails));
+        let named = roots.named.into_iter().map(|root| (root, Missing::IsFine));
+        for ((hash, root), missing) in needed.chain(named) {
+            if self.followed.insert(hash) {
+                self.reached.add(hash, missing).map_err(|source| stopped(&root, source))?;
+            }
+            if self.reached.has(node) {
+                return Ok(Some(root));
+            }
+        }
+        Ok(None)
     }
 
     /// Keeps those of the nodes that are young, with everything they lead to.

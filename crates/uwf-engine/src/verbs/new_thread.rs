@@ -20,7 +20,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::root::error::{RootError, is_damage};
 use crate::root::history;
 use crate::root::home::Home;
-use crate::root::record;
+use crate::root::{record, workplace};
 use crate::thread::digest;
 
 /// What the record of a thread says when its head is set.
@@ -119,6 +119,8 @@ fn begin_in(
             // With the record goes the knowledge of a worktree, so that stays if this does.
             if discard_worktree(home, thread).is_ok() {
                 drop(fs::remove_file(path));
+                // Left behind, it would tell of a thread whose head was lost.
+                let _ = workplace::forget(home, thread);
             }
         }
         Ok(Swap::Moved(_)) | Err(_) => {}

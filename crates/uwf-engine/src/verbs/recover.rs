@@ -4,7 +4,11 @@
 //! begun names its head in its settings, a step its result in the lines of its attempt, both synced before the index is;
 //! an end has its line in the history. So the index can be lost, damaged, or restored from an old backup.
 
+mod ends;
 mod evidence;
+mod lost_nodes;
+mod shared;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -66,12 +70,32 @@ pub struct Row {
     pub note: Option<String>,
 }
 
-/// What was found, and done unless it was only looked.
+/// The names of workflows, where machines share a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+pub struct Names {
+    /// What became of them.
+    pub finding: Finding,
+    /// The node that has them; absent when they are lost.
+    pub head: Option<Hash>,
+    /// Where their head was before, when that was elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Hash>,
+    /// What there is to say about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What was found, and done unless it was only looked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Recovered {
-    /// The index.
-    pub index: PathBuf,
+    /// The index; absent where machines share a store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<PathBuf>,
+    /// The store that machines share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
     /// Why it was not readable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -80,19 +104,35 @@ pub struct Recovered {
     /// The file that has the old one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_as: Option<PathBuf>,
+    /// The names of workflows, if their head in a shared store was not as it should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<Names>,
+    /// Nodes that a shared store had lost, put back from the cache of this machine.
+    #[serde(skip_serializing_if = "is_none")]
+    pub nodes_put_back: usize,
+    /// Threads of which this machine has records and a shared store knows nothing: they were removed there, or never copied to it.
+    #[serde(skip_serializing_if = "is_none")]
+    pub not_in_store: usize,
     /// Every active thread, and those that were changed or lost.
     pub threads: Vec<Row>,
     /// What in the history is not readable.
     pub problems: Vec<String>,
 }
 
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// Compares the index with everything else that is known of threads, and unless `dry_run` writes the one that follows.
-/// The old one is kept beside it. uwf's own types are stored again if they are damaged.
+/// The old one is kept beside it. uwf's own types are stored again if they are damaged. Where machines share a store there is no index:
+/// heads that are missing or damaged there are set again.
 ///
 /// # Errors
-/// `Io` when files cannot be read or written, `Busy` when somebody holds the index for too long, `Usage` when the heads of this
-/// root are not in files: then there is no index to lose.
+/// `Io` when files cannot be read or written, `Busy` when somebody holds the index for too long; those of a shared store.
 pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
+    if home.shared().is_some() {
+        return shared::recover(home, dry_run);
+    }
     let index = home.index()?;
     let has_nodes = home.has_objects_dir()?;
     let _hold = if !dry_run && has_nodes { Some(home.hold_nodes()?) } else { None };
@@ -132,12 +172,17 @@ fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
     Ok((salvaged, plan))
 }
 
-/// Threads that have begun, says this machine's record of them, and are neither in the index nor in the history.
+/// Threads that have begun, says this machine's record of them, and are neither in the index nor in the history. Of a shared store those
+/// count of which it has notes: others may have been removed by another machine.
 ///
 /// # Errors
 /// Those of index, history and records.
 pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     let mut missing = home.recorded_threads()?;
+    if home.shared().is_some() && !missing.is_empty() {
+        let noted = standing::noted(home)?;
+        missing.retain(|id| noted.contains_key(id));
+    }
     for (name, _) in home.heads().list()? {
         if let Ok(id) = name.parse::<ThreadId>() {
             missing.remove(&id);
@@ -224,12 +269,12 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     let mut before = salvaged.entries.clone();
     before.sort_unstable();
     let report = Recovered {
-        index: home.index_file(),
+        index: Some(home.index_file()),
         fault: salvaged.fault.as_ref().map(ToString::to_string),
         changed: salvaged.fault.is_some() || is_no_file || before != heads || !ended.is_empty(),
-        kept_as: None,
         threads: rows,
         problems,
+        ..Recovered::default()
     };
     Ok(Plan { report, heads, ended })
 }

@@ -55,7 +55,7 @@ fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock
     let removed = worktrees::remove(home, id, discard)?;
     workplace::forget(home, id)?;
     marks::clear(home, id, &Mark::ALL)?;
-    claim::remove(home, id);
+    claim::forget(home, id)?;
     for path in [home.thread_dir(id), home.chain_file(id), home.record_file(id)] {
         remove_all(&path).at("remove", &path)?;
     }

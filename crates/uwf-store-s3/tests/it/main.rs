@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what a process says to the test that started it")]
 
 mod conformance;
+mod damaged;
 mod eras;
 mod faults;
 mod late;

@@ -1,8 +1,10 @@
 //! `uwf recover`
 
+use std::path::Path;
+
 use serde::Serialize;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::verbs::recover::{self, Finding, Recovered, Row};
+use uwf_engine::verbs::recover::{self, Finding, Names, Recovered, Row};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -20,7 +22,11 @@ Examples:
 For an index of threads (threads.yaml) that is damaged, lost, or restored from an old backup. Where a thread stands is \
 read from the index as far as it is readable, from the records of its attempts, and from the history. The old file is \
 kept beside the new one as threads.yaml.broken-TIME. uwf's own node types are stored again if damaged. Exit 65 when there are threads of which nothing says where they \
-stand.")]
+stand.
+
+On a store that machines share: for heads of threads, and of the names of workflows, that are missing or damaged there, or \
+point at a node that is gone. They are set again from the notes in the store and the records of this machine; nodes that \
+the store has lost are put back from the cache of this machine. What another machine moves meanwhile is left alone.")]
 pub(crate) struct Args {
     /// Only report what would be done.
     #[arg(long)]
@@ -37,36 +43,82 @@ struct RecoverReport {
 
 impl Report for RecoverReport {
     fn text(&self) -> String {
-        let Recovered { index, fault, changed, kept_as, threads, problems } = &self.recovered;
+        let Recovered { index, fault, kept_as, threads, names, problems, .. } = &self.recovered;
         let mut text: String =
             fault.iter().chain(problems).map(|fault| format!("{} {fault}\n", style::red("✗"))).collect();
-        let (kept, others): (Vec<&Row>, Vec<&Row>) = threads.iter().partition(|row| row.finding == Finding::Kept);
-        text.extend(others.into_iter().map(line));
-        let index = index.display();
-        text.push_str(&match (changed, self.dry_run) {
-            (false, _) => format!("{index} is as it should be, with {}\n", count(kept.len(), "thread")),
-            (true, true) => format!("{index} would be written anew; {} as before\n", count(kept.len(), "thread")),
-            (true, false) => format!("{index} was written anew; {} as before\n", count(kept.len(), "thread")),
+        let is_silent = |row: &&Row| row.finding == Finding::Kept && row.note.is_none();
+        text.extend(threads.iter().filter(|row| !is_silent(row)).map(line));
+        text.extend(names.iter().map(line_of_names));
+        let kept = count(threads.iter().filter(|row| row.finding == Finding::Kept).count(), "thread");
+        text.push_str(&match index {
+            Some(index) => self.about_index(index, &kept),
+            None => self.about_store(&kept),
         });
         text.extend(kept_as.iter().map(|path| format!("the old one is {}\n", path.display())));
         text
     }
 
     fn exit_code(&self) -> u8 {
-        let lost = self.recovered.threads.iter().any(|row| row.finding == Finding::Lost);
-        if lost { ErrorKind::Data.exit_code() } else { 0 }
+        let Recovered { threads, names, .. } = &self.recovered;
+        let mut findings = threads.iter().map(|row| row.finding).chain(names.iter().map(|names| names.finding));
+        if findings.any(|finding| finding == Finding::Lost) { ErrorKind::Data.exit_code() } else { 0 }
     }
 }
 
-fn line(row: &Row) -> String {
-    let finding = match row.finding {
+impl RecoverReport {
+    fn about_index(&self, index: &Path, kept: &str) -> String {
+        let index = index.display();
+        match (self.recovered.changed, self.dry_run) {
+            (false, _) => format!("{index} is as it should be, with {kept}\n"),
+            (true, true) => format!("{index} would be written anew; {kept} as before\n"),
+            (true, false) => format!("{index} was written anew; {kept} as before\n"),
+        }
+    }
+
+    fn about_store(&self, kept: &str) -> String {
+        let Recovered { store, changed, threads, nodes_put_back, not_in_store, .. } = &self.recovered;
+        let store = store.as_deref().unwrap_or_default();
+        let has_doubts = threads.iter().any(|row| matches!(row.finding, Finding::Differs | Finding::Lost));
+        let mut text = match (changed, self.dry_run) {
+            (false, _) if has_doubts => format!("nothing in {store} was changed; {kept} as before\n"),
+            (false, _) => format!("the heads in {store} are as they should be, with {kept}\n"),
+            (true, true) => format!("heads in {store} would be set; {kept} as before\n"),
+            (true, false) => format!("heads in {store} were set; {kept} as before\n"),
+        };
+        if *nodes_put_back > 0 {
+            let nodes = count(*nodes_put_back, "node");
+            text.push_str(&format!("{nodes} that it had lost were put back from the cache of this machine\n"));
+        }
+        if *not_in_store > 0 {
+            let threads = count(*not_in_store, "thread");
+            text.push_str(&format!(
+                "{threads} of this machine's records are not in it: they were removed there, or never copied to it\n"
+            ));
+        }
+        text
+    }
+}
+
+fn line_of_names(names: &Names) -> String {
+    let head = names.head.map(|head| format!(" at {head}")).unwrap_or_default();
+    let before = names.before.map(|before| format!(" (was {before})")).unwrap_or_default();
+    let note = names.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    format!("{}  {}{head}{before}{note}\n", style::bold("names of workflows"), finding(names.finding))
+}
+
+fn finding(finding: Finding) -> String {
+    match finding {
         Finding::Kept => "kept".to_owned(),
         Finding::Restored => style::green("restored"),
         Finding::Moved => style::green("moved"),
         Finding::Archived => style::green("archived"),
         Finding::Differs => style::yellow("differs"),
         Finding::Lost => style::red("lost"),
-    };
+    }
+}
+
+fn line(row: &Row) -> String {
+    let finding = finding(row.finding);
     let head = row.head.map(|head| format!(" at {head}")).unwrap_or_default();
     let from = row.from.map(|from| format!(", from {}", from.told())).unwrap_or_default();
     let before = row.before.map(|before| format!(" (was {before})")).unwrap_or_default();

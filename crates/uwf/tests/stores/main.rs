@@ -11,6 +11,7 @@ mod copying;
 mod faults;
 mod machine;
 mod postgres;
+mod recover;
 mod requests;
 mod s3;
 mod worktrees;

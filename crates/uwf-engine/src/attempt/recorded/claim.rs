@@ -266,8 +266,7 @@ fn is_kept(home: &Home, own: &Attempt) -> Result<bool> {
 
 /// Takes the claim on a thread away, which has ended or is gone: whoever is still at work on it sees that and ends its agent.
 pub(crate) fn remove(home: &Home, thread: &ThreadId) {
-    let Some(notes) = home.notes() else { return };
-    if let Err(error) = notes.remove_note(&name(thread)) {
+    if let Err(error) = forget(home, thread) {
         log!(
             Log::open(&home.log_file(thread)),
             "W8J3K6PD",
@@ -275,6 +274,14 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId) {
             "the note on the newest attempt was not removed: {error}"
         );
     }
+}
+
+/// The same for whoever removes the thread: as long as there is a note of it, the thread is taken for one whose head was lost.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
+    Ok(home.notes().map_or(Ok(()), |notes| notes.remove_note(&name(thread)))?)
 }
 
 /// Adds to the record what a claim knows and the record does not: an attempt of another machine, or what became of one elsewhere.

@@ -23,6 +23,14 @@ use crate::thread::nodes;
 pub enum Source {
     /// Its line in the index.
     Index,
+    /// Its head in the store that machines share.
+    Store,
+    /// The note by which other machines know of its newest attempt.
+    Claim,
+    /// The note that says where it works.
+    Workplace,
+    /// The note of the names of workflows.
+    Names,
     /// The record of its newest attempt.
     Attempt,
     /// `cache/chains/<id>`, the steps it had.
@@ -38,6 +46,10 @@ impl Source {
     pub fn told(self) -> &'static str {
         match self {
             Source::Index => "the index",
+            Source::Store => "the store",
+            Source::Claim => "the note of its newest attempt",
+            Source::Workplace => "the note of where it works",
+            Source::Names => "the note of the names",
             Source::Attempt => "its attempt record",
             Source::Chain => "the chain cache",
             Source::Settings => "its settings",
@@ -106,7 +118,7 @@ impl<'h> Evidence<'h> {
         of_chain().filter(|known| self.is_readable(known.head)).or(of_attempt).or(of_settings)
     }
 
-    fn of_attempt(&self, id: &ThreadId, attempt: &Attempt) -> Known {
+    pub(super) fn of_attempt(&self, id: &ThreadId, attempt: &Attempt) -> Known {
         let before = attempt.opened.expected_head;
         let at = |head, from, pending_from| Known { head, from, pending_from };
         let outcome = attempt.closed.as_ref().map(|closed| closed.outcome);
@@ -138,7 +150,7 @@ impl<'h> Evidence<'h> {
         self.start_of(head).is_some()
     }
 
-    fn start_of(&self, head: Hash) -> Option<Hash> {
+    pub(super) fn start_of(&self, head: Hash) -> Option<Hash> {
         self.get(Thread::at(self.home, crate::root::ids::new_thread_id(), head)).map(|thread| thread.start_hash)
     }
 

@@ -1,0 +1,50 @@
+//! Thread-end nodes of which nothing says whose they are: of threads that were removed, or whose lines in the history were lost.
+
+use std::collections::HashSet;
+
+use json_cas::Hash;
+use uwf_core::node::{NodeKind, ThreadEnd};
+
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::type_index::TypeIndex;
+use crate::thread::nodes;
+
+/// Ends of which nobody can tell whose they are: a node does not name its thread, and threads may share their nodes.
+pub(super) struct Ends(Vec<ThreadEnd>);
+
+impl Ends {
+    /// Looks through all nodes for ends that are not `named`.
+    ///
+    /// # Errors
+    /// Those of the store; an end that is damaged tells nothing.
+    pub(super) fn read(home: &Home, named: &HashSet<Hash>) -> Result<Ends> {
+        let all = home.store().objects().list(None)?;
+        let mut types = TypeIndex::load(home);
+        types.learn(&all)?;
+        let is_end = |node: &Hash| {
+            !named.contains(node) && types.type_of(*node).is_ok_and(|of| NodeKind::of(of) == Some(NodeKind::ThreadEnd))
+        };
+        let ends: Vec<Hash> = all.into_iter().filter(is_end).collect();
+        types.save();
+        let mut read = Vec::with_capacity(ends.len());
+        for end in ends {
+            match nodes::typed::<ThreadEnd>(home.store(), end).map_err(crate::error::Error::from) {
+                Ok(end) => read.push(end),
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Ends(read))
+    }
+
+    /// Whether a thread has ended at this head.
+    pub(super) fn has_at(&self, head: Hash) -> bool {
+        self.0.iter().any(|end| end.last_step.unwrap_or(end.start) == head)
+    }
+
+    /// Whether a thread that began so has ended, wherever.
+    pub(super) fn has_of(&self, start: Hash) -> bool {
+        self.0.iter().any(|end| end.start == start)
+    }
+}

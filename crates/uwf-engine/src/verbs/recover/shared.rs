@@ -1,0 +1,386 @@
+//! `uwf recover` where machines share a store: heads there that are missing, damaged, or point at a node that is not there.
+//!
+//! Nothing stands still meanwhile, and no index is held. So it is looked first, all of it, and then each head is set by
+//! compare-and-swap against what was seen: one that somebody else has moved stays where it is. What can be right as it is stays, too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use json_cas::{Damaged, Hash, HeadsError, Pointing, READ_AT_ONCE, Records, Swap, Version};
+use serde_json::Value;
+use uwf_core::node::NodeKind;
+use uwf_core::thread::ThreadId;
+
+use super::evidence::{Evidence, Known, Source};
+use super::lost_nodes::{self, Below};
+use super::standing::{self, Standing, Standings};
+use super::{Finding, Names, Recovered, Row, archived, ended, lost, value};
+use crate::error::Result;
+use crate::root::history::{self, Finished};
+use crate::root::home::Home;
+use crate::root::{node_types, registry};
+
+/// What keeps a head from being set.
+const IS_NOWHERE: &str =
+    "neither the store nor the cache of this machine has it; `uwf recover` on the machine that made it may put it back";
+
+/// What is to be done about a name.
+enum Deed {
+    Nothing,
+    /// What its head lacks is put back.
+    PutBack(Hash),
+    Create(Hash),
+    Mend(Version, Hash),
+    Swap {
+        seen: Hash,
+        to: Hash,
+    },
+    /// The thread has ended. A head of it that cannot be read is replaced first.
+    End(Box<Finished>, Option<Version>),
+}
+
+/// Sets heads again that are not as they should be, unless `dry_run`.
+///
+/// # Errors
+/// Those of the store; `Io` when records of this machine cannot be read just now. Heads that were set until then stay.
+pub(super) fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
+    let _hold = (!dry_run).then(|| home.hold_nodes()).transpose()?;
+    if !dry_run {
+        // Without them no node can be read or written.
+        node_types::repair(home)?;
+    }
+    let evidence = Evidence::of(home);
+    let seen = Seen::read(home)?;
+    let (plan, not_in_store) =
+        Look { home, seen: &seen, standings: seen.standings(home, &evidence), evidence: &evidence }.plan()?;
+    let names = look_at_names(home, &seen)?;
+    evidence.complete()?;
+    let mut report = Recovered {
+        store: Some(home.place()),
+        changed: plan.iter().map(|(_, deed)| deed).chain([&names.1]).any(|deed| !matches!(deed, Deed::Nothing)),
+        problems: seen.problems.clone(),
+        not_in_store,
+        ..Recovered::default()
+    };
+    if dry_run {
+        report.threads = plan.into_iter().map(|(row, _)| row).collect();
+        report.names = names.0;
+        return Ok(report);
+    }
+    let mut work = Work { home, put_back: 0, changed: false };
+    report.names = work.names(names)?;
+    report.threads = plan.into_iter().map(|(row, deed)| work.thread(row, deed)).collect::<Result<_>>()?;
+    (report.nodes_put_back, report.changed) = (work.put_back, work.changed);
+    Ok(report)
+}
+
+/// The store as it was found.
+struct Seen {
+    /// Notes are read first: whoever begins a thread writes its note before its head.
+    noted: BTreeMap<ThreadId, std::time::Duration>,
+    heads: BTreeMap<String, Pointing>,
+    history: Vec<Value>,
+    problems: Vec<String>,
+    /// Names whose nodes are not in the store, or are no nodes that they can point at.
+    astray: BTreeSet<String>,
+}
+
+impl Seen {
+    fn read(home: &Home) -> Result<Seen> {
+        let noted = standing::noted(home)?;
+        let heads: BTreeMap<_, _> = home.heads().survey()?.into_iter().collect();
+        let Records { readable, problems } = home.journal().records()?;
+        Ok(Seen { noted, history: readable, problems, astray: astray(home, &heads)?, heads })
+    }
+
+    fn standings<'h>(&'h self, home: &'h Home, evidence: &'h Evidence<'h>) -> Standings<'h> {
+        Standings::of(home, evidence, &self.noted, &self.history)
+    }
+}
+
+/// Those of the heads whose nodes are not there as nodes to stand at. A cache would hide that.
+fn astray(home: &Home, heads: &BTreeMap<String, Pointing>) -> Result<BTreeSet<String>> {
+    let heads: Vec<(&String, Hash)> =
+        heads.iter().filter_map(|(name, head)| Some((name, *head.as_ref().ok()?))).collect();
+    let mut astray = BTreeSet::new();
+    for some in heads.chunks(READ_AT_ONCE) {
+        let hashes: Vec<Hash> = some.iter().map(|(_, hash)| *hash).collect();
+        for ((name, _), node) in some.iter().zip(home.store().try_get_all_uncached(&hashes)?) {
+            let kind = match node {
+                Err(error) if error.is_of_the_moment() => return Err(error.into()),
+                node => node.ok().flatten().and_then(|node| NodeKind::of(node.type_hash)),
+            };
+            let can_be = match kind {
+                Some(NodeKind::StartNode | NodeKind::StepNode) => *name != registry::SHARED,
+                Some(NodeKind::Content) => *name == registry::SHARED,
+                _ => false,
+            };
+            if !can_be {
+                astray.insert((*name).clone());
+            }
+        }
+    }
+    Ok(astray)
+}
+
+/// What is looked at to tell what is to be done about threads.
+struct Look<'l> {
+    home: &'l Home,
+    seen: &'l Seen,
+    standings: Standings<'l>,
+    evidence: &'l Evidence<'l>,
+}
+
+impl Look<'_> {
+    /// Each thread there is something to say about, and how many of this machine's are not in the store.
+    fn plan(&self) -> Result<(Vec<(Row, Deed)>, usize)> {
+        let ended = ended(&self.seen.history);
+        let parsed =
+            self.seen.heads.keys().filter_map(|name| name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name));
+        let ids: BTreeSet<ThreadId> =
+            parsed.chain(self.seen.noted.keys().cloned()).chain(super::with_records(self.home)?).collect();
+        let (mut plan, mut not_in_store) = (Vec::new(), 0);
+        // Whoever has ended since the heads were read is in both.
+        for id in ids.into_iter().filter(|id| !ended.contains_key(id)) {
+            match self.seen.heads.get(id.as_str()) {
+                Some(Ok(head)) => plan.push(self.with_head(&id, *head)?),
+                Some(Err(damaged)) => plan.extend(self.without_head(&id, Some(damaged))?),
+                None => match self.without_head(&id, None)? {
+                    Some(planned) => plan.push(planned),
+                    None => not_in_store += usize::from(!self.seen.noted.contains_key(&id)),
+                },
+            }
+        }
+        Ok((plan, not_in_store))
+    }
+
+    fn with_head(&self, id: &ThreadId, head: Hash) -> Result<(Row, Deed)> {
+        let row = |finding, note: Option<String>| row(id, finding, Some(head), Source::Store, note);
+        if let Some(end) = self.evidence.end_of(id) {
+            return Ok((archived(id, end.head, "the copy of its line in the history"), Deed::End(Box::new(end), None)));
+        }
+        if !self.seen.astray.contains(id.as_str()) {
+            let later = self.standings.later_step(id, head)?;
+            return Ok(match later {
+                None => (row(Finding::Kept, None), Deed::Nothing),
+                Some(later) => {
+                    let note = format!("its head was set back: {later}, which this machine made, comes after it");
+                    (row(Finding::Differs, Some(note)), Deed::Nothing)
+                }
+            });
+        }
+        if let Below::Cached = lost_nodes::below(self.home, head)?
+            && self.evidence.is_readable(head)
+        {
+            let note = "its nodes were put back from the cache of this machine".to_owned();
+            return Ok((row(Finding::Kept, Some(note)), Deed::PutBack(head)));
+        }
+        if let Standing::At(Known { head: to, from, .. }) = self.standings.of_thread(id)?
+            && to != head
+            && !matches!(lost_nodes::below(self.home, to)?, Below::Lacks(_))
+        {
+            let note = Some("the node at its head is not in the store".to_owned());
+            let moved = Row { before: Some(head), ..self::row(id, Finding::Moved, Some(to), from, note) };
+            return Ok((moved, Deed::Swap { seen: head, to }));
+        }
+        let note = Some(format!("node {head}: {IS_NOWHERE}"));
+        Ok((row(Finding::Differs, note), Deed::Nothing))
+    }
+
+    /// A thread that has no head, or one that cannot be read; `None` when nothing is to be said about it.
+    fn without_head(&self, id: &ThreadId, damaged: Option<&Damaged>) -> Result<Option<(Row, Deed)>> {
+        let about = |why: String| match damaged {
+            Some(damaged) => format!("{}; {why}", damaged.reason),
+            None => why,
+        };
+        if let Some(Damaged { version: None, reason }) = damaged {
+            return Ok(Some((lost(id, reason.clone()), Deed::Nothing)));
+        }
+        if let Some(problem) = self.seen.problems.iter().find(|problem| problem.contains(id.as_str())) {
+            let note = about(format!("it seems to have ended, and what is left of it is not readable: {problem}"));
+            return Ok(Some((lost(id, note), Deed::Nothing)));
+        }
+        let standing = self.standings.of_thread(id)?;
+        // It may have begun or ended since the heads were read.
+        if damaged.is_none() && !matches!(standing, Standing::Nowhere) && is_somewhere(self.home, id)? {
+            return Ok(None);
+        }
+        Ok(match standing {
+            Standing::Ended(end) => {
+                let version = damaged.and_then(|damaged| damaged.version.clone());
+                let row = archived(id, end.head, "the copy of its line in the history");
+                Some((row, Deed::End(end, version)))
+            }
+            Standing::At(Known { head, from, .. }) => Some(match lost_nodes::below(self.home, head)? {
+                Below::Lacks(node) => {
+                    let why = about(format!("it stood at {head}, and node {node} is lost: {IS_NOWHERE}"));
+                    (lost(id, why), Deed::Nothing)
+                }
+                Below::Whole | Below::Cached => {
+                    let note = damaged.map(|damaged| damaged.reason.clone());
+                    let row = row(id, Finding::Restored, Some(head), from, note);
+                    let version = damaged.and_then(|damaged| damaged.version.clone());
+                    (row, version.map_or(Deed::Create(head), |version| Deed::Mend(version, head)))
+                }
+            }),
+            Standing::Unclear(why) => {
+                let row = Row { finding: Finding::Differs, ..lost(id, about(why)) };
+                Some((row, Deed::Nothing))
+            }
+            Standing::Nowhere if damaged.is_some() => {
+                Some((lost(id, about("nothing says where it stood".to_owned())), Deed::Nothing))
+            }
+            Standing::Beginning | Standing::Nowhere => None,
+        })
+    }
+}
+
+fn is_somewhere(home: &Home, id: &ThreadId) -> Result<bool> {
+    Ok(home.heads().read(id.as_str())?.is_some() || history::of(home, id)?.is_some())
+}
+
+fn row(id: &ThreadId, finding: Finding, head: Option<Hash>, from: Source, note: Option<String>) -> Row {
+    Row { thread: id.clone(), finding, head, before: None, from: Some(from), note }
+}
+
+/// What is to be done about the names of workflows, and what there is to say about them.
+fn look_at_names(home: &Home, seen: &Seen) -> Result<(Option<Names>, Deed)> {
+    let (damaged, now) = match seen.heads.get(registry::SHARED) {
+        Some(Ok(_)) if !seen.astray.contains(registry::SHARED) => return Ok((None, Deed::Nothing)),
+        Some(Ok(head)) => (None, Some(*head)),
+        Some(Err(damaged)) => (Some(damaged), None),
+        None => (None, None),
+    };
+    let names = |finding, head, note: Option<String>| {
+        Some(Names { finding, head, before: now.filter(|now| head != Some(*now)), note })
+    };
+    let traced = registry::traced(home)?;
+    let to = match traced.or(now) {
+        Some(to) if !matches!(lost_nodes::below(home, to)?, Below::Lacks(_)) => to,
+        // Perhaps there were never any.
+        None if damaged.is_none() => return Ok((None, Deed::Nothing)),
+        _ => {
+            let what = damaged.map(|damaged| format!("{}; ", damaged.reason)).unwrap_or_default();
+            return Ok((
+                names(Finding::Lost, None, Some(format!("{what}{}", registry::NAMES_ARE_LOST))),
+                Deed::Nothing,
+            ));
+        }
+    };
+    let note = damaged.map(|damaged| damaged.reason.clone());
+    Ok(match (damaged, now) {
+        (Some(Damaged { version: Some(version), .. }), _) => {
+            (names(Finding::Restored, Some(to), note), Deed::Mend(version.clone(), to))
+        }
+        (Some(_), _) => (names(Finding::Lost, None, note), Deed::Nothing),
+        (None, Some(now)) if now == to => (names(Finding::Kept, Some(to), None), Deed::PutBack(to)),
+        (None, Some(seen)) => (names(Finding::Moved, Some(to), None), Deed::Swap { seen, to }),
+        (None, None) => (names(Finding::Restored, Some(to), None), Deed::Create(to)),
+    })
+}
+
+/// What became of setting a head.
+enum Set {
+    Done,
+    /// Somebody else has set it meanwhile: there it is now, if anywhere.
+    Outrun(Option<Hash>),
+    /// This node could not be put back.
+    Lacks(Hash),
+}
+
+/// What is done.
+struct Work<'h> {
+    home: &'h Home,
+    put_back: usize,
+    changed: bool,
+}
+
+impl Work<'_> {
+    fn thread(&mut self, planned: Row, deed: Deed) -> Result<Row> {
+        let id = planned.thread.clone();
+        Ok(match self.set(id.as_str(), deed)? {
+            Set::Done => planned,
+            Set::Outrun(Some(now)) => row(
+                &id,
+                Finding::Kept,
+                Some(now),
+                Source::Store,
+                Some("another machine has set its head meanwhile".to_owned()),
+            ),
+            Set::Outrun(None) => Row {
+                finding: Finding::Archived,
+                before: None,
+                from: Some(Source::History),
+                note: Some("it has ended meanwhile".to_owned()),
+                ..planned
+            },
+            Set::Lacks(node) => lost(&id, format!("node {node}: {IS_NOWHERE}")),
+        })
+    }
+
+    fn names(&mut self, (names, deed): (Option<Names>, Deed)) -> Result<Option<Names>> {
+        let Some(planned) = names else { return Ok(None) };
+        Ok(Some(match self.set(registry::SHARED, deed)? {
+            Set::Done => planned,
+            Set::Outrun(now) => Names { finding: Finding::Kept, head: now, before: None, note: None },
+            Set::Lacks(node) => Names {
+                finding: Finding::Lost,
+                head: None,
+                before: None,
+                note: Some(format!("node {node}: {IS_NOWHERE}")),
+            },
+        }))
+    }
+
+    fn set(&mut self, name: &str, deed: Deed) -> Result<Set> {
+        let heads = self.home.heads();
+        let (to, set): (Hash, Box<dyn FnOnce() -> Result<Swap, HeadsError> + '_>) = match deed {
+            Deed::Nothing => return Ok(Set::Done),
+            Deed::PutBack(to) => (to, Box::new(|| Ok(Swap::Done))),
+            Deed::Create(to) => (to, Box::new(move || heads.create(name, to))),
+            Deed::Mend(version, to) => (to, Box::new(move || heads.mend(name, &version, to))),
+            Deed::Swap { seen, to } => (
+                to,
+                Box::new(move || match heads.read(name)? {
+                    Some(now) if now.hash == seen => heads.swap(name, &now.version, to),
+                    now => Ok(Swap::Moved(now)),
+                }),
+            ),
+            Deed::End(end, damaged) => return self.end(&end, damaged.as_ref()),
+        };
+        match lost_nodes::put_back(self.home, to)? {
+            Err(node) => return Ok(Set::Lacks(node)),
+            Ok(0) => {}
+            Ok(count) => (self.put_back, self.changed) = (self.put_back + count, true),
+        }
+        self.told(set())
+    }
+
+    /// Makes a thread be in the history that has ended, by removing its head: one that has none gets one first.
+    fn end(&mut self, end: &Finished, damaged: Option<&Version>) -> Result<Set> {
+        let (heads, name) = (self.home.heads(), end.thread.as_str());
+        let begun = match (damaged, heads.read(name)) {
+            (Some(damaged), Err(HeadsError::Unreadable { .. })) => heads.mend(name, damaged, end.head),
+            (_, Ok(None)) => heads.create(name, end.head),
+            (_, Ok(Some(_))) => Ok(Swap::Done),
+            (_, Err(error)) => Err(error),
+        };
+        match self.told(begun)? {
+            Set::Done => {}
+            other => return Ok(other),
+        }
+        let Some(head) = heads.read(name)? else { return Ok(Set::Outrun(None)) };
+        self.told(heads.remove(name, &head.version, &value(end)))
+    }
+
+    fn told(&mut self, swap: Result<Swap, HeadsError>) -> Result<Set> {
+        match swap {
+            Ok(Swap::Done) => {
+                self.changed = true;
+                Ok(Set::Done)
+            }
+            Ok(Swap::Moved(now)) => Ok(Set::Outrun(now.map(|head| head.hash))),
+            Err(HeadsError::Removed { .. }) => Ok(Set::Outrun(None)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Where a thread stands that has no head in a shared store: what its notes there and the record on this machine tell.
+//!
+//! A thread has a note of where it works from its start until it is removed, and a note of its newest attempt from its first step until
+//! it ends. So a thread without any note is one that was removed, whatever the records of some machine say, and does not come back.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use json_cas::Hash;
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+
+use super::ends::Ends;
+use super::evidence::{Evidence, Known, Source};
+use crate::attempt::recorded::claim::{self, Claim};
+use crate::attempt::recorded::{self, Attempt};
+use crate::error::Result;
+use crate::root::history::Finished;
+use crate::root::home::Home;
+use crate::root::{lock, workplace};
+use crate::verbs::new_thread;
+
+/// How long after its note a thread may get its head. The two are written one after the other, each with some tries.
+const BEGINNING: Duration = Duration::from_mins(2);
+
+/// Where it stands.
+pub(super) enum Standing {
+    /// At this head.
+    At(Known),
+    /// It has ended.
+    Ended(Box<Finished>),
+    /// That is not for this machine to say now.
+    Unclear(String),
+    /// It is just being begun.
+    Beginning,
+    /// Nothing in the store tells of it.
+    Nowhere,
+}
+
+/// Threads of which the store has notes, and how long ago the newest one was written.
+///
+/// # Errors
+/// Those of the store.
+pub(super) fn noted(home: &Home) -> Result<BTreeMap<ThreadId, Duration>> {
+    let Some(notes) = home.notes() else { return Ok(BTreeMap::new()) };
+    let mut noted = BTreeMap::new();
+    for kind in [workplace::KIND, claim::KIND] {
+        for listed in notes.notes(kind)? {
+            if let Some(Ok(id)) = listed.name.strip_prefix(kind).map(str::parse::<ThreadId>) {
+                let age = noted.entry(id).or_insert(listed.age);
+                *age = listed.age.min(*age);
+            }
+        }
+    }
+    Ok(noted)
+}
+
+/// What is read to tell where threads stand.
+pub(super) struct Standings<'h> {
+    home: &'h Home,
+    evidence: &'h Evidence<'h>,
+    noted: &'h BTreeMap<ThreadId, Duration>,
+    history: &'h [Value],
+    /// Read only if a thread has no head: it takes a look at all nodes.
+    ends: OnceCell<Ends>,
+}
+
+impl<'h> Standings<'h> {
+    pub(super) fn of(
+        home: &'h Home,
+        evidence: &'h Evidence<'h>,
+        noted: &'h BTreeMap<ThreadId, Duration>,
+        history: &'h [Value],
+    ) -> Standings<'h> {
+        Standings { home, evidence, noted, history, ends: OnceCell::new() }
+    }
+
+    /// Where a thread stands.
+    ///
+    /// # Errors
+    /// Those of the store and the record.
+    pub(super) fn of_thread(&self, id: &ThreadId) -> Result<Standing> {
+        let Some(age) = self.noted.get(id) else { return Ok(Standing::Nowhere) };
+        if let Some(end) = self.evidence.end_of(id) {
+            return Ok(Standing::Ended(Box::new(end)));
+        }
+        if lock::is_held(self.home, id)? {
+            return Ok(Standing::Unclear(
+                "a process of this machine is at work on it: try again when that has ended".to_owned(),
+            ));
+        }
+        let note = self.home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(id)))?;
+        let Some(note) = note else { return self.not_stepped(id, *age) };
+        let Some((attempt, claim)) = Claim::with_attempt(&note, id) else {
+            return Ok(Standing::Unclear("the note of its newest attempt is not readable".to_owned()));
+        };
+        if attempt.closed.is_none() && attempt.result().is_none() && note.age < claim.lease() {
+            let why = format!("machine `{}` is at work on it: try again when that has ended", claim.machine);
+            return Ok(Standing::Unclear(why));
+        }
+        self.attempted(id, attempt)
+    }
+
+    /// A thread that was stepped and has not ended.
+    fn attempted(&self, id: &ThreadId, attempt: Attempt) -> Result<Standing> {
+        // How it was closed is told to others only if it failed.
+        let own = recorded::read(self.home, id)?.filter(|own| own.opened.attempt == attempt.opened.attempt);
+        let known = self.evidence.of_attempt(id, own.as_ref().unwrap_or(&attempt));
+        let before = attempt.opened.expected_head;
+        let ends = self.ends()?;
+        if ends.has_at(known.head) || ends.has_at(before) {
+            return Ok(Standing::Unclear(format!(
+                "a thread that was at {} has ended, and it may have been this one",
+                known.head
+            )));
+        }
+        Ok(Standing::At(Known { from: Source::Claim, ..known }))
+    }
+
+    /// A thread with a note of where it works alone: it was never stepped, or it has ended.
+    fn not_stepped(&self, id: &ThreadId, age: Duration) -> Result<Standing> {
+        if age < BEGINNING && !new_thread::has_begun(self.home, id)? {
+            return Ok(Standing::Beginning);
+        }
+        let Some(place) = workplace::of(self.home, id)? else {
+            return Ok(Standing::Unclear("the note of where it works is not readable".to_owned()));
+        };
+        let Some(start) = self.evidence.start_of(place.node) else {
+            return Ok(Standing::At(Known { head: place.node, from: Source::Workplace, pending_from: None }));
+        };
+        let was_stepped_here = recorded::read(self.home, id)?.is_some();
+        if was_stepped_here || self.ends()?.has_of(start) {
+            let why = "it has ended, or has lost a note: `uwf recover` on the machine that stepped it last may know";
+            return Ok(Standing::Unclear(format!("{why} (it works on `{}`)", place.machine)));
+        }
+        Ok(Standing::At(Known { head: place.node, from: Source::Workplace, pending_from: None }))
+    }
+
+    fn ends(&self) -> Result<&Ends> {
+        if let Some(ends) = self.ends.get() {
+            return Ok(ends);
+        }
+        let named = self.history.iter().filter_map(|line| line.get("end")?.as_str()?.parse().ok());
+        // What this machine has ended it knows, whatever became of the history.
+        let here = self.home.recorded_threads()?.into_iter().filter_map(|id| self.evidence.end_of(&id)?.end);
+        let read = Ends::read(self.home, &named.chain(here).collect())?;
+        Ok(self.ends.get_or_init(|| read))
+    }
+
+    /// A step that this machine knows to come after the head of a thread: its head was set back.
+    ///
+    /// # Errors
+    /// Those of the record.
+    pub(super) fn later_step(&self, id: &ThreadId, head: Hash) -> Result<Option<Hash>> {
+        let Some(own) = recorded::read(self.home, id)? else { return Ok(None) };
+        let was_linked = own.closed.as_ref().is_some_and(|closed| closed.outcome == recorded::Outcome::Linked);
+        let known = self.evidence.of_attempt(id, &own);
+        if !was_linked || known.head == head {
+            return Ok(None);
+        }
+        // Most often another machine has gone on with it.
+        let note = self.home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(id)))?;
+        let newest = note.and_then(|note| Claim::with_attempt(&note, id));
+        let is_outdated = newest.is_some_and(|(newest, _)| newest.opened.attempt > own.opened.attempt);
+        Ok(Some(known.head).filter(|later| !is_outdated && self.evidence.leads_to(*later, head)))
+    }
+}
