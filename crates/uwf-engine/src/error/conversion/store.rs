@@ -1,0 +1,107 @@
+//! Errors of nodes and heads, here or elsewhere.
+
+use json_cas::{HeadsError, RemoteError, RemoteFault, StoreError};
+use uwf_core::node::OWN_TYPES;
+
+use super::when_full;
+use crate::error::{Error, ErrorKind};
+
+pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
+    match source {
+        StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => ErrorKind::NotFound,
+        StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
+        StoreError::Io { .. } => ErrorKind::Io,
+        StoreError::Busy { .. } => ErrorKind::Busy,
+        StoreError::Remote(remote) => remote_kind(remote.fault),
+        _ => ErrorKind::Data,
+    }
+}
+
+pub(super) fn of_store(mut error: Error, source: &StoreError) -> Error {
+    if let StoreError::Corrupt { hash, .. } = source {
+        if *hash == json_cas::bootstrap::HASH || OWN_TYPES.iter().any(|own| own.hash == *hash) {
+            error = error.hint("it is one of uwf's own types: `uwf recover` stores it again");
+        }
+        error = error.hint(format!("`uwf cas verify {hash}` checks it; putting the same content again repairs it"));
+    }
+    if let StoreError::DamagedPack { .. } = source {
+        error =
+            error.hint("restore that file from a backup; nodes that are not in it can be read and stored all the same")
+                .hint("if there is no backup: `uwf pack --forget NAME` takes out of it what can be read, and gives up the rest");
+    }
+    if let StoreError::Collision { hash } = source {
+        error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));
+    }
+    if let StoreError::Remote(remote) = source {
+        error = error.hint(about_remote(remote));
+    }
+    when_full(error, source.is_disk_full())
+}
+
+pub(super) fn heads_kind(source: &HeadsError) -> ErrorKind {
+    match source {
+        HeadsError::Busy { .. } => ErrorKind::Busy,
+        HeadsError::Unreadable { .. } => ErrorKind::Data,
+        HeadsError::Io { .. } => ErrorKind::Io,
+        HeadsError::Remote(remote) => remote_kind(remote.fault),
+        HeadsError::BadName { .. } | HeadsError::Removed { .. } | HeadsError::BadRecord { .. } => ErrorKind::Internal,
+    }
+}
+
+pub(super) fn of_heads(mut error: Error, source: &HeadsError) -> Error {
+    if let HeadsError::Unreadable { path, .. } = source {
+        error = error
+            .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
+            .hint("`uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how");
+    }
+    if let HeadsError::Remote(remote) = source {
+        error = error.hint(about_remote(remote));
+    }
+    when_full(error, source.is_disk_full())
+}
+
+fn remote_kind(fault: RemoteFault) -> ErrorKind {
+    match fault {
+        RemoteFault::Unreachable => ErrorKind::Busy,
+        RemoteFault::Failed => ErrorKind::Io,
+        RemoteFault::Missing => ErrorKind::NotFound,
+        RemoteFault::Denied
+        | RemoteFault::NotReady
+        | RemoteFault::Incomplete
+        | RemoteFault::Newer
+        | RemoteFault::Foreign
+        | RemoteFault::Misnamed
+        | RemoteFault::Unfit => ErrorKind::Config,
+    }
+}
+
+/// What to do about a store elsewhere that cannot be used.
+fn about_remote(remote: &RemoteError) -> String {
+    let is_of = |scheme: &str| remote.store.starts_with(scheme);
+    let (is_postgres, is_google, is_azure) = (is_of("postgres"), is_of("gs://"), is_of("az://"));
+    match remote.fault {
+        RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
+        RemoteFault::Failed => "nothing is lost: try again".into(),
+        RemoteFault::Denied if is_postgres => {
+            "it may want a password (PGPASSWORD, PGPASSFILE), a user who may read and write the tables, or another `sslmode` in the URL".into()
+        }
+        RemoteFault::Denied if is_google => {
+            "credentials come from GOOGLE_APPLICATION_CREDENTIALS, `gcloud auth application-default login` or the machine; the role Storage Object User allows what is needed".into()
+        }
+        RemoteFault::Denied if is_azure => {
+            "AZURE_STORAGE_ACCOUNT names the account, AZURE_STORAGE_KEY has its key; of others the role Storage Blob Data Contributor allows what is needed: `uwf help shared-store`".into()
+        }
+        RemoteFault::Denied => {
+            "keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (AWS_PROFILE); they must allow get, put, list and delete".into()
+        }
+        RemoteFault::Missing if is_postgres => "create the database: `createdb NAME`, then `uwf store init`".into(),
+        RemoteFault::Missing if is_azure => "create the container first; uwf does not".into(),
+        RemoteFault::Missing => "create the bucket first; uwf does not".into(),
+        RemoteFault::NotReady => "`uwf store init` makes it ready".into(),
+        RemoteFault::Incomplete => "nothing was changed; bring back what is missing from a backup of the store".into(),
+        RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
+        RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
+        RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
+        RemoteFault::Unfit => "several machines would overwrite each other there: use a server that has conditional writes".into(),
+    }
+}

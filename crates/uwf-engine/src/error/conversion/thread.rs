@@ -1,0 +1,38 @@
+//! Errors of reading a thread.
+
+use crate::error::conversion::root;
+use crate::error::{Error, ErrorKind};
+use crate::thread::error::ThreadError;
+
+/// What to do about a node that is missing.
+const BRING_BACK: &str =
+    "`uwf cas verify` tells what else is missing; put it back from a backup of cas/, or put the same content again";
+
+pub(super) fn of(error: ThreadError) -> Error {
+    use ThreadError as Thread;
+    let of = |kind| Error::new(kind, error.to_string());
+    let edge = match error {
+        Thread::Root(source) => return root::of(source),
+        Thread::NoEnd { .. } => of(ErrorKind::Data)
+            .hint("history.jsonl says so: `uwf recover` looks whether that line is damaged")
+            .hint(BRING_BACK),
+        Thread::Gone { .. } => of(ErrorKind::Data).hint(BRING_BACK),
+        Thread::HeadMoved { .. } => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
+        Thread::Routing { ref thread, .. } => {
+            of(ErrorKind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
+        }
+        Thread::Expression(_)
+        | Thread::Evaluation { .. }
+        | Thread::WrongKind { .. }
+        | Thread::Shape { .. }
+        | Thread::Workflow { .. }
+        | Thread::TooDeep { .. } => of(ErrorKind::Data),
+        Thread::NotADigest(_) => of(ErrorKind::Usage).hint("a digest has 64 hexadecimal digits"),
+        Thread::NoStep { .. }
+        | Thread::Evaluator { .. }
+        | Thread::NoRequest(_)
+        | Thread::Request(_)
+        | Thread::NoDigest => of(ErrorKind::Internal),
+    };
+    Error { source: Some(Box::new(error)), ..edge }
+}
