@@ -46,7 +46,7 @@ impl Report for Verified {
                 )
             }
             Verdict::Unrecorded => format!(
-                "{} nothing was recorded of thread {thread} to compare with: it comes from elsewhere, or its record was lost\n{digest} is the digest of what is there now\n",
+                "{} this machine recorded nothing of the head of thread {thread} to compare with: another machine made that step, or the record was lost\n{digest} is the digest of what is there now\n",
                 style::yellow("?")
             ),
             Verdict::Tampered => {
