@@ -2,11 +2,13 @@
 //! 127.0.0.1, and ends when it is dropped.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::installed::{free_ports, programs};
 
 /// How long it may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -37,19 +39,18 @@ impl Drop for Azurite {
 }
 
 impl Azurite {
-    /// Starts a server. `programs` is what `scripts/s3-servers.sh` prints.
+    /// Starts a server, which is installed first.
     ///
     /// # Panics
     /// When it does not start.
-    pub fn start(programs: &Path) -> Azurite {
+    pub fn start() -> Azurite {
+        let programs = programs("s3-servers.sh");
         // The port may be taken between finding and using it.
-        (0..3).find_map(|_| Azurite::try_start(programs)).expect("Azurite starts")
+        (0..3).find_map(|_| Azurite::try_start(&programs)).expect("Azurite starts")
     }
 
     fn try_start(programs: &Path) -> Option<Azurite> {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        drop(listener);
+        let port = free_ports(1)[0];
         let mut command = Command::new(programs.join("azurite-blob"));
         command.args(["--inMemoryPersistence", "--silent", "--disableTelemetry", "--blobPort", &port.to_string()]);
         command.env("AZURITE_ACCOUNTS", format!("{ACCOUNT}:{KEY}"));

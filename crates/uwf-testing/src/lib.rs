@@ -6,11 +6,13 @@ pub mod azurite;
 pub mod bucket;
 pub mod campaign;
 mod fed;
+pub mod installed;
 pub mod llm_server;
 pub mod machine;
 mod numbered;
 pub mod processes;
 pub mod proxy;
+pub mod s3_server;
 pub mod server;
 mod steady;
 

@@ -8,9 +8,10 @@ use json_cas::{Hash, Heads, HeadsError, Objects, RemoteError, RemoteFault, Store
 use tempfile::TempDir;
 use uwf_store_s3::S3Store;
 use uwf_testing::azurite;
+use uwf_testing::s3_server::environment;
 
 use crate::proxy::{Fate, Proxy};
-use crate::servers::{ALL, Kind, Server, environment, put};
+use crate::servers::{ALL, Kind, Server, put};
 
 fn heads_error(store: &S3Store) -> RemoteError {
     match Heads::list(store) {

@@ -1,18 +1,11 @@
 //! Servers that tests start, on ports of their own, and stop.
 
-mod process;
-
 use std::cell::Cell;
-use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use uwf_store_s3::S3Store;
 use uwf_testing::azurite::Azurite;
 use uwf_testing::bucket::BucketServer;
-use uwf_testing::repository;
-
-use self::process::{KEY_ID, Process, SECRET};
+use uwf_testing::s3_server::{self, KEY_ID, S3Server, SECRET, environment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -35,30 +28,17 @@ pub(crate) struct Server {
 }
 
 enum Running {
-    S3(Process),
+    S3(S3Server),
     Azurite(Azurite),
     Google(BucketServer),
-}
-
-/// Where the programs of the servers are, which are installed first.
-pub(crate) fn programs() -> PathBuf {
-    let script = repository().join("scripts/s3-servers.sh");
-    let output = Command::new(&script).stderr(Stdio::inherit()).output().unwrap();
-    assert!(output.status.success(), "{} cannot install the servers: run it to see why", script.display());
-    PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
-}
-
-/// Ports that were free a moment ago.
-pub(crate) fn free_ports(count: usize) -> Vec<u16> {
-    let listeners: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }
 
 impl Server {
     pub(crate) fn start(kind: Kind) -> Server {
         let running = match kind {
-            Kind::Moto | Kind::SeaweedFs => Running::S3(Process::start(kind)),
-            Kind::Azurite => Running::Azurite(Azurite::start(&programs())),
+            Kind::Moto => Running::S3(S3Server::start(s3_server::Kind::Moto)),
+            Kind::SeaweedFs => Running::S3(S3Server::start(s3_server::Kind::SeaweedFs)),
+            Kind::Azurite => Running::Azurite(Azurite::start()),
             Kind::Google => Running::Google(BucketServer::start_google()),
         };
         Server { running, stores: Cell::new(0) }
@@ -127,7 +107,7 @@ impl Server {
         self.process().restart();
     }
 
-    fn process(&mut self) -> &mut Process {
+    fn process(&mut self) -> &mut S3Server {
         match &mut self.running {
             Running::S3(process) => process,
             Running::Azurite(_) | Running::Google(_) => panic!("only a server of S3 is killed"),
@@ -138,11 +118,8 @@ impl Server {
 /// Writes an object without the store, to moto or Azurite.
 pub(crate) fn put(server: &Server, path: &str, body: &str) {
     match &server.running {
-        Running::S3(process) => process.put(path, body),
+        Running::S3(process) => process.by_hand("PUT", path, body),
         Running::Azurite(azurite) => assert_eq!(azurite.put(path.trim_start_matches('/'), body).unwrap(), 201),
         Running::Google(_) => panic!("nothing is put there without the store"),
     }
 }
-
-/// The variables of a process that is to use a server of S3 with these keys.
-pub(crate) use self::process::environment;

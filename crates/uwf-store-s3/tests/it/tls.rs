@@ -7,9 +7,9 @@ use json_cas::{Hash, Heads, RemoteFault, Swap};
 use tempfile::TempDir;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use uwf_store_s3::S3Store;
+use uwf_testing::installed::{free_ports, programs};
 use uwf_testing::processes::until;
-
-use crate::servers::{environment, free_ports, programs};
+use uwf_testing::s3_server::environment;
 
 /// A process that is ended when the value is dropped.
 struct Ended(Child);
@@ -37,7 +37,7 @@ fn a_server_is_trusted_that_has_a_certificate_named_in_the_environment() {
     fs::write(&certificate, made.cert.pem()).unwrap();
     fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let port = free_ports(1)[0].to_string();
-    let mut command = Command::new(programs().join("moto_server"));
+    let mut command = Command::new(programs("s3-servers.sh").join("moto_server"));
     command.args(["-H", "127.0.0.1", "-p", &port, "-c"]).arg(&certificate).arg("-k").arg(&key);
     let _server = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let endpoint = format!("https://127.0.0.1:{port}");

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use uwf_testing::repository;
 
-use crate::servers::{S3_ENDPOINT, store_variables};
+use crate::servers::{S3_PORT, store_variables};
 
 /// Variable that is set in the box.
 const IN_BOX: &str = "UWF_CLUSTER_BOX";
@@ -25,6 +25,6 @@ pub(crate) fn run_in_box(test: &str) {
     command.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
     command.env(IN_BOX, "1").env("TMPDIR", dir);
     // This process looks at the store from outside.
-    let ended = command.envs(store_variables(S3_ENDPOINT)).status().unwrap();
+    let ended = command.envs(store_variables(&format!("http://127.0.0.1:{S3_PORT}"))).status().unwrap();
     assert!(ended.success(), "the demonstration failed: its report is above");
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use uwf_testing::bucket::Asked;
 
 use crate::network::HUB;
-use crate::servers::S3_ADDRESS;
+use crate::servers::S3_PORT;
 
 const PORT: u16 = 9000;
 
@@ -122,7 +122,7 @@ fn pass(mut client: TcpStream, weather: &Weather) -> std::io::Result<()> {
         }
         Fate::Passes | Fate::LosesItsAnswer => {}
     }
-    let mut server = TcpStream::connect(S3_ADDRESS)?;
+    let mut server = TcpStream::connect(("127.0.0.1", S3_PORT))?;
     let is_kept = |line: &&str| !line.to_ascii_lowercase().starts_with("connection:");
     let kept: Vec<&str> = head.trim_end().lines().filter(is_kept).collect();
     write!(server, "{}\r\nConnection: close\r\n\r\n", kept.join("\r\n"))?;

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use uwf_engine::root::home::Home;
 use uwf_testing::repository;
+use uwf_testing::s3_server::S3Server;
 
 use crate::evidence;
 use crate::ledger::Ledger;
 use crate::machines::Machine;
 use crate::network::Network;
 use crate::proxy::Proxy;
-use crate::servers::{SeaweedFs, Temporal};
+use crate::servers::{Temporal, seaweedfs};
 
 /// The machines, and by how many minutes their clocks are ahead. The last one only takes part when more workers are measured.
 const MACHINES: [(&str, u32); 4] = [("m1", 0), ("m2", 10), ("m3", 0), ("m4", 0)];
@@ -34,7 +35,7 @@ pub(crate) struct Scene {
     pub(crate) home: Home,
     /// Threads that were started.
     pub(crate) threads: BTreeSet<String>,
-    _store: SeaweedFs,
+    _store: S3Server,
 }
 
 impl Scene {
@@ -43,7 +44,7 @@ impl Scene {
         let dir = TempDir::with_prefix("uwf-cluster-").unwrap();
         let ledger = Ledger::in_dir(dir.path());
         let network = Network::new(&MACHINES.map(|(name, _)| name));
-        let (store, temporal, proxy) = (SeaweedFs::start(), Temporal::start(), Proxy::start());
+        let (store, temporal, proxy) = (seaweedfs(), Temporal::start(), Proxy::start());
         let machines = MACHINES.into_iter().map(|(name, ahead)| Machine::new(name, &ledger, ahead)).collect();
         let desk = Machine::new("desk", &ledger, 0);
         desk.json(&["store", "init"]);

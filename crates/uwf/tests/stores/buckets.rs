@@ -6,7 +6,6 @@ use uwf_testing::azurite::{self, Azurite};
 use uwf_testing::bucket::BucketServer;
 
 use crate::machine::Machine;
-use crate::s3::programs;
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -35,7 +34,7 @@ fn is_refused(variables: Vec<(String, String)>, code: i32, told: &[&str]) {
 
 #[test]
 fn azure_is_found_by_a_connection_string_and_no_key_of_it_is_kept() {
-    let server = Azurite::start(&programs());
+    let server = Azurite::start();
     let endpoint = format!("{}/{}", server.endpoint(), azurite::ACCOUNT);
     let connection = format!("AccountName={};AccountKey={};BlobEndpoint={endpoint}/", azurite::ACCOUNT, azurite::KEY);
     let url = server.url("uwf");
@@ -55,7 +54,7 @@ fn azure_is_found_by_a_connection_string_and_no_key_of_it_is_kept() {
 
 #[test]
 fn azure_says_what_is_missing() {
-    let server = Azurite::start(&programs());
+    let server = Azurite::start();
     let with = |more: &[(&str, &str)]| {
         let mut variables = server.variables("uwf");
         variables.extend(pairs(more));
@@ -84,7 +83,7 @@ fn azure_says_what_is_missing() {
 /// The server that gives tokens is not the store: what it answers is told as what it is.
 #[test]
 fn a_login_that_azure_refuses_is_told() {
-    let (server, login) = (Azurite::start(&programs()), BucketServer::start_google());
+    let (server, login) = (Azurite::start(), BucketServer::start_google());
     let mut variables = server.variables("uwf");
     variables.retain(|(name, _)| name != "AZURE_STORAGE_KEY");
     variables.extend(pairs(&[

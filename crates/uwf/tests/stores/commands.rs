@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_testing::azurite::Azurite;
 use uwf_testing::bucket::BucketServer;
+use uwf_testing::s3_server::{Kind, S3Server};
 
 use crate::machine::{Machine, paid};
 use crate::postgres::Postgres;
-use crate::s3::{Moto, programs};
 
 #[test]
 fn two_machines_work_on_one_thread_in_a_bucket() {
-    let server = Moto::start();
+    let server = S3Server::start(Kind::Moto);
     go_through(server.variables("uwf"));
 }
 
 #[test]
 fn two_machines_work_on_one_thread_in_a_container_of_azure() {
-    let server = Azurite::start(&programs());
+    let server = Azurite::start();
     go_through(server.variables("uwf"));
 }
 
@@ -103,7 +103,7 @@ fn go_through(variables: Vec<(String, String)>) {
 
 #[test]
 fn a_machine_that_does_not_know_a_thread_is_given_a_directory_and_one_that_knows_it_keeps_its_own() {
-    let server = Moto::start();
+    let server = S3Server::start(Kind::Moto);
     let dir = TempDir::new().unwrap();
     let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &dir.path().join("ledger")));
     let thread = one.begin();

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_testing::azurite::Azurite;
 use uwf_testing::bucket::BucketServer;
+use uwf_testing::s3_server::{Kind, S3Server};
 
 use crate::machine::Machine;
 use crate::postgres::Postgres;
-use crate::s3::{Moto, programs};
 
 #[test]
 fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
-    let (bucket, database) = (Moto::start(), Postgres::start());
+    let (bucket, database) = (S3Server::start(Kind::Moto), Postgres::start());
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
     // Credentials of the bucket, and no store named: this one has files.
@@ -46,7 +46,7 @@ fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
 
 #[test]
 fn what_goes_from_amazon_to_azure_and_google_is_the_same_there() {
-    let servers = (Moto::start(), Azurite::start(&programs()), BucketServer::start_google());
+    let servers = (S3Server::start(Kind::Moto), Azurite::start(), BucketServer::start_google());
     let mut variables = [servers.0.variables("uwf"), servers.1.variables("uwf"), servers.2.variables("uwf")];
     let [s3, az, gs] = variables.each_mut().map(|variables| variables.remove(0).1);
     let dir = TempDir::new().unwrap();

@@ -5,16 +5,17 @@ use std::time::Duration;
 use serde_json::json;
 use tempfile::TempDir;
 use uwf_testing::bucket::BucketServer;
+use uwf_testing::processes::signal;
+use uwf_testing::s3_server::{Kind, S3Server};
 
 use crate::machine::{Machine, paid};
 use crate::postgres::Postgres;
-use crate::s3::Moto;
 
 #[test]
 fn each_fault_is_one_clear_error() {
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
-    let (moto, postgres) = (Moto::start(), Postgres::start());
+    let (moto, postgres) = (S3Server::start(Kind::Moto), Postgres::start());
     let with = |variables: &[(&str, &str)]| {
         let mut all = moto.variables("uwf");
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
@@ -210,15 +211,15 @@ fn a_store_that_fails_for_a_moment_costs_no_result_and_no_step() {
 
 #[test]
 fn a_store_that_hangs_for_some_seconds_is_waited_for() {
-    let server = Moto::start();
+    let server = S3Server::start(Kind::Moto);
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
     let machine = Machine::new(server.variables("uwf"), &ledger);
     let thread = machine.begin();
     let step = machine.begin_step(&thread, 1, &ledger);
-    server.freeze(true);
+    signal(server.process_id(), "STOP");
     std::thread::sleep(Duration::from_secs(4));
-    server.freeze(false);
+    signal(server.process_id(), "CONT");
     let ended = step.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     assert_eq!(paid(&ledger), 1);

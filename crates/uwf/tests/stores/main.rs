@@ -13,5 +13,4 @@ mod machine;
 mod postgres;
 mod recover;
 mod requests;
-mod s3;
 mod worktrees;

@@ -1,7 +1,6 @@
 //! A PostgreSQL server of the test's own.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use uwf_testing::repository;
+use uwf_testing::installed::{free_ports, programs};
 
 /// How long it may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,13 +29,10 @@ impl Drop for Postgres {
 
 impl Postgres {
     pub(crate) fn start() -> Postgres {
-        let script = repository().join("scripts/postgres.sh");
-        let found = Command::new(&script).stderr(Stdio::inherit()).output().unwrap();
-        assert!(found.status.success(), "{} cannot install the server: run it to see why", script.display());
-        let programs = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+        let programs = programs("postgres.sh");
         let dir = TempDir::new().unwrap();
         fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_ports(1)[0];
         let mut server = Postgres { dir, programs, port, process: None };
         let data = server.data();
         fs::create_dir(&data).unwrap();

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use uwf_testing::s3_server::{Kind, S3Server};
 use uwf_testing::text;
 
 use crate::machine::{Machine, paid, two_machines};
 use crate::postgres::Postgres;
-use crate::s3::Moto;
 
 /// A store whose parts a test takes away.
 enum Server {
-    Bucket(Moto),
+    Bucket(S3Server),
     Database(Postgres),
 }
 
@@ -26,7 +26,7 @@ impl Server {
 
     fn delete_head(&self, name: &str) {
         match self {
-            Server::Bucket(moto) => moto.by_hand("DELETE", &format!("uwf/heads/{name}@1"), ""),
+            Server::Bucket(moto) => moto.by_hand("DELETE", &format!("/team/uwf/heads/{name}@1"), ""),
             Server::Database(postgres) => drop(postgres.sql(&format!("delete from uwf.heads where name = '{name}'"))),
         }
     }
@@ -34,7 +34,7 @@ impl Server {
     /// What is left of a thread that has ended.
     fn delete_history(&self, name: &str) {
         match self {
-            Server::Bucket(moto) => moto.by_hand("DELETE", &format!("uwf/history/{name}.json"), ""),
+            Server::Bucket(moto) => moto.by_hand("DELETE", &format!("/team/uwf/history/{name}.json"), ""),
             Server::Database(_) => self.delete_head(name),
         }
     }
@@ -44,7 +44,7 @@ impl Server {
         match self {
             Server::Bucket(moto) => {
                 let head = json!({ "head": "0000000000001", "moves": 7, "tokens": "by-hand" }).to_string();
-                moto.by_hand("PUT", &format!("uwf/heads/{name}@1"), &head);
+                moto.by_hand("PUT", &format!("/team/uwf/heads/{name}@1"), &head);
             }
             Server::Database(postgres) => {
                 let moved =
@@ -56,7 +56,7 @@ impl Server {
 }
 
 fn on_both(test: fn(&Server)) {
-    test(&Server::Bucket(Moto::start()));
+    test(&Server::Bucket(S3Server::start(Kind::Moto)));
     test(&Server::Database(Postgres::start()));
 }
 
@@ -202,13 +202,13 @@ fn a_head_that_leads_nowhere_goes_back_to_where_the_notes_say_it_was() {
 
 #[test]
 fn an_object_that_is_no_head_is_written_over() {
-    let (server, dir) = (Moto::start(), TempDir::new().unwrap());
+    let (server, dir) = (S3Server::start(Kind::Moto), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let (thread, other) = (one.begin(), one.start());
     one.step(&thread);
     let head = one.head(&thread);
     for name in [&*thread, "registry"] {
-        server.by_hand("PUT", &format!("uwf/heads/{name}@1"), "rubbish");
+        server.by_hand("PUT", &format!("/team/uwf/heads/{name}@1"), "rubbish");
     }
     let refused = two.uwf(&["thread", "list"]);
     assert_eq!(refused.code, Some(65), "{}", refused.stderr);
@@ -224,18 +224,18 @@ fn an_object_that_is_no_head_is_written_over() {
 
 #[test]
 fn what_is_left_of_an_ended_thread_and_cannot_be_read_is_told_and_left_alone() {
-    let (server, dir) = (Moto::start(), TempDir::new().unwrap());
+    let (server, dir) = (S3Server::start(Kind::Moto), TempDir::new().unwrap());
     let [one, _] = two_machines(&server.variables("uwf"), dir.path());
     let ended = one.begin();
     one.json(&["thread", "kill", &ended]);
-    server.by_hand("PUT", &format!("uwf/history/{ended}.json"), "rubbish");
+    server.by_hand("PUT", &format!("/team/uwf/history/{ended}.json"), "rubbish");
     let told = one.uwf(&["recover"]);
     assert_eq!(told.code, Some(65), "{}{}", told.stdout, told.stderr);
     let report: Value = serde_json::from_str(&told.stdout).unwrap();
     assert_eq!(finding(&report, &ended).0, "lost");
     assert!(note(&report, &ended).contains(&format!("history/{ended}.json")), "{report}");
     // Once it is gone, the record of the machine that ended it has a copy.
-    server.by_hand("DELETE", &format!("uwf/history/{ended}.json"), "");
+    server.by_hand("DELETE", &format!("/team/uwf/history/{ended}.json"), "");
     assert_eq!(finding(&one.json(&["recover"]), &ended), is("archived", "history"));
     assert_eq!(one.json(&["thread", "show", &ended])["state"], "killed");
 }

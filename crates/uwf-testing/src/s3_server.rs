@@ -1,4 +1,4 @@
-//! Servers that speak S3: moto and SeaweedFS.
+//! Servers that speak S3, on ports of their own: moto and SeaweedFS. Each has the bucket `team`.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -9,51 +9,75 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Kind, free_ports, programs};
+use crate::installed::{free_ports, programs};
 
 /// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-pub(super) const KEY_ID: &str = "AKIATEST";
-pub(super) const SECRET: &str = "hush-this-is-secret";
+/// The id of the key that SeaweedFS knows; moto takes any.
+pub const KEY_ID: &str = "AKIATEST";
+
+/// That key.
+pub const SECRET: &str = "hush-this-is-secret";
+
+/// Ports of SeaweedFS.
+pub const PORTS: usize = 8;
+
+const BUCKET: &str = "team";
+
+/// What plays S3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// In memory; takes any keys.
+    Moto,
+    /// On the disk; knows one key.
+    SeaweedFs,
+}
 
 /// A server, ended when the value is dropped.
-pub(super) struct Process {
+pub struct S3Server {
     kind: Kind,
     dir: TempDir,
     ports: Vec<u16>,
     process: Child,
 }
 
-impl Drop for Process {
+impl Drop for S3Server {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-impl Process {
-    pub(super) fn start(kind: Kind) -> Process {
+impl S3Server {
+    /// Starts a server, which is installed first.
+    ///
+    /// # Panics
+    /// When it cannot be installed or does not start.
+    pub fn start(kind: Kind) -> S3Server {
         // The ports may be taken between finding and using them.
         (0..3)
-            .find_map(|_| Process::try_start(kind))
+            .find_map(|_| S3Server::start_on(kind, free_ports(if kind == Kind::Moto { 1 } else { PORTS })))
             .unwrap_or_else(|| panic!("{kind:?} does not start: `scripts/s3-servers.sh` prints where its program is"))
     }
 
-    fn try_start(kind: Kind) -> Option<Process> {
-        let dir = TempDir::with_prefix("uwf-s3-").unwrap();
-        let ports = free_ports(if kind == Kind::Moto { 1 } else { 8 });
+    /// The same on these ports, of which SeaweedFS wants [`PORTS`]; `None` when it does not start there. S3 is on the first one.
+    ///
+    /// # Panics
+    /// When it cannot be installed.
+    pub fn start_on(kind: Kind, ports: Vec<u16>) -> Option<S3Server> {
+        let dir = TempDir::with_prefix("uwf-s3-").expect("a directory");
         let process = spawn(kind, &dir, &ports);
-        let mut server = Process { kind, dir, ports, process };
+        let mut server = S3Server { kind, dir, ports, process };
         if !server.answers() {
             return None;
         }
-        server.make_bucket("team");
+        server.make_bucket();
         Some(server)
     }
 
     fn answers(&mut self) -> bool {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && self.process.try_wait().unwrap().is_none() {
+        while begun.elapsed() < PATIENCE && self.process.try_wait().expect("a process").is_none() {
             let all = [self.s3_port()].into_iter().chain(self.filer_port()).all(|port| status("GET", port, "/") != 0);
             if all {
                 return true;
@@ -72,12 +96,12 @@ impl Process {
     }
 
     /// Without the store: the store makes none.
-    fn make_bucket(&self, bucket: &str) {
+    fn make_bucket(&self) {
         let begun = Instant::now();
         loop {
             let status = match self.filer_port() {
-                Some(filer) => status("POST", filer, &format!("/buckets/{bucket}/")),
-                None => status("PUT", self.s3_port(), &format!("/{bucket}")),
+                Some(filer) => status("POST", filer, &format!("/buckets/{BUCKET}/")),
+                None => status("PUT", self.s3_port(), &format!("/{BUCKET}")),
             };
             if matches!(status, 200 | 201) {
                 return;
@@ -87,31 +111,50 @@ impl Process {
         }
     }
 
-    pub(super) fn endpoint(&self) -> String {
+    /// Where it is: `http://127.0.0.1:PORT`.
+    pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.s3_port())
     }
 
     /// At once, as kill -9 does.
-    pub(super) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 
-    /// Writes an object without the store, to moto, which believes everybody who says who they are.
-    pub(super) fn put(&self, path: &str, body: &str) {
-        let answer = ask("PUT", self.s3_port(), path, body).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    /// Does something with an object without the store, at moto, which believes everybody who says who they are: `path` is
+    /// `/BUCKET/KEY`.
+    ///
+    /// # Panics
+    /// When it refuses.
+    pub fn by_hand(&self, method: &str, path: &str, body: &str) {
+        let answer = ask(method, self.s3_port(), path, body).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
     }
 
-    /// With what it had on its disk.
-    pub(super) fn restart(&mut self) {
+    /// The variables of a process that uses the store of this name on it.
+    pub fn variables(&self, store: &str) -> Vec<(String, String)> {
+        let url = ("UWF_STORE_URL".to_owned(), format!("s3://{BUCKET}/{store}"));
+        [url].into_iter().chain(environment(&self.endpoint(), KEY_ID, SECRET)).collect()
+    }
+
+    /// The id of its process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Starts it again with what it had on its disk.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn restart(&mut self) {
         self.process = spawn(self.kind, &self.dir, &self.ports);
         assert!(self.answers(), "it does not start again");
     }
 }
 
 /// The variables of a process that is to use a server with these keys.
-pub(crate) fn environment(endpoint: &str, key_id: &str, secret: &str) -> Vec<(String, String)> {
+pub fn environment(endpoint: &str, key_id: &str, secret: &str) -> Vec<(String, String)> {
     let variables = [
         ("AWS_ENDPOINT_URL", endpoint),
         ("AWS_REGION", "us-east-1"),
@@ -122,29 +165,34 @@ pub(crate) fn environment(endpoint: &str, key_id: &str, secret: &str) -> Vec<(St
 }
 
 fn spawn(kind: Kind, dir: &TempDir, ports: &[u16]) -> Child {
-    let programs = programs();
-    let log = File::create(dir.path().join("log")).unwrap();
+    let programs = programs("s3-servers.sh");
+    let log = File::create(dir.path().join("log")).expect("a log");
     let mut command = match kind {
         Kind::Moto => {
             let mut command = Command::new(programs.join("moto_server"));
             command.args(["-H", "127.0.0.1", "-p"]).arg(ports[0].to_string());
             command
         }
-        Kind::SeaweedFs | Kind::Azurite | Kind::Google => seaweedfs(programs, dir, ports),
+        Kind::SeaweedFs => seaweedfs(programs, dir, ports),
     };
-    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("a log"))
+        .stderr(log)
+        .spawn()
+        .expect("the server is installed")
 }
 
 fn seaweedfs(programs: PathBuf, dir: &TempDir, ports: &[u16]) -> Command {
     let data = dir.path().join("data");
-    fs::create_dir_all(&data).unwrap();
+    fs::create_dir_all(&data).expect("a directory");
     let config = dir.path().join("s3.json");
     let identity = serde_json::json!({ "identities": [{
         "name": "tester",
         "credentials": [{ "accessKey": KEY_ID, "secretKey": SECRET }],
         "actions": ["Admin", "Read", "Write", "List", "Tagging"],
     }] });
-    fs::write(&config, identity.to_string()).unwrap();
+    fs::write(&config, identity.to_string()).expect("a file");
     let mut command = Command::new(programs.join("weed"));
     command.args(["server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-s3.autoCreateBucket=false"]);
     command.args(["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.volumeSizeLimitMB=64", "-volume.max=20"]);
