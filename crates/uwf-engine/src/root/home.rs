@@ -1,4 +1,6 @@
-//! The storage root. This is the one place that knows the paths.
+//! The storage root: nodes, heads and configuration, and, in `files`, the paths of everything in it.
+
+mod files;
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -25,15 +27,6 @@ const ROOT_MODE: u32 = 0o700;
 /// The key that has the id of a thread in its line in the history.
 const HISTORY_KEY: &str = "thread";
 
-/// What the name of a record ends with, after the id of its thread.
-const RECORD_SUFFIX: &str = ".jsonl";
-
-/// What the name of the file ends with that says where the worktree of a thread was made from.
-const ORIGIN_SUFFIX: &str = ".from";
-
-/// What follows the id of a thread in the name of the file that says which repository has refs of it.
-const REFS_LEFT_SUFFIX: &str = ".refs";
-
 /// A storage root: where nodes, heads, configuration and the records of running threads are.
 pub struct Home {
     root: PathBuf,
@@ -52,12 +45,12 @@ impl Home {
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
         let index = FsHeads::new(HeadsFiles {
-            index: index_file(&root),
-            journal: history_file(&root),
-            lock: heads_lock(&root),
+            index: files::index_file(&root),
+            journal: files::history_file(&root),
+            lock: files::heads_lock(&root),
             name_key: HISTORY_KEY.to_owned(),
         });
-        let files = FsObjects::new(objects_dir(&root));
+        let files = FsObjects::new(files::objects_dir(&root));
         let over = Home::over(root, bin, Arc::new(files.clone()), Arc::new(index.clone()));
         Home { index: Some(index), files: Some(files), ..over }
     }
@@ -105,7 +98,7 @@ impl Home {
     pub fn at(root: &Path) -> Result<Home> {
         let bin = std::env::current_exe().map_err(RootError::OwnProgram)?;
         let root = std::path::absolute(root).at("make absolute", root)?;
-        Ok(match SharedStore::of(&config_file(&root), &cached_nodes(&root)) {
+        Ok(match SharedStore::of(&files::config_file(&root), &files::cached_nodes(&root)) {
             Some(shared) => Home::sharing(root, bin, shared),
             None => Home::open(root, bin),
         })
@@ -197,21 +190,6 @@ impl Home {
         Ok((config, problems))
     }
 
-    /// The secret of the pages and the HTTP API, for its owner only.
-    pub fn dashboard_token(&self) -> PathBuf {
-        self.root.join("dashboard.token")
-    }
-
-    /// Hashes of the tokens by which machines connect to the gateway of this root, for its owner only.
-    pub fn gateway_tokens(&self) -> PathBuf {
-        self.root.join("gateway.json")
-    }
-
-    /// Lock of whoever changes these tokens.
-    pub fn gateway_lock(&self) -> PathBuf {
-        self.root.join("gateway.lock")
-    }
-
     /// Where nodes are, in words for people.
     pub fn place(&self) -> String {
         self.shared.as_ref().map_or_else(|| self.objects_dir().display().to_string(), |shared| shared.name().to_owned())
@@ -220,76 +198,6 @@ impl Home {
     /// The store that other machines use, too, if nodes and heads are in one.
     pub fn shared(&self) -> Option<&SharedStore> {
         self.shared.as_ref()
-    }
-
-    /// `config.yaml`.
-    pub fn config_file(&self) -> PathBuf {
-        config_file(&self.root)
-    }
-
-    /// `threads.yaml`, the index of active threads.
-    pub fn index_file(&self) -> PathBuf {
-        index_file(&self.root)
-    }
-
-    /// `history.jsonl`, a line per finished thread.
-    pub fn history_file(&self) -> PathBuf {
-        history_file(&self.root)
-    }
-
-    /// Lock of index and history.
-    pub fn heads_lock(&self) -> PathBuf {
-        heads_lock(&self.root)
-    }
-
-    /// What is edited in place of `config.yaml`, until it is valid.
-    pub fn config_draft(&self) -> PathBuf {
-        self.root.join("config.draft.yaml")
-    }
-
-    /// Lock of whoever changes the configuration.
-    pub(crate) fn config_lock(&self) -> PathBuf {
-        self.root.join("config.lock")
-    }
-
-    /// Configurations of projects that somebody trusts: path and content of each.
-    pub(crate) fn trusted_file(&self) -> PathBuf {
-        self.root.join("trusted.json")
-    }
-
-    /// `.env`.
-    pub fn env_file(&self) -> PathBuf {
-        self.root.join(".env")
-    }
-
-    /// `registry.yaml`.
-    pub fn registry_file(&self) -> PathBuf {
-        self.root.join("registry.yaml")
-    }
-
-    /// `workflows.yaml` of an older store.
-    pub(crate) fn older_registry_file(&self) -> PathBuf {
-        self.root.join("workflows.yaml")
-    }
-
-    /// `workflow.yaml`, in which a still older store has its names below `workflows`.
-    pub(crate) fn oldest_registry_file(&self) -> PathBuf {
-        self.root.join("workflow.yaml")
-    }
-
-    /// Lock of the registry.
-    pub fn registry_lock(&self) -> PathBuf {
-        self.root.join("registry.lock")
-    }
-
-    /// Held by whoever removes or packs nodes.
-    pub(crate) fn gc_lock(&self) -> PathBuf {
-        self.root.join("gc.lock")
-    }
-
-    /// Directory of the nodes' files; missing in a root whose nodes are kept elsewhere.
-    pub fn objects_dir(&self) -> PathBuf {
-        objects_dir(&self.root)
     }
 
     /// Whether nodes are kept in files, and were ever.
@@ -309,128 +217,6 @@ impl Home {
         self.root.try_exists().at("look at", &self.root)
     }
 
-    /// Directory of packs of nodes.
-    pub(crate) fn packs_dir(&self) -> PathBuf {
-        self.objects_dir().join("packs")
-    }
-
-    /// Directory of all threads' local records.
-    pub fn threads_dir(&self) -> PathBuf {
-        self.root.join("threads")
-    }
-
-    /// Directory of one thread's lock, logs, and what there is of it while it works. No name in it is made
-    /// durable, so nothing in it is counted on after a power cut: what is to last is in [`Home::record_file`].
-    pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
-        self.threads_dir().join(thread.as_str())
-    }
-
-    /// Held by whoever steps the thread.
-    pub(crate) fn thread_lock(&self, thread: &ThreadId) -> PathBuf {
-        self.thread_dir(thread).join("lock")
-    }
-
-    /// What is known of the thread on this machine: its settings, and what became of its newest attempts.
-    pub fn record_file(&self, thread: &ThreadId) -> PathBuf {
-        self.threads_dir().join(format!("{thread}{RECORD_SUFFIX}"))
-    }
-
-    /// Directory of the attempts' output files.
-    pub fn attempts_dir(&self, thread: &ThreadId) -> PathBuf {
-        self.thread_dir(thread).join("attempts")
-    }
-
-    /// Names of the thread's child threads.
-    pub(crate) fn children_dir(&self, thread: &ThreadId) -> PathBuf {
-        self.thread_dir(thread).join("children")
-    }
-
-    /// Log of the thread.
-    pub(crate) fn log_file(&self, thread: &ThreadId) -> PathBuf {
-        self.thread_dir(thread).join("log.jsonl")
-    }
-
-    /// Directory of the git worktrees that threads have of their own.
-    pub(crate) fn worktrees_dir(&self) -> PathBuf {
-        self.root.join("worktrees")
-    }
-
-    /// The git worktree of a thread.
-    pub(crate) fn worktree_dir(&self, thread: &ThreadId) -> PathBuf {
-        self.worktrees_dir().join(thread.as_str())
-    }
-
-    /// Which directory the worktree of a thread was made from.
-    pub(crate) fn worktree_origin(&self, thread: &ThreadId) -> PathBuf {
-        self.worktrees_dir().join(format!("{thread}{ORIGIN_SUFFIX}"))
-    }
-
-    /// Which repository has refs to the files of a thread whose worktree was removed.
-    pub(crate) fn refs_left(&self, thread: &ThreadId) -> PathBuf {
-        self.worktrees_dir().join(format!("{thread}{REFS_LEFT_SUFFIX}"))
-    }
-
-    /// The thread that such a file is about, from its name.
-    pub(crate) fn thread_of_refs_left(name: &str) -> Option<ThreadId> {
-        name.strip_suffix(REFS_LEFT_SUFFIX)?.parse().ok()
-    }
-
-    /// Where git has an index of its own while the worktree of a thread is made.
-    pub(crate) fn worktree_scratch(&self, thread: &ThreadId) -> PathBuf {
-        self.worktrees_dir().join(format!("{thread}.index"))
-    }
-
-    /// State marks of all threads.
-    pub(crate) fn marks_dir(&self) -> PathBuf {
-        self.root.join("marks")
-    }
-
-    /// Chain cache of a thread.
-    pub fn chain_file(&self, thread: &ThreadId) -> PathBuf {
-        self.cache_dir().join("chains").join(thread.as_str())
-    }
-
-    /// What the steps of a thread used, as far as it was summed up, by a table of prices or without one.
-    pub(crate) fn usage_file(&self, thread: &ThreadId, is_priced: bool) -> PathBuf {
-        self.cache_dir().join(if is_priced { "usage-priced" } else { "usage" }).join(thread.as_str())
-    }
-
-    /// What the heads of many active threads said the last time.
-    pub fn active_heads_cache(&self) -> PathBuf {
-        self.cache_dir().join("active-heads")
-    }
-
-    /// What the heads of many finished threads said the last time.
-    pub(crate) fn finished_heads_cache(&self) -> PathBuf {
-        self.cache_dir().join("finished-heads")
-    }
-
-    /// Which type each node has.
-    pub fn type_index(&self) -> PathBuf {
-        self.cache_dir().join("types")
-    }
-
-    /// In which way each model gives structured output.
-    pub fn model_modes(&self) -> PathBuf {
-        self.cache_dir().join("model-modes.json")
-    }
-
-    /// That a shared store had the types of uwf's own nodes; `None` when nodes are files of the root.
-    pub(crate) fn seen_types_file(&self) -> Option<PathBuf> {
-        let name = json_cas::xxh64(self.shared()?.name().as_bytes()).to_string();
-        Some(self.cache_dir().join("seen-types").join(name))
-    }
-
-    /// Where nodes of a shared store are kept that were read.
-    pub fn cached_nodes(&self) -> PathBuf {
-        cached_nodes(&self.root)
-    }
-
-    /// What can be derived and may be deleted.
-    pub fn cache_dir(&self) -> PathBuf {
-        cache_dir(&self.root)
-    }
-
     /// Threads that have a record.
     ///
     /// # Errors
@@ -444,15 +230,10 @@ impl Home {
         let mut threads = BTreeSet::new();
         for entry in entries {
             let name = entry.at("list", &dir)?.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(RECORD_SUFFIX));
+            let id = name.to_str().and_then(|name| name.strip_suffix(files::RECORD_SUFFIX));
             threads.extend(id.and_then(|id| id.parse::<ThreadId>().ok()));
         }
         Ok(threads)
-    }
-
-    /// Directories in which files are written under a temporary name first.
-    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 5] {
-        [self.root().to_owned(), self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir()]
     }
 
     /// Creates the storage root if it is missing, for its owner alone: prompts and answers may be anything. Whoever wants
@@ -476,34 +257,6 @@ impl Home {
         std::fs::create_dir_all(&dir).at("create", &dir)?;
         Ok(dir)
     }
-}
-
-fn objects_dir(root: &Path) -> PathBuf {
-    root.join("cas")
-}
-
-fn cached_nodes(root: &Path) -> PathBuf {
-    cache_dir(root).join("nodes")
-}
-
-fn cache_dir(root: &Path) -> PathBuf {
-    root.join("cache")
-}
-
-fn config_file(root: &Path) -> PathBuf {
-    root.join("config.yaml")
-}
-
-fn index_file(root: &Path) -> PathBuf {
-    root.join("threads.yaml")
-}
-
-fn history_file(root: &Path) -> PathBuf {
-    root.join("history.jsonl")
-}
-
-fn heads_lock(root: &Path) -> PathBuf {
-    root.join("threads.lock")
 }
 
 fn root_from_environment() -> Result<PathBuf> {

@@ -1,0 +1,258 @@
+//! What is where in a storage root. This is the one place that knows the paths.
+
+use std::path::{Path, PathBuf};
+
+use uwf_core::thread::ThreadId;
+
+use super::Home;
+
+/// What the name of a record ends with, after the id of its thread.
+pub(super) const RECORD_SUFFIX: &str = ".jsonl";
+
+/// What the name of the file ends with that says where the worktree of a thread was made from.
+const ORIGIN_SUFFIX: &str = ".from";
+
+/// What follows the id of a thread in the name of the file that says which repository has refs of it.
+const REFS_LEFT_SUFFIX: &str = ".refs";
+
+impl Home {
+    /// The secret of the pages and the HTTP API, for its owner only.
+    pub fn dashboard_token(&self) -> PathBuf {
+        self.root.join("dashboard.token")
+    }
+
+    /// Hashes of the tokens by which machines connect to the gateway of this root, for its owner only.
+    pub fn gateway_tokens(&self) -> PathBuf {
+        self.root.join("gateway.json")
+    }
+
+    /// Lock of whoever changes these tokens.
+    pub fn gateway_lock(&self) -> PathBuf {
+        self.root.join("gateway.lock")
+    }
+
+    /// `config.yaml`.
+    pub fn config_file(&self) -> PathBuf {
+        config_file(&self.root)
+    }
+
+    /// `threads.yaml`, the index of active threads.
+    pub fn index_file(&self) -> PathBuf {
+        index_file(&self.root)
+    }
+
+    /// `history.jsonl`, a line per finished thread.
+    pub fn history_file(&self) -> PathBuf {
+        history_file(&self.root)
+    }
+
+    /// Lock of index and history.
+    pub fn heads_lock(&self) -> PathBuf {
+        heads_lock(&self.root)
+    }
+
+    /// What is edited in place of `config.yaml`, until it is valid.
+    pub fn config_draft(&self) -> PathBuf {
+        self.root.join("config.draft.yaml")
+    }
+
+    /// Lock of whoever changes the configuration.
+    pub(crate) fn config_lock(&self) -> PathBuf {
+        self.root.join("config.lock")
+    }
+
+    /// Configurations of projects that somebody trusts: path and content of each.
+    pub(crate) fn trusted_file(&self) -> PathBuf {
+        self.root.join("trusted.json")
+    }
+
+    /// `.env`.
+    pub fn env_file(&self) -> PathBuf {
+        self.root.join(".env")
+    }
+
+    /// `registry.yaml`.
+    pub fn registry_file(&self) -> PathBuf {
+        self.root.join("registry.yaml")
+    }
+
+    /// `workflows.yaml` of an older store.
+    pub(crate) fn older_registry_file(&self) -> PathBuf {
+        self.root.join("workflows.yaml")
+    }
+
+    /// `workflow.yaml`, in which a still older store has its names below `workflows`.
+    pub(crate) fn oldest_registry_file(&self) -> PathBuf {
+        self.root.join("workflow.yaml")
+    }
+
+    /// Lock of the registry.
+    pub fn registry_lock(&self) -> PathBuf {
+        self.root.join("registry.lock")
+    }
+
+    /// Held by whoever removes or packs nodes.
+    pub(crate) fn gc_lock(&self) -> PathBuf {
+        self.root.join("gc.lock")
+    }
+
+    /// Directory of the nodes' files; missing in a root whose nodes are kept elsewhere.
+    pub fn objects_dir(&self) -> PathBuf {
+        objects_dir(&self.root)
+    }
+
+    /// Directory of packs of nodes.
+    pub(crate) fn packs_dir(&self) -> PathBuf {
+        self.objects_dir().join("packs")
+    }
+
+    /// Directory of all threads' local records.
+    pub fn threads_dir(&self) -> PathBuf {
+        self.root.join("threads")
+    }
+
+    /// Directory of one thread's lock, logs, and what there is of it while it works. No name in it is made
+    /// durable, so nothing in it is counted on after a power cut: what is to last is in [`Home::record_file`].
+    pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.threads_dir().join(thread.as_str())
+    }
+
+    /// Held by whoever steps the thread.
+    pub(crate) fn thread_lock(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("lock")
+    }
+
+    /// What is known of the thread on this machine: its settings, and what became of its newest attempts.
+    pub fn record_file(&self, thread: &ThreadId) -> PathBuf {
+        self.threads_dir().join(format!("{thread}{RECORD_SUFFIX}"))
+    }
+
+    /// Directory of the attempts' output files.
+    pub fn attempts_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("attempts")
+    }
+
+    /// Names of the thread's child threads.
+    pub(crate) fn children_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("children")
+    }
+
+    /// Log of the thread.
+    pub(crate) fn log_file(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("log.jsonl")
+    }
+
+    /// Directory of the git worktrees that threads have of their own.
+    pub(crate) fn worktrees_dir(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
+    /// The git worktree of a thread.
+    pub(crate) fn worktree_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(thread.as_str())
+    }
+
+    /// Which directory the worktree of a thread was made from.
+    pub(crate) fn worktree_origin(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(format!("{thread}{ORIGIN_SUFFIX}"))
+    }
+
+    /// Which repository has refs to the files of a thread whose worktree was removed.
+    pub(crate) fn refs_left(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(format!("{thread}{REFS_LEFT_SUFFIX}"))
+    }
+
+    /// The thread that such a file is about, from its name.
+    pub(crate) fn thread_of_refs_left(name: &str) -> Option<ThreadId> {
+        name.strip_suffix(REFS_LEFT_SUFFIX)?.parse().ok()
+    }
+
+    /// Where git has an index of its own while the worktree of a thread is made.
+    pub(crate) fn worktree_scratch(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(format!("{thread}.index"))
+    }
+
+    /// State marks of all threads.
+    pub(crate) fn marks_dir(&self) -> PathBuf {
+        self.root.join("marks")
+    }
+
+    /// Chain cache of a thread.
+    pub fn chain_file(&self, thread: &ThreadId) -> PathBuf {
+        self.cache_dir().join("chains").join(thread.as_str())
+    }
+
+    /// What the steps of a thread used, as far as it was summed up, by a table of prices or without one.
+    pub(crate) fn usage_file(&self, thread: &ThreadId, is_priced: bool) -> PathBuf {
+        self.cache_dir().join(if is_priced { "usage-priced" } else { "usage" }).join(thread.as_str())
+    }
+
+    /// What the heads of many active threads said the last time.
+    pub fn active_heads_cache(&self) -> PathBuf {
+        self.cache_dir().join("active-heads")
+    }
+
+    /// What the heads of many finished threads said the last time.
+    pub(crate) fn finished_heads_cache(&self) -> PathBuf {
+        self.cache_dir().join("finished-heads")
+    }
+
+    /// Which type each node has.
+    pub fn type_index(&self) -> PathBuf {
+        self.cache_dir().join("types")
+    }
+
+    /// In which way each model gives structured output.
+    pub fn model_modes(&self) -> PathBuf {
+        self.cache_dir().join("model-modes.json")
+    }
+
+    /// That a shared store had the types of uwf's own nodes; `None` when nodes are files of the root.
+    pub(crate) fn seen_types_file(&self) -> Option<PathBuf> {
+        let name = json_cas::xxh64(self.shared()?.name().as_bytes()).to_string();
+        Some(self.cache_dir().join("seen-types").join(name))
+    }
+
+    /// Where nodes of a shared store are kept that were read.
+    pub fn cached_nodes(&self) -> PathBuf {
+        cached_nodes(&self.root)
+    }
+
+    /// What can be derived and may be deleted.
+    pub fn cache_dir(&self) -> PathBuf {
+        cache_dir(&self.root)
+    }
+
+    /// Directories in which files are written under a temporary name first.
+    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 5] {
+        [self.root().to_owned(), self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir()]
+    }
+}
+
+pub(super) fn objects_dir(root: &Path) -> PathBuf {
+    root.join("cas")
+}
+
+pub(super) fn cached_nodes(root: &Path) -> PathBuf {
+    cache_dir(root).join("nodes")
+}
+
+pub(super) fn cache_dir(root: &Path) -> PathBuf {
+    root.join("cache")
+}
+
+pub(super) fn config_file(root: &Path) -> PathBuf {
+    root.join("config.yaml")
+}
+
+pub(super) fn index_file(root: &Path) -> PathBuf {
+    root.join("threads.yaml")
+}
+
+pub(super) fn history_file(root: &Path) -> PathBuf {
+    root.join("history.jsonl")
+}
+
+pub(super) fn heads_lock(root: &Path) -> PathBuf {
+    root.join("threads.lock")
+}
