@@ -112,7 +112,7 @@ impl Failure {
 
     /// The error for whoever wanted something done. `doing` says what, and ends as a sentence after "cannot" can.
     pub(crate) fn into_error(self, store: &str, doing: &str, tries: u32) -> RemoteError {
-        let again = if tries > 1 { format!(", {tries} times") } else { String::new() };
+        let again = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
         RemoteError {
             store: store.to_owned(),
             fault: self.fault(),

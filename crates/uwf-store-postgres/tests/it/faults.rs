@@ -147,7 +147,7 @@ fn a_server_or_database_that_is_not_there_is_named() {
     let begun = Instant::now();
     let error = refused("postgres://ann@127.0.0.1:1/work");
     assert_eq!(error.fault, RemoteFault::Unreachable);
-    assert!(error.message.contains("Connection refused") && error.message.ends_with(" times"), "{error}");
+    assert!(error.message.contains("Connection refused") && error.message.ends_with(" times)"), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     let error = refused("postgres://ann@nobody.invalid/work");
     assert_eq!(error.fault, RemoteFault::Unreachable);
