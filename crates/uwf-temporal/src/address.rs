@@ -139,7 +139,7 @@ fn tls(wanted: &Address) -> Result<Option<TlsOptions>, EngineError> {
 }
 
 /// Who we are, on Temporal's pages.
-fn identity() -> String {
+pub(crate) fn identity() -> String {
     let machine = rustix::system::uname();
     format!("uwf {}@{}", std::process::id(), machine.nodename().to_string_lossy())
 }

@@ -11,13 +11,14 @@ mod runs;
 mod schedules;
 mod steps;
 mod threads;
+mod tries;
 mod uwf;
 mod worker;
 
 pub use address::{Address, Engine};
 pub use error::{EngineError, Fault};
-pub use messages::{Call, Ended, Standing};
-pub use runs::{Progress, Run};
+pub use messages::{Call, Ended, Standing, stopped_in_words};
+pub use runs::{Progress, Run, Running};
 pub use schedules::{Schedule, Scheduled};
 pub use worker::{WorkerSettings, work};
 

@@ -67,7 +67,7 @@ impl ScheduleWorkflow {
             .workflow_id(workflow_id(&thread))
             .parent_close_policy(ParentClosePolicy::Abandon)
             .build();
-        let begin = Begin { thread, steps_per_run: STEPS_PER_RUN, paused: false, standing: None };
+        let begin = Begin { thread, steps_per_run: STEPS_PER_RUN, paused: false, calls: 0, standing: None };
         let started = ctx.start_child_workflow(ThreadWorkflow::run, begin, running).await?;
         Ok(started.result().await?)
     }
