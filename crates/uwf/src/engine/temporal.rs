@@ -102,10 +102,17 @@ impl Schedules {
         Ok(Schedules(connect(context, Addressed::default())?))
     }
 
-    /// Makes one that begins threads at this start, which the thread `template` keeps.
-    pub(crate) fn create(&self, name: &str, cron: &str, template: &ThreadId, start: Hash) -> Result<(), CommandError> {
+    /// Makes one that begins threads of a workflow at this start, which the thread `template` keeps.
+    pub(crate) fn create(
+        &self,
+        name: &str,
+        cron: &str,
+        workflow: &str,
+        template: &ThreadId,
+        start: Hash,
+    ) -> Result<(), CommandError> {
         let scheduled = Scheduled { template: template.to_string(), start: start.to_string() };
-        let note = format!("threads from {template} at `{cron}`");
+        let note = format!("threads of {workflow} at `{cron}`");
         self.0.create_schedule(name, cron, scheduled, note).map_err(failure)
     }
 
