@@ -166,7 +166,6 @@ pub(crate) fn identity() -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests {
     use super::*;
 

@@ -93,15 +93,14 @@ impl Standing {
     }
 }
 
-/// Why a thread does not go on.
+/// Why a thread does not go on. What is no state of a thread is a kind of failure.
 pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
+    let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
     match state {
         "not-found" => "no worker has found the thread in its store: is it the same store?".to_owned(),
-        "config" => {
-            "no worker can take the thread: the configuration or the store of each does not do, and its log says why"
-                .to_owned()
-        }
-        state => format!("the thread is {state}{}", role.map(|role| format!(" at `{role}`")).unwrap_or_default()),
+        "config" => "no worker can take the thread: the configuration or the store of each does not do".to_owned(),
+        "waiting" | "paused" | "limited" | "stuck" => format!("the thread is {state}{role}"),
+        failure => format!("the thread cannot go on{role}: {failure}"),
     }
 }
 

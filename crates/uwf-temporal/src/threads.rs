@@ -120,7 +120,8 @@ fn tell(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str, standing: &Standing
     let was_told = ctx.memo().contains_key(STANDING);
     match standing {
         Standing::Stopped { .. } => {
-            ctx.upsert_memo([(STANDING, Some(MemoValue::new(standing.clone()))), (CALLS, Some(MemoValue::new(calls)))])?
+            let standing = MemoValue::new(standing.clone());
+            ctx.upsert_memo([(STANDING, Some(standing)), (CALLS, Some(MemoValue::new(calls)))])?;
         }
         Standing::Ready { .. } | Standing::Ended(_) if was_told => ctx.upsert_memo([(STANDING, None)])?,
         Standing::Ready { .. } | Standing::Ended(_) => {}

@@ -67,6 +67,30 @@ fn a_thread_that_no_worker_finds_stands_still_and_goes_on_when_one_does() {
 }
 
 #[test]
+fn a_worker_whose_machine_no_longer_does_leaves_threads_to_others_and_says_why() {
+    let (server, bucket) = (Server::start(), BucketServer::start());
+    let [here, broken, homeless] = ["here", "broken", "homeless"].map(|name| machine(&server, &bucket, name, "team"));
+    here.json(&["store", "init"]);
+    let thread = here.start(2);
+    let dir = homeless.home.work().join("gone");
+    std::fs::create_dir(&dir).unwrap();
+    let workers = [broken.worker("broken", 0, &[]), homeless.worker("homeless", 0, &["--cwd", "gone"])];
+    for (place, name) in [(&broken, "broken"), (&homeless, "homeless")] {
+        until("it works", || place.log(name).contains("working for Temporal"));
+    }
+    broken.home.config("agents: 7\n");
+    std::fs::remove_dir(dir).unwrap();
+    here.detach(&thread);
+    until("both have tried", || {
+        broken.log("broken").contains("left to another worker") && homeless.log("homeless").contains("cannot run ")
+    });
+    let _good = here.worker("good", 0, &[]);
+    here.until_state(&thread, "completed");
+    assert_eq!(here.paid(), ["good", "good"]);
+    drop(workers);
+}
+
+#[test]
 fn whoever_lets_a_stuck_thread_go_on_is_not_told_how_it_stood_before() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let place = machine(&server, &bucket, "one", "team");
