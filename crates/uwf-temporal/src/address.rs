@@ -16,6 +16,12 @@ use crate::error::{EngineError, Fault};
 pub(crate) const API_KEY_VARIABLES: [&str; 3] =
     ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA"];
 
+/// Where Temporal's own command finds the server.
+const ADDRESS_VARIABLE: &str = "TEMPORAL_ADDRESS";
+
+/// The port of Temporal, for an address without one.
+const PORT: u16 = 7233;
+
 /// How long a server may take to accept a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
@@ -23,7 +29,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`, `TEMPORAL_PROFILE`, `temporal.toml`.
 #[derive(Debug, Clone, Default)]
 pub struct Address {
-    /// `HOST:PORT`.
+    /// `HOST:PORT`, or a host alone for port 7233.
     pub address: Option<String>,
     /// The namespace.
     pub namespace: Option<String>,
@@ -65,12 +71,11 @@ impl Engine {
 }
 
 async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
-    let misconfigured = |error: &dyn std::fmt::Display| EngineError::new(Fault::Misconfigured, error.to_string());
     let profile = LoadClientConfigProfileOptions::default();
     let (mut connection, mut options) =
-        ClientOptions::load_from_config(profile).map_err(|error| misconfigured(&error))?;
-    if let Some(files) = tls(&wanted)? {
-        connection.tls_options = Some(files);
+        ClientOptions::load_from_config(profile).map_err(|error| EngineError::of_settings(&error))?;
+    if wanted.has_files() {
+        connection.tls_options = Some(tls(&wanted, connection.tls_options.take())?);
         // Fails for schemes without a host, which an address has.
         let _ = connection.target.set_scheme("https");
     }
@@ -79,6 +84,10 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
     }
     if let Some(address) = &wanted.address {
         connection.target = url(address, &connection)?;
+    }
+    if wanted.address.or_else(|| std::env::var(ADDRESS_VARIABLE).ok()).is_some_and(|address| lacks_port(&address)) {
+        // Fails for addresses without a host, which connecting refuses.
+        let _ = connection.target.set_port(Some(PORT));
     }
     connection.connect_timeout = Some(CONNECT_WITHIN);
     connection.identity = identity();
@@ -90,15 +99,13 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
     let connecting = Connection::connect(connection);
     let connection = tokio::time::timeout(CONNECT_WITHIN, connecting)
         .await
-        .map_err(|_| {
-            EngineError::new(Fault::Unreachable, format!("Temporal does not answer at {address} within 10 s"))
-        })?
+        .map_err(|_| EngineError::unreachable(&address, "not within 10 s"))?
         .map_err(|error| EngineError::of_connecting(&address, error))?;
     let namespace = options.namespace.clone();
-    let mut client = Client::new(connection, options).map_err(|error| misconfigured(&error))?;
+    let mut client = Client::new(connection, options).map_err(|error| EngineError::of_settings(&error))?;
     let asked = DescribeNamespaceRequest { namespace, ..Default::default() };
     let described = client.describe_namespace(Request::new(asked)).await;
-    described.map_err(|status| EngineError::of_status(&address, &status))?;
+    described.map_err(|status| EngineError::of_first_call(&address, &status))?;
     Ok((client, address))
 }
 
@@ -113,33 +120,80 @@ fn url(address: &str, connection: &ConnectionOptions) -> Result<Url, EngineError
     Url::parse(&text).ok().filter(|url| url.host().is_some() && url.port_or_known_default().is_some()).ok_or_else(bad)
 }
 
-fn tls(wanted: &Address) -> Result<Option<TlsOptions>, EngineError> {
+/// Whether an address leaves out the port. One with a scheme means the port of that.
+fn lacks_port(address: &str) -> bool {
+    let port = address.rsplit_once(':').map_or("", |(_, port)| port);
+    !address.contains("://") && (port.is_empty() || port.bytes().any(|digit| !digit.is_ascii_digit()))
+}
+
+impl Address {
+    fn has_files(&self) -> bool {
+        [&self.tls_cert, &self.tls_key, &self.tls_ca].into_iter().any(Option::is_some)
+    }
+}
+
+/// What is known of TLS, with the files that are named in place of what they say otherwise.
+fn tls(wanted: &Address, known: Option<TlsOptions>) -> Result<TlsOptions, EngineError> {
     let read = |path: &PathBuf| {
         std::fs::read(path)
             .map_err(|error| EngineError::new(Fault::Misconfigured, format!("cannot read {}: {error}", path.display())))
     };
-    let ca = wanted.tls_ca.as_ref().map(read).transpose()?;
-    let client = match (&wanted.tls_cert, &wanted.tls_key) {
+    let mut options = known.unwrap_or_default();
+    if let Some(ca) = &wanted.tls_ca {
+        options.server_root_ca_cert = Some(read(ca)?);
+    }
+    match (&wanted.tls_cert, &wanted.tls_key) {
         (Some(cert), Some(key)) => {
             let (cert, key) = (read(cert)?, read(key)?);
-            Some(ClientTlsOptions::builder().client_cert(cert).client_private_key(key).build())
+            let own = ClientTlsOptions::builder().client_cert(cert).client_private_key(key).build();
+            options.client_tls_options = Some(own);
         }
-        (None, None) => None,
+        (None, None) => {}
         (Some(_), None) | (None, Some(_)) => {
             return Err(EngineError::new(
                 Fault::Misconfigured,
                 "a client certificate needs its key, and a key its certificate",
             ));
         }
-    };
-    if ca.is_none() && client.is_none() {
-        return Ok(None);
     }
-    Ok(Some(TlsOptions::builder().maybe_server_root_ca_cert(ca).maybe_client_tls_options(client).build()))
+    Ok(options)
 }
 
 /// Who we are, on Temporal's pages.
-fn identity() -> String {
+pub(crate) fn identity() -> String {
     let machine = rustix::system::uname();
     format!("uwf {}@{}", std::process::id(), machine.nodename().to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_that_is_named_keeps_the_client_certificate_of_the_environment() {
+        let dir = tempfile::tempdir().unwrap();
+        let ca = dir.path().join("ca.pem");
+        std::fs::write(&ca, "authority").unwrap();
+        let own = ClientTlsOptions::builder().client_cert(b"cert".to_vec()).client_private_key(b"key".to_vec()).build();
+        let known = TlsOptions::builder()
+            .server_root_ca_cert(b"another".to_vec())
+            .domain("temporal.example".to_owned())
+            .client_tls_options(own)
+            .build();
+        let options = tls(&Address { tls_ca: Some(ca), ..Address::default() }, Some(known)).unwrap();
+        assert_eq!(options.server_root_ca_cert.as_deref(), Some(&b"authority"[..]));
+        assert_eq!(options.domain.as_deref(), Some("temporal.example"));
+        let own = options.client_tls_options.unwrap();
+        assert_eq!((&own.client_cert[..], &own.client_private_key[..]), (&b"cert"[..], &b"key"[..]));
+    }
+
+    #[test]
+    fn an_address_without_a_port_is_noticed() {
+        for address in ["localhost", "127.0.0.1", "[::1]", "localhost:"] {
+            assert!(lacks_port(address), "{address}");
+        }
+        for address in ["localhost:7233", "[::1]:80", "https://temporal.example"] {
+            assert!(!lacks_port(address), "{address}");
+        }
+    }
 }

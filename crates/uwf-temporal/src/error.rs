@@ -45,7 +45,7 @@ impl EngineError {
 
     pub(crate) fn of_connecting(address: &str, error: ClientConnectError) -> EngineError {
         match error {
-            ClientConnectError::SystemInfoCallError(status) => EngineError::of_status(address, &status),
+            ClientConnectError::SystemInfoCallError(status) => EngineError::of_first_call(address, &status),
             ClientConnectError::InvalidUri(_)
             | ClientConnectError::InvalidHeaders(_)
             | ClientConnectError::InvalidConfig(_) => {
@@ -60,17 +60,37 @@ impl EngineError {
         }
     }
 
-    fn unreachable(address: &str, why: &str) -> EngineError {
-        EngineError::new(Fault::Unreachable, format!("Temporal does not answer at {address}: {why}")).hint(
-            "is the server running, and is it spoken to with or without TLS as it wants? \
-             `temporal operator cluster health` asks it",
-        )
+    /// What is wrong with the variables and the file of Temporal's own command.
+    pub(crate) fn of_settings(error: &dyn std::error::Error) -> EngineError {
+        // Errors of TOML show the place below a line of its own, and where in it.
+        let text = error.to_string();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.contains('|')).collect();
+        EngineError::new(Fault::Misconfigured, format!("the settings of Temporal do not do: {}", lines.join(", ")))
+            .hint("they are in TEMPORAL_ADDRESS, TEMPORAL_PROFILE and the other TEMPORAL_ variables, and in the file temporal.toml")
+    }
+
+    pub(crate) fn unreachable(address: &str, why: &str) -> EngineError {
+        EngineError::new(Fault::Unreachable, format!("Temporal does not answer at {address}: {why}"))
+            .hint("is the server running, and does it want TLS? `temporal operator cluster health` asks it")
+    }
+
+    /// A failure of what is asked first. What another server answers is no status of Temporal's.
+    pub(crate) fn of_first_call(address: &str, status: &Status) -> EngineError {
+        match status.code() {
+            Code::Unknown | Code::Internal | Code::Unimplemented => EngineError::new(
+                Fault::Unreachable,
+                format!("what answers at {address} does not speak as Temporal does"),
+            )
+            .hint("is it the address of Temporal, whose port is 7233 by default, and does it want TLS, or none?"),
+            _ => EngineError::of_status(address, status),
+        }
     }
 
     pub(crate) fn of_status(address: &str, status: &Status) -> EngineError {
         match status.code() {
             Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {
-                EngineError::unreachable(address, &causes(status))
+                let why = std::error::Error::source(status).map_or_else(|| status.message().to_owned(), causes);
+                EngineError::unreachable(address, &why)
             }
             Code::PermissionDenied | Code::Unauthenticated => EngineError::new(
                 Fault::Refused,
@@ -110,7 +130,7 @@ impl EngineError {
 }
 
 /// An error and what caused it, without saying anything twice.
-fn causes(error: &dyn std::error::Error) -> String {
+fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut at = error.source();
     while let Some(cause) = at {

@@ -2,7 +2,7 @@
 //!
 //! It is a crate of its own because the client of Temporal is large: who has one machine does not pay for it. Temporal says where and
 //! when a step is run. What a step does, and that two of them never count, is none of its business: a step is `uwf thread step`, a process
-//! that moves the head of its thread in the store or does not. Only ids, hashes and names of roles and agents go through Temporal.
+//! that moves the head of its thread in the store or does not. Only ids, hashes and names (of workflows, roles, agents) go through Temporal.
 
 mod address;
 mod error;
@@ -11,13 +11,14 @@ mod runs;
 mod schedules;
 mod steps;
 mod threads;
+mod tries;
 mod uwf;
 mod worker;
 
 pub use address::{Address, Engine};
 pub use error::{EngineError, Fault};
-pub use messages::{Call, Ended, Standing};
-pub use runs::{Progress, Run};
+pub use messages::{Call, Ended, Standing, stopped_in_words};
+pub use runs::{Progress, Run, Running};
 pub use schedules::{Schedule, Scheduled};
 pub use worker::{WorkerSettings, work};
 

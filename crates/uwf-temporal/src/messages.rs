@@ -20,6 +20,9 @@ pub(crate) struct Begin {
     /// Whether it was paused when it continued.
     #[serde(default)]
     pub paused: bool,
+    /// How often somebody had said by then that it may go on.
+    #[serde(default)]
+    pub calls: u32,
     /// Where the thread stood then.
     #[serde(default)]
     pub standing: Option<Standing>,
@@ -82,11 +85,22 @@ impl Standing {
                 agent.as_ref().map_or_else(|| format!("next: {role}"), |agent| format!("next: {role} by {agent}"))
             }
             Standing::Stopped { state, role, exit_code, .. } => {
-                let role = role.as_ref().map(|role| format!(" at {role}")).unwrap_or_default();
-                format!("{state}{role} (exit code {exit_code}); see: uwf thread show {thread}")
+                let stopped = stopped_in_words(state, role.as_deref());
+                format!("{stopped} (exit code {exit_code}); see: uwf thread show {thread}")
             }
             Standing::Ended(Ended { reason, .. }) => format!("ended: {reason}"),
         }
+    }
+}
+
+/// Why a thread does not go on. What is no state of a thread is a kind of failure.
+pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
+    let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
+    match state {
+        "not-found" => "no worker has found the thread in its store: is it the same store?".to_owned(),
+        "config" => "no worker can take the thread: the configuration or the store of each does not do".to_owned(),
+        "waiting" | "paused" | "limited" | "stuck" => format!("the thread is {state}{role}"),
+        failure => format!("the thread cannot go on{role}: {failure}"),
     }
 }
 

@@ -2,19 +2,19 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use temporalio_client::errors::{WorkflowGetResultError, WorkflowInteractionError};
+use temporalio_client::errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError};
 use temporalio_client::{
     Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowExecutionStatus,
     WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowSignalOptions,
     WorkflowStartOptions,
 };
 
-use temporalio_common::protos::temporal::api::enums::v1::PendingActivityState;
+use temporalio_common::protos::temporal::api::enums::v1::{PendingActivityState, PendingWorkflowTaskState};
 
 use crate::address::Engine;
 use crate::error::{EngineError, Fault};
 use crate::messages::{Begin, Call, Ended, STEPS_PER_RUN, Standing};
-use crate::threads::{STANDING, ThreadWorkflow};
+use crate::threads::{CALLS, STANDING, ThreadWorkflow};
 
 /// How often a thread is looked at while it is followed.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -31,12 +31,21 @@ pub struct Run {
     pub steps_per_run: Option<u32>,
 }
 
+/// A thread that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// Whether it did not run before.
+    pub is_new: bool,
+    /// Calls it had stood still in spite of when it was told to go on. What it says with this number is the past.
+    past: Option<u32>,
+}
+
 /// How it goes on with a thread that is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// It goes on. For a step that no worker has taken, since when.
+    /// It goes on.
     Running {
-        /// How long nobody has taken the step, or thought about the thread.
+        /// For how long no worker has taken what there is to do: a step, or to think about the thread.
         untaken: Option<Duration>,
     },
     /// It does not go on until somebody does something.
@@ -53,16 +62,17 @@ pub(crate) fn workflow_id(thread: &str) -> String {
 }
 
 impl Engine {
-    /// Starts the workflow of a thread, or lets the one that runs go on. Says whether it is new.
+    /// Starts the workflow of a thread, or lets the one that runs go on.
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn run(&self, run: &Run) -> Result<bool, EngineError> {
+    pub fn run(&self, run: &Run) -> Result<Running, EngineError> {
         let Run { thread, steps_per_run } = run;
         let begin = Begin {
             thread: thread.clone(),
             steps_per_run: steps_per_run.unwrap_or(STEPS_PER_RUN),
             paused: false,
+            calls: 0,
             standing: None,
         };
         let options = WorkflowStartOptions::new(self.task_queue.clone(), workflow_id(thread))
@@ -70,10 +80,12 @@ impl Engine {
             .id_conflict_policy(WorkflowIdConflictPolicy::Fail)
             .build();
         match self.runtime.block_on(self.client.start_workflow(ThreadWorkflow::run, begin, options)) {
-            Ok(_) => Ok(true),
-            Err(temporalio_client::errors::WorkflowStartError::AlreadyStarted { .. }) => {
+            Ok(_) => Ok(Running { is_new: true, past: None }),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => {
+                let past = self.runtime.block_on(calls(&self.workflow(thread)));
+                let past = past.map_err(|error| EngineError::of_interaction(&self.address, error))?;
                 self.call(thread, Call::Resume)?;
-                Ok(false)
+                Ok(Running { is_new: false, past })
             }
             Err(error) => Err(EngineError::of_start(&self.address, error)),
         }
@@ -101,15 +113,15 @@ impl Engine {
         }
     }
 
-    /// How a thread stands on Temporal now; waits a moment while nothing has changed. Temporal may be away for two minutes.
+    /// How a thread stands on Temporal now, or since it was told to go on; waits a moment first. Temporal may be away for two minutes.
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn progress(&self, thread: &str) -> Result<Progress, EngineError> {
+    pub fn progress(&self, thread: &str, running: &Running) -> Result<Progress, EngineError> {
         std::thread::sleep(LOOK_AGAIN);
         let begun = Instant::now();
         loop {
-            match self.runtime.block_on(progress(&self.workflow(thread))) {
+            match self.runtime.block_on(progress(&self.workflow(thread), running.past)) {
                 Ok(progress) => return Ok(progress),
                 Err(error) => {
                     let error = EngineError::of_interaction(&self.address, error);
@@ -127,12 +139,22 @@ impl Engine {
     }
 }
 
-async fn progress(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<Progress, WorkflowInteractionError> {
+/// The calls in spite of which a thread stood still last; `None` when it never did.
+async fn calls(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<Option<u32>, WorkflowInteractionError> {
+    Ok(workflow.describe(WorkflowDescribeOptions::default()).await?.memo().get::<u32>(CALLS)?)
+}
+
+async fn progress(
+    workflow: &WorkflowHandle<Client, ThreadWorkflow>,
+    past: Option<u32>,
+) -> Result<Progress, WorkflowInteractionError> {
     let described = workflow.describe(WorkflowDescribeOptions::default()).await?;
     match described.status() {
         WorkflowExecutionStatus::Running => {
-            let standing = described.memo().get::<Option<Standing>>(STANDING)?;
-            Ok(standing.flatten().map_or_else(|| running(&described), Progress::Stopped))
+            let memo = described.memo();
+            let is_past = past.is_some() && memo.get::<u32>(CALLS)? == past;
+            let standing = memo.get::<Option<Standing>>(STANDING)?.flatten().filter(|_| !is_past);
+            Ok(standing.map_or_else(|| running(&described), Progress::Stopped))
         }
         WorkflowExecutionStatus::Completed => match workflow.get_result(WorkflowGetResultOptions::default()).await {
             Ok(ended) => Ok(Progress::Ended(ended)),
@@ -150,11 +172,13 @@ async fn progress(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<P
 }
 
 fn running(described: &WorkflowExecutionDescription) -> Progress {
-    let pending = described.raw().pending_activities.iter();
-    let untaken =
-        pending.filter(|activity| activity.state() == PendingActivityState::Scheduled && activity.attempt <= 1);
-    let scheduled = untaken.filter_map(|activity| SystemTime::try_from(activity.scheduled_time?).ok()).min();
-    // Before any worker thought about it, there are its start and a task.
-    let since = scheduled.or_else(|| described.start_time().filter(|_| described.history_length() <= 2));
-    Progress::Running { untaken: since.and_then(|since| since.elapsed().ok()) }
+    let raw = described.raw();
+    let steps = raw.pending_activities.iter().filter(|activity| activity.state() == PendingActivityState::Scheduled);
+    let steps = steps.filter_map(|activity| activity.scheduled_time);
+    let thinking = raw.pending_workflow_task.iter().filter(|task| task.state() == PendingWorkflowTaskState::Scheduled);
+    // One that a worker lets lapse is scheduled again; what counts is the first time.
+    let thinking = thinking.filter_map(|task| task.original_scheduled_time.or(task.scheduled_time));
+    // Between two tries of a step the time lies ahead.
+    let since = steps.chain(thinking).filter_map(|time| SystemTime::try_from(time).ok()?.elapsed().ok()).max();
+    Progress::Running { untaken: since }
 }

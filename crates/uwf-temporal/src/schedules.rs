@@ -1,12 +1,13 @@
 //! Schedules: at each of its times, a thread is begun and run.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
+use temporalio_client::Client;
 use temporalio_client::schedules::{
     CreateScheduleOptions, DeleteScheduleOptions, ListSchedulesOptions, ScheduleAction, ScheduleDescriptionAction,
-    ScheduleError, ScheduleSpec,
+    ScheduleError, ScheduleHandle, ScheduleSpec,
 };
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
@@ -20,6 +21,16 @@ use crate::messages::{Begin, Ended, STEPS_PER_RUN};
 use crate::runs::workflow_id;
 use crate::steps::{Forking, Steps};
 use crate::threads::{LONGEST_LOOK, ThreadWorkflow, again};
+
+/// What a cron expression is.
+const CRON_HINT: &str =
+    "minute, hour, day of the month, month and day of the week: '0 9 * * 1' is each Monday at 9:00 UTC";
+
+/// How often a new schedule is asked for its next time before it has none.
+const LOOKS_FOR_TIME: u32 = 10;
+
+/// How long it is let alone between.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 /// What a schedule begins threads from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +78,7 @@ impl ScheduleWorkflow {
             .workflow_id(workflow_id(&thread))
             .parent_close_policy(ParentClosePolicy::Abandon)
             .build();
-        let begin = Begin { thread, steps_per_run: STEPS_PER_RUN, paused: false, standing: None };
+        let begin = Begin { thread, steps_per_run: STEPS_PER_RUN, paused: false, calls: 0, standing: None };
         let started = ctx.start_child_workflow(ThreadWorkflow::run, begin, running).await?;
         Ok(started.result().await?)
     }
@@ -81,6 +92,17 @@ fn milliseconds(time: Option<SystemTime>) -> u64 {
 /// The id of a schedule, so that those of others are left alone.
 fn schedule_id(name: &str) -> String {
     format!("uwf-{name}")
+}
+
+/// Whether a schedule has a next time. Temporal takes a moment to find it.
+async fn begins_ever(schedule: &ScheduleHandle<Client>) -> Result<bool, ScheduleError> {
+    for _ in 0..LOOKS_FOR_TIME {
+        if !schedule.describe(Default::default()).await?.future_action_times().is_empty() {
+            return Ok(true);
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+    Ok(false)
 }
 
 impl Engine {
@@ -104,13 +126,27 @@ impl Engine {
         let spec = ScheduleSpec::builder().cron_strings(vec![cron.to_owned()]).build();
         let options = CreateScheduleOptions::builder().action(action).spec(spec).note(note).build();
         let created = self.runtime.block_on(self.client.create_schedule(schedule_id(name), options));
-        created.map(drop).map_err(|error| match self.of_schedule(error) {
+        let created = created.map_err(|error| match self.of_schedule(error) {
             EngineError { fault: Fault::Exists, .. } => {
                 EngineError::new(Fault::Exists, format!("there is a schedule `{name}` already"))
                     .hint(format!("to replace it: uwf schedule rm {name}"))
             }
+            EngineError { fault: Fault::Nonsense, message, .. } => {
+                EngineError::new(Fault::Nonsense, format!("`{cron}`: {message}")).hint(CRON_HINT)
+            }
             error => error,
-        })
+        })?;
+        let ever = self.runtime.block_on(async {
+            let has_time = begins_ever(&created).await?;
+            if !has_time {
+                created.delete(DeleteScheduleOptions::default()).await?;
+            }
+            Ok(has_time)
+        });
+        match ever.map_err(|error| self.of_schedule(error))? {
+            true => Ok(()),
+            false => Err(EngineError::new(Fault::Nonsense, format!("`{cron}` never comes")).hint(CRON_HINT)),
+        }
     }
 
     /// All schedules of uwf.

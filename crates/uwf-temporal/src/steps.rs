@@ -12,7 +12,9 @@ use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::sync::{Semaphore, watch};
 
+use crate::address::identity;
 use crate::messages::{Ended, Position, Standing, name};
+use crate::tries::Tries;
 use crate::uwf::{Ran, Uwf};
 
 /// How often Temporal hears that a step goes on, and we whether it is wanted no more.
@@ -21,8 +23,8 @@ pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
 /// How long a step waits for another try when all places of this worker are taken.
 const TAKEN: Duration = Duration::from_secs(1);
 
-/// How often a step fails for the configuration of a machine before the thread stands still: another machine may have a better one.
-const CONFIGURED_WRONGLY: u32 = 3;
+/// How long a worker that cannot do something leaves it to others.
+const ELSEWHERE: Duration = Duration::from_secs(1);
 
 /// A thread that was started on another machine works where this worker was started; one that this machine knows, where it worked
 /// before.
@@ -75,12 +77,8 @@ enum Stop {
 impl Steps {
     /// Looks where a thread stands, and runs nothing.
     #[activity(name = "uwf.look")]
-    pub(crate) async fn look(
-        self: Arc<Self>,
-        _ctx: ActivityContext,
-        thread: String,
-    ) -> Result<Standing, ActivityError> {
-        self.standing(&thread).await
+    pub(crate) async fn look(self: Arc<Self>, ctx: ActivityContext, thread: String) -> Result<Standing, ActivityError> {
+        self.standing(&ctx, &thread).await
     }
 
     /// Begins a thread from the start of another one.
@@ -88,8 +86,7 @@ impl Steps {
     pub(crate) async fn fork(self: Arc<Self>, _ctx: ActivityContext, forking: Forking) -> Result<(), ActivityError> {
         let Forking { start, thread } = &forking;
         let args = ["thread", "fork", start, "--id", thread];
-        let ran = self.uwf.run(&args, std::future::pending()).await;
-        let ran = ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))?;
+        let ran = self.uwf(thread, &args, std::future::pending()).await?;
         (self.say)(&match ran.code {
             Some(0) => format!("thread {thread}: begun by a schedule"),
             _ => format!("thread {thread} cannot be begun: {}", ran.message()),
@@ -108,18 +105,17 @@ impl Steps {
         };
         let Position { thread, head } = &at;
         (self.say)(&format!("thread {thread}: step after {head}"));
-        let heartbeats = self.heartbeats(&ctx, thread);
+        let heartbeats = heartbeats(&ctx);
         let mut stop = None;
         let args = ["thread", "step", thread, "--expect-head", head, HERE[0], HERE[1]];
         let ran = {
             let ended = async { stop = Some(self.stopped(&ctx).await) };
-            let running = self.uwf.run(&args, ended);
+            let running = self.uwf(thread, &args, ended);
             tokio::select! {
-                ran = running => ran,
+                ran = running => ran?,
                 () = heartbeats => unreachable!("heartbeats do not end"),
             }
         };
-        let ran = ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))?;
         match (stop, ran.code) {
             (Some(Stop::Unwanted), _) => {
                 (self.say)(&format!("thread {thread}: ended, as asked"));
@@ -135,12 +131,13 @@ impl Steps {
 }
 
 impl Steps {
-    async fn heartbeats(&self, ctx: &ActivityContext, thread: &str) {
-        loop {
-            // An id is always text that can be sent.
-            let _ = ctx.record_heartbeat(thread.to_owned()).await;
-            tokio::time::sleep(HEARTBEAT).await;
-        }
+    /// Runs the command. That it cannot be run is wrong with this machine, so it is said here.
+    async fn uwf(&self, thread: &str, args: &[&str], ended: impl Future<Output = ()>) -> Result<Ran, ActivityError> {
+        self.uwf.run(args, ended).await.map_err(|error| {
+            let (program, cwd) = (self.uwf.program.display(), self.uwf.cwd.display());
+            (self.say)(&format!("thread {thread}: cannot run {program} in {cwd}: {error}"));
+            later(&format!("uwf cannot be run: {}", error.kind()), None)
+        })
     }
 
     /// Ready when the step is to be ended.
@@ -168,39 +165,30 @@ impl Steps {
     async fn outcome(&self, ctx: &ActivityContext, at: &Position, ran: &Ran) -> Result<Standing, ActivityError> {
         let Position { thread, head } = at;
         let code = ran.code.unwrap_or_default();
-        if ran.code != Some(0) {
+        if !matches!(ran.code, Some(0 | 78)) {
             (self.say)(&format!("thread {thread}: {}", ran.message()));
         }
         match ran.code {
             Some(0) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
-            Some(0) => self.standing(thread).await,
-            Some(74 | 75) => match self.standing(thread).await? {
+            Some(0) => self.standing(ctx, thread).await,
+            Some(74 | 75) => match self.standing(ctx, thread).await? {
                 Standing::Ready { head: now, .. } if now == *head => Err(later(
                     if code == 75 { "somebody else is at this step" } else { "files or the store fail" },
                     None,
                 )),
                 moved => Ok(moved),
             },
-            Some(69) => self.standing(thread).await,
-            Some(78) if ctx.info().attempt < CONFIGURED_WRONGLY => {
-                Err(later("the configuration of this worker's machine does not do", None))
-            }
+            Some(69) => self.standing(ctx, thread).await,
+            Some(78) => self.not_here(ctx, thread, ran, 78).await,
             Some(130 | 143) | None => Err(later("the step was ended on its machine", None)),
             Some(code) => Ok(stopped(ran, code)),
         }
     }
 
     /// Where a thread stands, as a step that is not run tells.
-    async fn standing(&self, thread: &str) -> Result<Standing, ActivityError> {
-        let look = |args: Vec<&str>| {
-            let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
-            async move {
-                let args: Vec<&str> = args.iter().map(String::as_str).collect();
-                let ran = self.uwf.run(&args, std::future::pending()).await;
-                ran.map_err(|error| later(&format!("uwf cannot be run: {}", error.kind()), None))
-            }
-        };
-        let ran = look(vec!["thread", "step", thread, "--dry-run", HERE[0], HERE[1]]).await?;
+    async fn standing(&self, ctx: &ActivityContext, thread: &str) -> Result<Standing, ActivityError> {
+        let look = ["thread", "step", thread, "--dry-run", HERE[0], HERE[1]];
+        let ran = self.uwf(thread, &look, std::future::pending()).await?;
         match ran.code {
             Some(0) => {
                 let agent = ran.text("agent").filter(|_| !is_person(&ran)).and_then(|agent| name(&agent));
@@ -208,15 +196,48 @@ impl Steps {
                 Ok(Standing::Ready { head, role: ran.text("role"), agent })
             }
             Some(69) => {
-                let shown = look(vec!["thread", "show", thread]).await?;
+                let shown = self.uwf(thread, &["thread", "show", thread], std::future::pending()).await?;
                 match shown.code {
                     Some(0) if shown.report["done"] == true => Ok(ended(thread, &shown, "state")),
-                    _ => Ok(stopped(&ran, 69)),
+                    _ => self.not_here(ctx, thread, &ran, 69).await,
                 }
             }
-            Some(74 | 75) | None => Err(later("the thread cannot be read now", None)),
+            Some(78) => self.not_here(ctx, thread, &ran, 78).await,
+            Some(74 | 75) | None => {
+                (self.say)(&format!("thread {thread} cannot be read now: {}", ran.message()));
+                Err(later("the thread cannot be read now", None))
+            }
             Some(code) => Ok(stopped(&ran, code)),
         }
+    }
+
+    /// This machine's configuration or store does not do, or the thread is not in its store. One such worker must not stop what others
+    /// can do: they try first.
+    async fn not_here(
+        &self,
+        ctx: &ActivityContext,
+        thread: &str,
+        ran: &Ran,
+        exit_code: u8,
+    ) -> Result<Standing, ActivityError> {
+        let tries = Tries::before(ctx).and(identity());
+        tries.keep(ctx).await;
+        let is_final = tries.are_enough();
+        let next = if is_final { "it stands still" } else { "left to another worker" };
+        (self.say)(&format!("thread {thread}: {}; {next}", ran.message()));
+        match is_final {
+            true => Ok(stopped(ran, exit_code)),
+            false => Err(later("the configuration or the store of this worker's machine does not do", Some(ELSEWHERE))),
+        }
+    }
+}
+
+/// Lets Temporal hear that a step goes on.
+async fn heartbeats(ctx: &ActivityContext) {
+    let tries = Tries::before(ctx);
+    loop {
+        tries.keep(ctx).await;
+        tokio::time::sleep(HEARTBEAT).await;
     }
 }
 

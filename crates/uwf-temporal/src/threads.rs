@@ -28,6 +28,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// Where in the memo of a workflow it says why its thread stands still.
 pub(crate) const STANDING: &str = "standing";
 
+/// How many calls the thread stands still in spite of: what the memo says of earlier ones is the past.
+pub(crate) const CALLS: &str = "calls";
+
 /// Steps a thread.
 #[workflow]
 pub(crate) struct ThreadWorkflow {
@@ -41,13 +44,12 @@ pub(crate) struct ThreadWorkflow {
 impl ThreadWorkflow {
     #[init]
     fn new(_ctx: &WorkflowContextView, begin: Begin) -> Self {
-        Self { is_paused: begin.paused, begin, calls: 0 }
+        Self { is_paused: begin.paused, calls: begin.calls, begin }
     }
 
     #[run(name = "uwf.thread")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Ended> {
-        let Begin { thread, steps_per_run, standing, .. } = ctx.state(|this| this.begin.clone());
-        let mut calls = 0;
+        let Begin { thread, steps_per_run, standing, mut calls, .. } = ctx.state(|this| this.begin.clone());
         let mut steps = 0;
         let mut standing = match standing {
             Some(standing) => standing,
@@ -57,16 +59,17 @@ impl ThreadWorkflow {
             match &standing {
                 Standing::Ready { head, role, agent } => {
                     if ctx.state(|this| this.is_paused) {
-                        tell(ctx, &thread, &paused(head, role.clone()))?;
+                        let calls = ctx.state(|this| this.calls);
+                        tell(ctx, &thread, &paused(head, role.clone()), calls)?;
                         ctx.wait_condition(|this| !this.is_paused).await?;
                     }
                     if steps == steps_per_run {
-                        let paused = ctx.state(|this| this.is_paused);
-                        let next = Begin { thread, steps_per_run, paused, standing: Some(standing) };
+                        let (paused, calls) = ctx.state(|this| (this.is_paused, this.calls));
+                        let next = Begin { thread, steps_per_run, paused, calls, standing: Some(standing) };
                         ctx.continue_as_new(next, ContinueAsNewOptions::default())?;
                         unreachable!("a run that continues as another one has ended");
                     }
-                    tell(ctx, &thread, &standing)?;
+                    tell(ctx, &thread, &standing, calls)?;
                     calls = ctx.state(|this| this.calls);
                     let at = Position { thread: thread.clone(), head: head.clone() };
                     let doing = doing(ctx, &thread, role.as_deref(), agent.as_deref());
@@ -74,14 +77,16 @@ impl ThreadWorkflow {
                     steps += 1;
                 }
                 Standing::Stopped { .. } => {
-                    tell(ctx, &thread, &standing)?;
-                    // A call that came while the step ended counts, too.
+                    // A call that came while the step ended counts, too, and its caller is not to take this for the outcome.
+                    if ctx.state(|this| this.calls) == calls {
+                        tell(ctx, &thread, &standing, calls)?;
+                    }
                     ctx.wait_condition(|this| this.calls > calls).await?;
                     calls = ctx.state(|this| this.calls);
                     standing = look(ctx, &thread).await?;
                 }
                 Standing::Ended(ended) => {
-                    tell(ctx, &thread, &standing)?;
+                    tell(ctx, &thread, &standing, calls)?;
                     return Ok(ended.clone());
                 }
             }
@@ -110,11 +115,14 @@ impl ThreadWorkflow {
 
 /// Lets people and commands see where the thread stands. What stands still is in the memo, which is read without a worker; a thread
 /// that goes on would write an event for each step.
-fn tell(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str, standing: &Standing) -> WorkflowResult<()> {
+fn tell(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str, standing: &Standing, calls: u32) -> WorkflowResult<()> {
     ctx.set_current_details(standing.in_words(thread));
     let was_told = ctx.memo().contains_key(STANDING);
     match standing {
-        Standing::Stopped { .. } => ctx.upsert_memo([(STANDING, Some(MemoValue::new(standing.clone())))])?,
+        Standing::Stopped { .. } => {
+            let standing = MemoValue::new(standing.clone());
+            ctx.upsert_memo([(STANDING, Some(standing)), (CALLS, Some(MemoValue::new(calls)))])?;
+        }
         Standing::Ready { .. } | Standing::Ended(_) if was_told => ctx.upsert_memo([(STANDING, None)])?,
         Standing::Ready { .. } | Standing::Ended(_) => {}
     }

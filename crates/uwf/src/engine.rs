@@ -12,8 +12,10 @@ mod temporal;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use clap::builder::NonEmptyStringValueParser;
 use uwf_engine::error::ErrorKind;
 
+use crate::context::Context;
 #[cfg(not(feature = "temporal"))]
 use crate::error::CommandError;
 
@@ -32,14 +34,15 @@ pub(crate) enum Engine {
 /// Where the engine is. What is not said here is in the variables of Temporal's own clients, or in config.yaml.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Addressed {
-    /// Where the server is. Default: `TEMPORAL_ADDRESS`, else `temporal.address` of config.yaml, else localhost:7233.
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Where the server is; the port is 7233 by default. Default: `TEMPORAL_ADDRESS`, else `temporal.address` of config.yaml, else
+    /// localhost.
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) address: Option<String>,
     /// Its namespace. Default: `TEMPORAL_NAMESPACE`, else `temporal.namespace`, else `default`.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) namespace: Option<String>,
     /// What workers and threads find each other by. Default: `temporal.taskQueue`, else `uwf`.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) task_queue: Option<String>,
     /// A client certificate for mTLS, in PEM.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -104,6 +107,17 @@ pub(crate) enum Followed {
     },
     /// The engine runs it no more; it stands where it stood.
     Abandoned(String),
+}
+
+/// Warns that workers on other machines cannot find what is only in the store of this one. Those on this machine can.
+pub(crate) fn warn_of_own_store(context: &Context) {
+    if context.home.shared().is_none() {
+        let root = context.home.root().display();
+        context.printer.warn(&format!(
+            "only this machine has the store {root}, so workers on other machines cannot take this; \
+             for one that they share: uwf help shared-store"
+        ));
+    }
 }
 
 /// The kind of failure of an exit code.

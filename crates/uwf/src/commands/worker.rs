@@ -1,6 +1,6 @@
 //! `uwf worker`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
@@ -10,6 +10,7 @@ use uwf_engine::attempt::settings;
 use crate::complete;
 use crate::context::Context;
 use crate::engine::{self, Addressed, Engine, Work};
+use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf worker`.
@@ -51,7 +52,16 @@ fn limit(text: &str) -> Result<Duration, String> {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let Args { engine: Engine::Temporal, addressed, max_agents, agents, cwd, drain } = args;
-    let cwd = cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
+    let cwd = cwd.map(|dir| directory(context, &dir)).transpose()?;
     engine::work(context, addressed, Work { agents, max_agents: usize::from(max_agents), cwd, drain })?;
     Ok(Printed::nothing())
+}
+
+/// The directory that `--cwd` names.
+fn directory(context: &Context, dir: &Path) -> Result<PathBuf, CommandError> {
+    if !context.cwd.join(dir).is_dir() {
+        return Err(CommandError::usage(format!("--cwd {} is no directory", dir.display()))
+            .hint("name the directory in which agents of threads work that began on other machines"));
+    }
+    Ok(settings::workspace(&context.cwd, dir)?)
 }

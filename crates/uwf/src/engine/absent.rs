@@ -41,6 +41,7 @@ impl Schedules {
         &self,
         _name: &str,
         _cron: &str,
+        _workflow: &str,
         _template: &ThreadId,
         _start: Hash,
     ) -> Result<(), CommandError> {

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::ErrorKind;
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_temporal::{
-    Address, Call, Engine, EngineError, Fault, Progress, Run, Schedule, Scheduled, Standing, WorkerSettings,
+    Address, Call, Engine, EngineError, Fault, Progress, Run, Running, Schedule, Scheduled, Standing, WorkerSettings,
+    stopped_in_words,
 };
 
 use super::{Addressed, Followed, Listed, Told, Work, kind_of};
@@ -45,7 +46,7 @@ fn connect(context: &Context, addressed: Addressed) -> Result<Engine, CommandErr
 pub(crate) struct Begun {
     engine: Engine,
     thread: ThreadId,
-    is_new: bool,
+    running: Running,
 }
 
 impl Begun {
@@ -57,20 +58,20 @@ impl Begun {
     ) -> Result<Begun, CommandError> {
         let engine = connect(context, Addressed::default())?;
         let run = Run { thread: thread.to_string(), steps_per_run };
-        let is_new = engine.run(&run).map_err(failure)?;
-        Ok(Begun { engine, thread, is_new })
+        let running = engine.run(&run).map_err(failure)?;
+        Ok(Begun { engine, thread, running })
     }
 
     /// Whether it did not run there before.
     pub(crate) fn is_new(&self) -> bool {
-        self.is_new
+        self.running.is_new
     }
 
     /// Waits until it has ended or stands still. `each` is called again and again meanwhile, `untaken` when no worker takes it.
     pub(crate) fn follow(&self, mut each: impl FnMut(), untaken: impl Fn()) -> Result<Followed, CommandError> {
         let mut is_told = false;
         loop {
-            let progress = self.engine.progress(self.thread.as_str()).map_err(failure)?;
+            let progress = self.engine.progress(self.thread.as_str(), &self.running).map_err(failure)?;
             each();
             return Ok(match progress {
                 Progress::Running { untaken: waits } => {
@@ -83,8 +84,7 @@ impl Begun {
                 }
                 Progress::Ended(_) => Followed::Ended,
                 Progress::Stopped(Standing::Stopped { state, exit_code, role, .. }) => {
-                    let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
-                    Followed::Stopped { kind: kind_of(exit_code), message: format!("the thread is {state}{role}") }
+                    Followed::Stopped { kind: kind_of(exit_code), message: stopped_in_words(&state, role.as_deref()) }
                 }
                 Progress::Stopped(_) => continue,
                 Progress::Abandoned(why) => Followed::Abandoned(why),
@@ -102,10 +102,17 @@ impl Schedules {
         Ok(Schedules(connect(context, Addressed::default())?))
     }
 
-    /// Makes one that begins threads at this start, which the thread `template` keeps.
-    pub(crate) fn create(&self, name: &str, cron: &str, template: &ThreadId, start: Hash) -> Result<(), CommandError> {
+    /// Makes one that begins threads of a workflow at this start, which the thread `template` keeps.
+    pub(crate) fn create(
+        &self,
+        name: &str,
+        cron: &str,
+        workflow: &str,
+        template: &ThreadId,
+        start: Hash,
+    ) -> Result<(), CommandError> {
         let scheduled = Scheduled { template: template.to_string(), start: start.to_string() };
-        let note = format!("threads from {template} at `{cron}`");
+        let note = format!("threads of {workflow} at `{cron}`");
         self.0.create_schedule(name, cron, scheduled, note).map_err(failure)
     }
 
@@ -131,6 +138,7 @@ pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Resul
     }
     agents.sort();
     agents.dedup();
+    check_store(context)?;
     let program = context.home.bin().to_owned();
     let engine = connect(context, addressed)?;
     let place = if agents.is_empty() { "no agents".to_owned() } else { agents.join(", ") };
@@ -146,6 +154,14 @@ pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Resul
         say: Arc::new(move |line| printer.talk(line)),
     };
     uwf_temporal::work(engine, settings).map_err(failure)
+}
+
+/// Asks the shared store for something: a worker that cannot use its own would take threads away from those that can.
+fn check_store(context: &Context) -> Result<(), CommandError> {
+    if context.home.shared().is_some() {
+        context.home.heads().list().map_err(Error::from)?;
+    }
+    Ok(())
 }
 
 /// Tells whoever runs the thread on Temporal what a person did. The store has it already: that Temporal cannot be told is no failure.

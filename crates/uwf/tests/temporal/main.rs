@@ -10,3 +10,4 @@ mod routing;
 mod runs;
 mod schedules;
 mod server;
+mod stores;

@@ -17,6 +17,10 @@ fn a_paused_thread_goes_on_when_it_is_resumed() {
     place.until_state(&thread, "paused");
     let stopped = place.uwf(&["thread", "run", "--on", "temporal", "--detach", &thread]);
     assert_eq!(stopped.code, Some(0), "{}", stopped.stderr);
+    let followed = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
+    assert_eq!(followed.code, Some(20), "{}", followed.stderr);
+    assert!(followed.stderr.contains("woolly reasons"), "{}", followed.stderr);
+    assert!(followed.stderr.contains(&format!("uwf thread resume {thread}")), "{}", followed.stderr);
     let paid = place.paid().len();
     assert!(paid < 3, "{paid}");
     place.json(&["thread", "resume", &thread]);
@@ -36,7 +40,8 @@ fn a_thread_that_waits_for_a_person_goes_on_with_the_answer() {
         .config("agents:\n  paid: { command: paid, output: json }\n  ann: { command: uwf-human }\ndefaultAgent: ann\n");
     let followed = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
     assert_eq!(followed.code, Some(20), "{}{}", followed.stdout, followed.stderr);
-    assert!(followed.stderr.contains("waiting"), "{}", followed.stderr);
+    assert!(followed.stderr.contains("the thread is waiting at `worker`: "), "{}", followed.stderr);
+    assert!(followed.stderr.contains(&format!("uwf thread answer {thread}")), "{}", followed.stderr);
     place.home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n");
     place.json(&["thread", "answer", &thread, "--data", r#"{"n": 7}"#]);
     place.until_state(&thread, "completed");

@@ -50,10 +50,27 @@ fn whoever_follows_a_thread_is_told_when_no_worker_has_its_agent() {
     let mut command = place.command(&["thread", "run", "--on", "temporal", &thread]);
     let mut following = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(following.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.any(|line| line.contains("no worker has taken it yet")));
+    assert!(lines.any(|line| line.contains("no worker has taken it for 10 s")));
     let _worker = place.worker("paid", 0, &[]);
     assert!(following.wait().unwrap().success());
     assert_eq!(place.paid(), ["paid"]);
+}
+
+#[test]
+fn whoever_follows_a_thread_is_told_when_its_only_worker_ends_between_steps() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let worker = place.worker("one", 3, &[]);
+    let thread = place.start(2);
+    let mut command = place.command(&["thread", "run", "--on", "temporal", &thread]);
+    let mut following = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(following.stderr.take().unwrap()).lines().map(Result::unwrap);
+    place.until_paid(1);
+    worker.terminate();
+    assert!(lines.any(|line| line.contains("no worker has taken it for 10 s")), "{}", place.log("one"));
+    let _worker = place.worker("two", 0, &[]);
+    assert!(following.wait().unwrap().success());
+    assert_eq!(place.paid(), ["one", "two"]);
 }
 
 #[test]

@@ -1,7 +1,13 @@
 //! Threads go to their end.
 
+use uwf_testing::bucket::BucketServer;
+use uwf_testing::text;
+
 use crate::place::Place;
 use crate::server::Server;
+
+/// The id of an attempt that there never was.
+const NO_ATTEMPT: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
 #[test]
 fn threads_go_to_their_end_over_two_workers_and_nothing_that_was_written_leaves_the_store() {
@@ -39,4 +45,62 @@ fn a_long_thread_continues_as_a_new_run_of_its_workflow() {
     let query = format!("WorkflowId='uwf-{thread}'");
     let runs = || server.ask(&["workflow", "count", "--query", &query]).1.trim().to_owned();
     uwf_testing::processes::until("Temporal lists its runs", || runs() == "Total: 3");
+}
+
+#[test]
+fn a_thread_that_is_over_or_elsewhere_than_expected_is_not_handed_over() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let [ended, killed, moved] = [1, 1, 2].map(|rounds| place.start(rounds));
+    place.json(&["thread", "run", &ended]);
+    place.json(&["thread", "kill", &killed]);
+    let before = text(&place.json(&["thread", "show", &moved]), "head");
+    let now = text(&place.json(&["thread", "step", &moved]), "head");
+    let paid = place.paid().len();
+    for args in [
+        vec![ended.as_str()],
+        vec![&killed],
+        vec![&moved, "--expect-head", &before],
+        vec![&moved, "--expect-head", &now, "--expect-attempt", NO_ATTEMPT],
+    ] {
+        let here = place.uwf(&[&["thread", "run"][..], &args].concat());
+        for on in [vec!["--on", "temporal"], vec!["--on", "temporal", "--detach"]] {
+            let there = place.uwf(&[&["thread", "run"][..], &args, &on].concat());
+            assert_eq!((there.code, &there.stdout), (here.code, &here.stdout), "{args:?}: {}", there.stderr);
+            assert_eq!(there.stderr, here.stderr, "{args:?}");
+        }
+    }
+    assert_eq!(place.paid().len(), paid);
+    for thread in [ended, killed, moved] {
+        assert_eq!(server.status(&thread), "none");
+    }
+}
+
+#[test]
+fn whoever_hands_over_a_thread_of_a_store_of_this_machine_is_warned() {
+    let (server, bucket) = (Server::start(), BucketServer::start());
+    let (own, shared) = (Place::new(&server), Place::sharing(&server, bucket.variables("team")));
+    shared.json(&["store", "init"]);
+    for (place, is_own) in [(own, true), (shared, false)] {
+        let thread = place.start(1);
+        let handed = place.uwf(&["thread", "run", "--on", "temporal", "--detach", &thread]);
+        let schedule = ["schedule", "create", "weekly", "--workflow", "count-rounds", "--cron", "0 9 * * 1", "-p", "x"];
+        let scheduled = place.uwf(&schedule);
+        place.json(&["schedule", "rm", "weekly"]);
+        for done in [handed, scheduled] {
+            assert_eq!(done.code, Some(0), "{}", done.stderr);
+            assert_eq!(done.stderr.contains("only this machine has the store"), is_own, "{}", done.stderr);
+        }
+    }
+}
+
+#[test]
+fn what_is_given_to_the_workers_is_said_once() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let thread = place.start(1);
+    let mut command = place.command(&["thread", "run", "--on", "temporal", "--detach", &thread]);
+    let handed = uwf_testing::Ran::from(command.env("UWF_FORMAT", "text").output().unwrap());
+    assert_eq!((handed.code, handed.stdout.as_str()), (Some(0), ""), "{}", handed.stderr);
+    assert!(handed.stderr.contains("runs on Temporal now; follow it with"), "{}", handed.stderr);
 }

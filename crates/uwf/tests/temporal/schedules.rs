@@ -15,6 +15,13 @@ fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
     let create = ["schedule", "create", "weekly", "--workflow", "count-rounds", "--cron"];
     let nonsense = place.uwf(&[&create[..], &["every monday", "-p", "x"]].concat());
     assert_eq!(nonsense.code, Some(64), "{}", nonsense.stderr);
+    assert!(nonsense.stderr.contains("day of the month"), "{}", nonsense.stderr);
+    let never = place.uwf(&[&create[..], &["0 9 31 2 *", "-p", "x"]].concat());
+    assert_eq!(never.code, Some(64), "{}", never.stderr);
+    assert!(never.stderr.contains("never comes"), "{}", never.stderr);
+    let no_task = place.uwf(&[&create[..], &["0 9 * * 1"]].concat());
+    assert_eq!(no_task.code, Some(64), "{}", no_task.stderr);
+    assert!(no_task.stderr.contains("--prompt"), "{}", no_task.stderr);
     assert_eq!(place.json(&["thread", "list"]), json!([]), "nothing is left of it");
     let made = place.json(&[&create[..], &["0 9 * * 1", "-p", "Count woolly goats"]].concat());
     let template = made["template"].as_str().unwrap();
@@ -24,6 +31,7 @@ fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
     let listed = || place.json(&["schedule", "list"]);
     until("it is listed", || listed()[0]["schedule"] == "weekly");
     assert!(listed()[0]["next"][0].is_u64(), "{}", listed());
+    assert_eq!(listed()[0]["note"], "threads of count-rounds at `0 9 * * 1`");
 
     let _worker = place.worker("one", 0, &[]);
     for times in 1..=2 {
@@ -38,8 +46,10 @@ fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
     assert_eq!(shown["task"], "Count woolly goats");
     assert!(!server.written().windows(6).any(|window| window == b"woolly"), "the task does not go through Temporal");
 
-    place.json(&["schedule", "rm", "weekly"]);
-    assert_eq!(place.state(template), "killed");
+    place.json(&["thread", "kill", template]);
+    let removed = place.uwf(&["schedule", "rm", "weekly"]);
+    assert_eq!(removed.code, Some(0), "{}", removed.stderr);
+    assert!(!removed.stderr.contains("is left"), "somebody killed its thread before: {}", removed.stderr);
     let gone = place.uwf(&["schedule", "rm", "weekly"]);
     assert_eq!(gone.code, Some(69), "{}", gone.stderr);
     until("it is not listed", || listed() == json!([]));

@@ -2,13 +2,14 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
+use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::{kill, pause, show};
 
 use super::name;
 use crate::commands::thread::start;
 use crate::complete;
 use crate::context::Context;
-use crate::engine::Schedules;
+use crate::engine::{Schedules, warn_of_own_store};
 use crate::printer::{CommandResult, Printed};
 use crate::style;
 
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CRON")]
     cron: String,
     /// What the threads are to do; `-` reads it from stdin.
-    #[arg(short, long, value_name = "PROMPT", default_value = "")]
+    #[arg(short, long, value_name = "PROMPT")]
     prompt: String,
 }
 
@@ -40,13 +41,15 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let Args { name, workflow, cron, prompt } = args;
     let schedules = Schedules::connect(context)?;
+    warn_of_own_store(context);
     let options = start::Options { prompt: Some(prompt), no_worktree: true, ..start::Options::default() };
     let template = start::begin(context, &workflow, options, None)?.thread;
     let made = (|| {
         let reason = format!("schedule {name} begins threads from it");
         pause::pause(&context.home, &template, Some(&reason), None)?;
         let start = show::show(&context.home, &template)?.head;
-        schedules.create(&name, &cron, &template, start)
+        let workflow = Thread::at(&context.home, template.clone(), start)?.workflow()?.name;
+        schedules.create(&name, &cron, &workflow, &template, start)
     })();
     if let Err(error) = made {
         // If it cannot be killed, it is paused or was never stepped, and does nothing.

@@ -26,9 +26,11 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         })
         .collect();
     let lines = all.iter().map(|one| {
-        let next = one.next.first().filter(|_| !one.is_paused);
-        let next =
-            next.map_or_else(|| "paused".to_owned(), |next| format!("next {} UTC", view::time(milliseconds(next))));
+        let next = match one.next.first() {
+            _ if one.is_paused => "paused".to_owned(),
+            Some(next) => format!("next {} UTC", view::time(milliseconds(next))),
+            None => "no further time".to_owned(),
+        };
         format!("{}  {}, {next}\n", style::bold(&one.name), one.note)
     });
     let text: String = lines.collect();

@@ -1,6 +1,7 @@
 //! `uwf schedule rm`
 
 use serde_json::json;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::kill;
 
 use super::name;
@@ -23,6 +24,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let template = Schedules::connect(context)?.remove(&args.name)?;
     if let Some(template) = &template
         && let Err(error) = kill::kill(&context.home, template, None)
+        // Somebody killed it before.
+        && error.kind != ErrorKind::NotFound
     {
         context.printer.warn(&format!("the thread {template} that it began others from is left: {}", error.message));
     }

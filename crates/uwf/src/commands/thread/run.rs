@@ -98,6 +98,16 @@ impl Report for Ran {
     }
 }
 
+/// Where a thread stood that was given to an engine. What there is to say of that was said.
+#[derive(Serialize)]
+struct HandedOver(StepReport);
+
+impl Report for HandedOver {
+    fn text(&self) -> String {
+        String::new()
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     if args.all {
@@ -121,7 +131,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         known_thread(context, &target, args.options, expected)?
     };
     if args.on.on.is_some() {
-        return on_engine(context, &thread, &args.on, done);
+        return on_engine(context, &thread, &args.on, expected, done);
     }
     let mut signals = Signals::listen()?;
     let mut line = LiveLine::of(context, &thread);
@@ -136,17 +146,16 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut line) {
             Ok(report) => report,
-            Err(error) => match completed(context, &thread) {
-                Some(report) if error.kind == ErrorKind::NotFound || first.head == Some(report.head) => {
-                    return Printed::new(&Ran { error: None, report, code: done });
+            Err(error) => match completed_before(context, &thread, &error, first) {
+                Some(report) => return Printed::new(&Ran { error: None, report, code: done }),
+                None if error.kind == ErrorKind::Waiting && Asker::has_person() => {
+                    match answered(context, &thread, error) {
+                        Ok(Some(report)) => report,
+                        Ok(None) => continue,
+                        Err(error) => return stopped(context, &thread, error),
+                    }
                 }
-                _ if error.kind == ErrorKind::Waiting && Asker::has_person() => match answered(context, &thread, error)
-                {
-                    Ok(Some(report)) => report,
-                    Ok(None) => continue,
-                    Err(error) => return stopped(context, &thread, error),
-                },
-                _ => return stopped(context, &thread, error),
+                None => return stopped(context, &thread, error),
             },
         };
         steps += 1;
@@ -168,17 +177,23 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     }
 }
 
-/// Has an engine step the thread; `done` is the exit code of its end.
-fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, done: u8) -> CommandResult {
-    let followed = run_on::run(context, thread, on)?;
-    let standing = || -> Result<StepReport, CommandError> {
+/// Has an engine step the thread if it is where it is expected; `done` is the exit code of its end.
+fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, expected: Seen, done: u8) -> CommandResult {
+    let found = expected_head::head(&context.home, thread, expected.head)
+        .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
+    if let Err(error) = found {
+        let error = CommandError::from(error);
+        return match completed_before(context, thread, &error, expected) {
+            Some(report) => Printed::new(&Ran { error: None, report, code: done }),
+            None => stopped(context, thread, error),
+        };
+    }
+    let Some(followed) = run_on::run(context, thread, on)? else {
         let shown = show::show(&context.home, thread)?;
-        Ok(StepReport::standing(shown.workflow, thread.clone(), shown.head))
+        let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
+        return Printed::new(&HandedOver(standing));
     };
-    let Some(followed) = followed else {
-        return Printed::new(&Ran { error: None, report: standing()?, code: 0 });
-    };
-    match (run_on::failure(thread, followed), completed(context, thread)) {
+    match (run_on::failure(context, thread, followed), completed(context, thread)) {
         (_, Some(report)) => Printed::new(&Ran { error: None, report, code: done }),
         (Some(error), None) => stopped(context, thread, error),
         (None, None) => {
@@ -235,6 +250,11 @@ fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
     let shown = show::show(&context.home, thread).ok().filter(|shown| shown.state == State::Completed)?;
     let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
     Some(StepReport { done: true, reason: shown.why, ..standing })
+}
+
+/// The same if this error says no more than that.
+fn completed_before(context: &Context, thread: &ThreadId, error: &CommandError, expected: Seen) -> Option<StepReport> {
+    completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
 }
 
 /// Says why there is no further step, and reports where the thread stands.

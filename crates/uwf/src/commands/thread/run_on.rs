@@ -2,10 +2,12 @@
 
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::show;
 use uwf_engine::verbs::steps::{Entry, steps};
 
 use crate::context::Context;
-use crate::engine::{Begun, Engine, Followed};
+use crate::engine::{Begun, Engine, Followed, warn_of_own_store};
 use crate::error::CommandError;
 use crate::style;
 
@@ -13,7 +15,7 @@ use crate::style;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct On {
     /// Have workers of an engine step the thread (`uwf worker`) instead of this machine; what it does is followed.
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["all", "until", "max_steps", "newest"])]
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["all", "until", "max_steps"])]
     pub(crate) on: Option<Engine>,
     /// With --on, do not follow it.
     #[arg(long, requires = "on")]
@@ -27,6 +29,7 @@ pub(crate) struct On {
 pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Followed>, CommandError> {
     let mut seen = steps(&context.home, thread, 0..0)?.count;
     let begun = Begun::begin(context, thread.clone(), on.steps_per_run)?;
+    warn_of_own_store(context);
     let begins = if begun.is_new() { "runs on Temporal now" } else { "runs on Temporal already" };
     if on.detach {
         context.printer.talk(&format!(
@@ -39,7 +42,7 @@ pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Optio
     let untaken = || {
         context
             .printer
-            .talk("no worker has taken it yet: one has to run that has the agent; `uwf worker --help` tells how");
+            .talk("no worker has taken it for 10 s: one has to run that has the agent; `uwf worker --help` tells how");
     };
     let followed = begun.follow(|| seen = told(context, thread, seen), untaken)?;
     Ok(Some(followed))
@@ -58,17 +61,30 @@ fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
 }
 
 /// The failure of a thread that stands still or was abandoned.
-pub(crate) fn failure(thread: &ThreadId, followed: Followed) -> Option<CommandError> {
+pub(crate) fn failure(context: &Context, thread: &ThreadId, followed: Followed) -> Option<CommandError> {
     match followed {
         Followed::Ended => None,
-        Followed::Stopped { kind, message } => Some(
-            CommandError::new(kind, message)
-                .hint(format!("what it says: uwf thread show {thread}"))
-                .hint(format!("Temporal goes on once it was answered or told: uwf thread resume {thread}")),
-        ),
+        Followed::Stopped { kind, message } => Some(stopped(context, thread, CommandError::new(kind, message))),
         Followed::Abandoned(why) => Some(
             CommandError::new(ErrorKind::Busy, format!("Temporal runs the thread no more: {why}"))
                 .hint(format!("begin again where it stands: uwf thread run --on temporal {thread}")),
         ),
+    }
+}
+
+/// With what the store says of the thread: what it asks, why it was paused. That does not go through the engine.
+fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandError {
+    let again = format!("Temporal goes on once it is told: uwf thread run --on temporal {thread}");
+    if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Config) {
+        return error.hint("each worker's log says what does not do on its machine").hint(again);
+    }
+    let shown = show::show(&context.home, thread).ok();
+    let why = shown.as_ref().and_then(|shown| shown.asks.as_ref().or(shown.why.as_ref()));
+    let message = why.map_or_else(|| error.error.clone(), |why| format!("{}: {why}", error.error));
+    let error = CommandError::new(error.kind, message);
+    match shown.map(|shown| shown.state) {
+        Some(State::Waiting) => error.hint(format!("answer it, and Temporal goes on: uwf thread answer {thread}")),
+        Some(State::Paused) => error.hint(format!("let it go on: uwf thread resume {thread}")),
+        _ => error.hint(format!("what it says: uwf thread show {thread}")).hint(again),
     }
 }
