@@ -136,7 +136,7 @@ impl Steps {
         self.uwf.run(args, ended).await.map_err(|error| {
             let (program, cwd) = (self.uwf.program.display(), self.uwf.cwd.display());
             (self.say)(&format!("thread {thread}: cannot run {program} in {cwd}: {error}"));
-            later(&format!("uwf cannot be run: {}", error.kind()), None)
+            later(&format!("uwf cannot be run: {}", error.kind()), Some(ELSEWHERE))
         })
     }
 
