@@ -231,13 +231,23 @@ impl Objects for CachedObjects {
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
-        // Another machine may have made it younger since, which does no harm.
-        if let (Some(put_at), Some(bytes)) = (self.sure.put_at(hash), self.cached(hash)) {
-            return Ok(Some(Stored { bytes: bytes.len() as u64, put_at }));
-        }
-        let stored = self.behind.stored(hash)?;
-        self.sure.learn(stored.map(|stored| (hash, Some(stored.put_at))));
-        Ok(stored)
+        Ok(self.stored_all(&[hash])?.pop().flatten())
+    }
+
+    fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
+        // Another machine may have made one younger since, which does no harm.
+        let known = |hash: &Hash| {
+            let (put_at, bytes) = (self.sure.put_at(*hash)?, self.cached(*hash)?);
+            Some(Stored { bytes: bytes.len() as u64, put_at })
+        };
+        let mut all: Vec<Option<Stored>> = hashes.iter().map(known).collect();
+        let lacking: Vec<usize> = (0..all.len()).filter(|index| all[*index].is_none()).collect();
+        let asked: Vec<Hash> = lacking.iter().map(|index| hashes[*index]).collect();
+        let found = self.behind.stored_all(&asked)?;
+        let there = asked.iter().zip(&found).filter_map(|(hash, stored)| Some((*hash, Some((*stored)?.put_at))));
+        self.sure.learn(there);
+        lacking.into_iter().zip(found).for_each(|(index, stored)| all[index] = stored);
+        Ok(all)
     }
 
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {

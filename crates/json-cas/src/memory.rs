@@ -342,7 +342,11 @@ impl Notes for MemoryNotes {
         }
         let notes = lock(&self.notes);
         let listed = notes.by_name.iter().filter(|(name, _)| name.starts_with(begin));
-        Ok(listed.map(|(name, note)| ListedNote { name: name.clone(), age: note.at.elapsed() }).collect())
+        let listed = listed.map(|(name, note)| {
+            let Note { age, version, .. } = note.read();
+            ListedNote { name: name.clone(), age, version }
+        });
+        Ok(listed.collect())
     }
 
     fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {

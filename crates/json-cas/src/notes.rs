@@ -25,6 +25,8 @@ pub struct ListedNote {
     pub name: String,
     /// As [`Note::age`].
     pub age: Duration,
+    /// Another one once the note is written anew: whoever has read it since a list with this version need not read it again.
+    pub version: Version,
 }
 
 /// What there has to be for a note to be written.

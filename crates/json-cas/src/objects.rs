@@ -198,6 +198,14 @@ pub trait Objects: Send + Sync {
     /// [`StoreError::Io`] when the backend fails.
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError>;
 
+    /// The same of many, in their order. A store far away is asked for many at a time.
+    ///
+    /// # Errors
+    /// As of [`Objects::stored`].
+    fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
+        hashes.iter().map(|hash| self.stored(*hash)).collect()
+    }
+
     /// Makes an object as young as if it had been put just now; `false` if there is none.
     ///
     /// # Errors

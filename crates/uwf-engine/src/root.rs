@@ -1,5 +1,6 @@
 //! The storage root: its paths and files, names and ids, and the locks and marks of its threads.
 
+pub(crate) mod cache_file;
 pub mod config_file;
 pub mod config_text;
 pub mod env_file;

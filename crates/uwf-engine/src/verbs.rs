@@ -55,6 +55,7 @@ pub mod step;
 pub mod step_at;
 pub mod step_details;
 pub mod steps;
+pub(crate) mod thread_state;
 pub mod timeline;
 pub mod validate;
 pub mod verify;

@@ -36,7 +36,7 @@ const REPLACE: &str = "insert into nodes (hash, bytes, prev) values ($1, $2, $3)
 const MISSING: &str = "select wanted.hash from unnest($1::bigint[]) with ordinality as wanted (hash, position)
     where not exists (select from nodes where nodes.hash = wanted.hash) order by position limit 1";
 const LIST: &str = "select hash from nodes where hash between $1 and $2 order by hash limit $3";
-const STORED: &str = "select octet_length(bytes), put_at from nodes where hash = $1";
+const STORED: &str = "select hash, octet_length(bytes), put_at from nodes where hash = any($1)";
 const REFRESH: &str = "update nodes set put_at = clock_timestamp() where hash = $1";
 const REMOVE: &str = "delete from nodes where hash = any($1) returning hash";
 
@@ -105,6 +105,18 @@ impl Inner {
         let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
         let rows = self.rows(&doing, GET_ALL, &[(&numbers, Type::INT8_ARRAY)])?;
         rows.iter().map(|row| Ok((hash(self.column(&doing, row, 0)?), self.column(&doing, row, 1)?))).collect()
+    }
+
+    fn stored_batch(&self, batch: &[Hash]) -> Result<HashMap<Hash, Stored>, RemoteError> {
+        let doing = format!("look for {} nodes", batch.len());
+        let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
+        let rows = self.rows(&doing, STORED, &[(&numbers, Type::INT8_ARRAY)])?;
+        let stored = |row: &Row| {
+            let bytes: i32 = self.column(&doing, row, 1)?;
+            let put_at: SystemTime = self.column(&doing, row, 2)?;
+            Ok((hash(self.column(&doing, row, 0)?), Stored { bytes: u64::from(bytes.unsigned_abs()), put_at }))
+        };
+        rows.iter().map(stored).collect()
     }
 
     /// The row of one node, or none.
@@ -199,10 +211,16 @@ impl Objects for PostgresStore {
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
-        let Some(row) = self.inner.row("look for node", STORED, hash)? else { return Ok(None) };
-        let (bytes, put_at): (i32, SystemTime) =
-            (self.inner.column("look for a node", &row, 0)?, self.inner.column("look for a node", &row, 1)?);
-        Ok(Some(Stored { bytes: u64::from(bytes.unsigned_abs()), put_at }))
+        Ok(self.stored_all(&[hash])?.pop().flatten())
+    }
+
+    fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
+        let mut all = Vec::with_capacity(hashes.len());
+        for batch in hashes.chunks(MAX_BATCH) {
+            let found = self.inner.stored_batch(batch)?;
+            all.extend(batch.iter().map(|hash| found.get(hash).copied()));
+        }
+        Ok(all)
     }
 
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {

@@ -26,7 +26,7 @@ const READ: &str = "select extract(epoch from clock_timestamp() - written_at)::f
 const READ_ALL: &str =
     "select extract(epoch from clock_timestamp() - written_at)::float8, value, version, writer, notes.name
     from unnest($1) with ordinality as wanted (name, place) join notes on notes.name = wanted.name order by place";
-const LIST: &str = "select extract(epoch from clock_timestamp() - written_at)::float8, name
+const LIST: &str = "select extract(epoch from clock_timestamp() - written_at)::float8, name, version
     from notes where starts_with(name, $1) order by name";
 const REMOVE: &str = "delete from notes where name = $1";
 
@@ -69,9 +69,11 @@ impl Notes for PostgresStore {
         }
         let doing = "list the notes";
         let rows = self.inner.rows(doing, LIST, &[(&begin, Type::TEXT)])?;
-        rows.iter()
-            .map(|row| Ok(ListedNote { name: self.inner.column(doing, row, 1)?, age: self.inner.age(doing, row)? }))
-            .collect()
+        let listed = |row: &Row| {
+            let (name, number) = (self.inner.column(doing, row, 1)?, self.inner.column(doing, row, 2)?);
+            Ok(ListedNote { name, age: self.inner.age(doing, row)?, version: version(number) })
+        };
+        rows.iter().map(listed).collect()
     }
 
     fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {

@@ -6,7 +6,7 @@ use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, Remot
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bucket::{Bucket, Found, Written};
+use crate::bucket::{Bucket, Found, Listed, Written};
 use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::json_bytes;
 use crate::store::S3Store;
@@ -37,6 +37,12 @@ fn age(bucket: &Bucket, written: SystemTime) -> Duration {
     now.map_or(Duration::ZERO, |now| now.duration_since(written).unwrap_or_default() + CLOCK_STEP)
 }
 
+/// What tells a listed note from the same before it was written. Where a server lists no tags, each list has another one.
+fn version_of(listed: &Listed) -> Version {
+    let tag = listed.tag.to_string();
+    Version::new(if tag.is_empty() { token::unique() } else { tag })
+}
+
 /// A note, and the token of the write that made it so.
 fn read(bucket: &Bucket, name: &str) -> Result<Option<(Note, String)>, HeadsError> {
     let key = key(name);
@@ -64,7 +70,11 @@ impl Notes for S3Store {
                 // `ab.` begins the key of `ab`, too.
                 let name =
                     listed.key.strip_prefix(NOTES)?.strip_suffix(SUFFIX).filter(|name| name.starts_with(begin))?;
-                Some(ListedNote { name: name.to_owned(), age: age(&bucket, listed.modified) })
+                Some(ListedNote {
+                    name: name.to_owned(),
+                    age: age(&bucket, listed.modified),
+                    version: version_of(listed),
+                })
             })
             .collect();
         notes.sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -102,9 +102,14 @@ impl Objects for S3Store {
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        Ok(self.stored_all(&[hash])?.pop().flatten())
+    }
+
+    fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
         let bucket = self.ready()?;
-        let found = bucket.look_at(&key(hash))?;
-        Ok(found.map(|found| Stored { bytes: found.size, put_at: by_our_clock(&bucket, found.modified) }))
+        let found = each(hashes, READS_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
+        let stored = |found: Listed| Stored { bytes: found.size, put_at: by_our_clock(&bucket, found.modified) };
+        Ok(found.into_iter().map(|found| found.map(stored)).collect())
     }
 
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {

@@ -100,6 +100,14 @@ fn lists_by_beginning(notes: &dyn Notes) {
     let read = notes.read_notes(&wanted).expect("read several");
     let read: Vec<_> = read.iter().map(|(name, note)| (name.as_str(), &note.value)).collect();
     assert_eq!(read, [("b.y", &json!({"of": "b.y"})), ("a", &json!({"of": "a"}))]);
+    let version = |name: &str| {
+        let listed = notes.notes(name).expect("list").into_iter();
+        listed.filter(|listed| listed.name == name).map(|listed| listed.version).next()
+    };
+    let (before, other) = (version("abc"), version("b.y"));
+    write(notes, "abc", Expected::Anything, &json!({"of": "abc"}));
+    assert_ne!(version("abc"), before, "each write gives it another version in a list");
+    assert_eq!(version("b.y"), other, "and only the one that was written");
     // What means something to a pattern means itself here.
     write(notes, "a_c", Expected::Nothing, &json!({}));
     assert_eq!(names(notes, "a_"), ["a_c"]);

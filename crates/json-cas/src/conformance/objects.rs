@@ -111,6 +111,9 @@ fn gets_many_in_their_order(objects: &dyn Objects) {
     assert!(objects.get_all(&asked).expect("get_all") == expected, "absent and repeated ones, answered in order");
     assert!(objects.get_all(&asked).expect("get_all") == expected, "and once more, from whatever cache");
     assert!(objects.get_all_uncached(&asked).expect("get_all_uncached") == expected, "and from where they are");
+    let sizes = |stored: Vec<Option<Stored>>| stored.into_iter().map(|stored| Some(stored?.bytes)).collect::<Vec<_>>();
+    let expected: Vec<Option<u64>> = expected.iter().map(|bytes| Some(bytes.as_ref()?.len() as u64)).collect();
+    assert_eq!(sizes(objects.stored_all(&asked).expect("stored_all")), expected, "what is known of them, too");
 }
 
 fn never_replaces(objects: &dyn Objects) {

@@ -1,11 +1,15 @@
 //! What another machine does or did about the next step of a thread, where the store is shared.
 
-use std::collections::BTreeMap;
+mod all;
+mod stand;
+
 use std::time::Duration;
 
 use json_cas::{Expected, Hash, Note, NoteWritten, Version};
 use uwf_core::thread::ThreadId;
 
+pub(crate) use self::all::all;
+pub(crate) use self::stand::Stand;
 use crate::attempt::agent_process::Signals;
 use crate::attempt::at_work::AtWork;
 use crate::attempt::error::{AttemptError, Result};
@@ -158,28 +162,23 @@ fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> AttemptError {
     AttemptError::AtWorkElsewhere(Box::new(claim.at_work(attempt, age)))
 }
 
-/// The shortest time within which claims are looked at to see who is at work: other machines may have a longer lease than this one.
-const RECENT: Duration = Duration::from_mins(1);
+/// What other machines do about a thread, or did last, as far as its state follows from that.
+#[derive(Debug)]
+pub(crate) enum Elsewhere {
+    /// One is at work on it.
+    AtWork(Box<AtWork>),
+    /// It stands like this.
+    Stands(Stand),
+}
 
-/// Who is at work on other machines on threads that are at these heads, by the names of the threads.
-///
-/// # Errors
-/// Those of the store and the configuration.
-pub(crate) fn all_at_work(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<String, AtWork>> {
-    let Some(notes) = home.notes() else { return Ok(BTreeMap::new()) };
-    let recent = home.config()?.lease().max(RECENT);
-    let listed = notes.notes(claim::KIND)?.into_iter().filter(|listed| listed.age < recent);
-    let names: Vec<String> = listed.map(|listed| listed.name).collect();
-    let heads: BTreeMap<&str, Hash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
-    let mut all = BTreeMap::new();
-    for (name, note) in notes.read_notes(&names)? {
-        let Some(thread) = claim::thread_of(&name) else { continue };
-        let Some(head) = heads.get(thread.as_str()) else { continue };
-        if let Some(Told::AtWork(at_work)) = told_by(home, &thread, *head, &note)? {
-            all.insert(thread.to_string(), *at_work);
+impl Told {
+    /// What follows from it for the state of the thread.
+    pub(crate) fn elsewhere(&self) -> Elsewhere {
+        match self {
+            Told::AtWork(at_work) => Elsewhere::AtWork(at_work.clone()),
+            Told::Over(attempt) => Elsewhere::Stands(Stand::after(attempt)),
         }
     }
-    Ok(all)
 }
 
 /// What a claim says of the newest attempt at a position, which this machine's record does not know, or not as far.
@@ -205,15 +204,28 @@ fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Op
     let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
         return Ok(None);
     };
-    let own = recorded::read(home, thread)?.filter(|own| own.opened.attempt == attempt.opened.attempt);
-    Ok(match attempt.closed {
-        Some(_) => {
-            let is_news = own.is_none_or(|own| own.replied.is_none() && attempt.replied.is_some());
-            is_news.then(|| Told::Over(Box::new(attempt)))
-        }
-        None if own.is_some() || note.age >= claim.lease() => None,
-        None => Some(Told::AtWork(Box::new(claim.at_work(attempt, note.age)))),
-    })
+    if attempt.closed.is_none() {
+        let at_work = at_work_elsewhere(home, attempt, &claim, note.age)?;
+        return Ok(at_work.map(|at_work| Told::AtWork(Box::new(at_work))));
+    }
+    let own = recorded::read(home, thread)?;
+    let is_news = is_news(own.as_ref(), &attempt.opened.attempt, attempt.replied.is_some());
+    Ok(is_news.then(|| Told::Over(Box::new(attempt))))
+}
+
+/// Who is at work on an attempt by a claim of this age: nobody if it was concluded, or is of a machine that is gone. Of an attempt of this
+/// machine the lock of the thread tells.
+fn at_work_elsewhere(home: &Home, attempt: Attempt, claim: &Claim, age: Duration) -> Result<Option<AtWork>> {
+    if attempt.closed.is_some() || age >= claim.lease() || is_known(home, &attempt)? {
+        return Ok(None);
+    }
+    Ok(Some(claim.at_work(attempt, age)))
+}
+
+/// Whether a claim that a concluded attempt was told by says more than the record of this machine.
+fn is_news(own: Option<&Attempt>, attempt: &str, was_replied_to: bool) -> bool {
+    let own = own.filter(|own| own.opened.attempt == attempt);
+    own.is_none_or(|own| own.replied.is_none() && was_replied_to)
 }
 
 /// The newest attempt at a thread that is at this head, wherever it was made.

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use durable_files::FileLock;
-use json_cas::{Hash, Missing, Reached, Reclaim, Stopped, StoreError};
+use json_cas::{Hash, Missing, READ_AT_ONCE, Reached, Reclaim, Stopped, StoreError, Stored};
 use serde::Serialize;
 
 use self::roots::{Root, Roots};
@@ -131,8 +131,8 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
     if request.dry_run {
         let going: HashSet<Hash> = candidates.iter().copied().collect();
         done.deleted_refs = removed_files::sweep(home, &|node| going.contains(&node), true)?;
-        for hash in candidates {
-            if let Some(stored) = home.store().objects().stored(hash)? {
+        for some in candidates.chunks(READ_AT_ONCE) {
+            for stored in home.store().objects().stored_all(some)?.into_iter().flatten() {
                 done.deleted_entries += 1;
                 done.bytes += stored.bytes;
             }
@@ -180,14 +180,11 @@ fn sweep(
         while removed < order.len() {
             let turn = Instant::now();
             let some = &order[removed..order.len().min(removed + at_once)];
-            let mut sizes = Vec::with_capacity(some.len());
-            for hash in some {
-                sizes.push(objects.stored(*hash)?.map_or(0, |stored| stored.bytes));
-            }
+            let sizes = objects.stored_all(some)?;
             let gone = objects.remove_all(&sweep, some)?;
-            for (bytes, _) in sizes.into_iter().zip(gone).filter(|(_, was_there)| *was_there) {
+            for (stored, _) in sizes.into_iter().zip(gone).filter(|(_, was_there)| *was_there) {
                 done.deleted_entries += 1;
-                done.bytes += bytes;
+                done.bytes += stored.map_or(0, |stored| stored.bytes);
             }
             removed += some.len();
             if Instant::now() >= until {
@@ -271,14 +268,17 @@ impl<'h> Marked<'h> {
     /// Keeps those of the nodes that are young, with everything they lead to.
     fn keep_young(&mut self, nodes: &[Hash], young_since: SystemTime) -> Result<()> {
         let objects = self.home.store().objects();
-        for hash in nodes.iter().filter(|hash| !self.followed.contains(hash)) {
-            if objects.stored(*hash)?.is_some_and(|stored| stored.put_at >= young_since) {
-                self.reached.add(*hash, Missing::IsFine).map_err(|source| VerbError::Unfollowed {
-                    from: format!("node {hash}, which is younger than the grace"),
-                    hint: None,
-                    source,
-                })?;
-            }
+        let nodes: Vec<Hash> = nodes.iter().copied().filter(|hash| !self.followed.contains(hash)).collect();
+        for some in nodes.chunks(READ_AT_ONCE) {
+            let stored = some.iter().copied().zip(objects.stored_all(some)?);
+            let is_young = |stored: Option<Stored>| stored.is_some_and(|stored| stored.put_at >= young_since);
+            let young: Vec<Hash> = stored.filter(|(_, stored)| is_young(*stored)).map(|(hash, _)| hash).collect();
+            let reached = self.reached.add_all(&young, Missing::IsFine, &mut |_| ());
+            reached.map_err(|Stopped { root, source }| VerbError::Unfollowed {
+                from: format!("node {root}, which is younger than the grace"),
+                hint: None,
+                source,
+            })?;
         }
         Ok(())
     }

@@ -14,8 +14,7 @@ pub use self::filter::Filter;
 use self::memory::Memories;
 use self::search::Search;
 pub use self::search::TaskMemory;
-use crate::attempt::at_work::AtWork;
-use crate::attempt::elsewhere;
+use crate::attempt::elsewhere::{self, Elsewhere};
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -23,6 +22,7 @@ use crate::root::marks::{self, Mark};
 use crate::thread::load;
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
+use crate::verbs::thread_state::{Known, Pause};
 use crate::verbs::workflow_names::Names;
 
 /// One thread of a listing.
@@ -112,8 +112,8 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
     let paused_below = child_threads::paused_below(home, &marks)?;
-    let at_work = elsewhere::all_at_work(home, &heads)?;
-    let known = Known { home, marks, paused_below, at_work };
+    let elsewhere = elsewhere::all(home, &heads)?;
+    let mut known = Threads { home, marks, paused_below, elsewhere, by_name: BTreeMap::new() };
     let mut rows: Vec<Row> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
     let mut finished_heads = Vec::new();
     if filter.asks_finished() {
@@ -156,33 +156,23 @@ fn counts(rows: &[Row]) -> BTreeMap<State, usize> {
 }
 
 /// What is known of active threads without their nodes.
-struct Known<'h> {
+struct Threads<'h> {
     home: &'h Home,
     marks: BTreeMap<String, BTreeSet<Mark>>,
     /// Threads that are paused with one above them, and which one that is.
     paused_below: BTreeMap<ThreadId, ThreadId>,
-    /// Other machines that are at work, by the names of the threads.
-    at_work: BTreeMap<String, AtWork>,
+    /// What other machines do or did, by the names of the threads, until that is known of a thread.
+    elsewhere: BTreeMap<String, Elsewhere>,
+    by_name: BTreeMap<ThreadId, Known>,
 }
 
-impl Known<'_> {
-    fn marks_of(&self, name: &str) -> &BTreeSet<Mark> {
-        static NONE: BTreeSet<Mark> = BTreeSet::new();
-        self.marks.get(name).unwrap_or(&NONE)
-    }
-
+impl Threads<'_> {
     /// The row of an active thread before its nodes are read.
-    fn active(&self, name: &str, head: Hash) -> Option<Row> {
+    fn active(&mut self, name: &str, head: Hash) -> Option<Row> {
         let thread: ThreadId = name.parse().ok()?;
-        let marked = &marks::at_head(self.home, &thread, self.marks_of(name), head);
-        let is_paused = self.paused_below.contains_key(&thread) || marked.contains(&Mark::Paused);
-        let state = match state::of_active(self.home, &thread, marked) {
-            _ if self.at_work.contains_key(name) => State::Running,
-            State::Running => State::Running,
-            _ if is_paused => State::Paused,
-            other => other,
-        };
-        Some(Row {
+        let known = self.known(name, &thread, head);
+        let state = known.state(self.home, &thread);
+        let row = Row {
             started_at: crate::root::ids::started_at(&thread),
             workflow: None,
             head,
@@ -190,9 +180,19 @@ impl Known<'_> {
             role: None,
             changed_at: None,
             why: None,
-            pausing: state == State::Running && is_paused,
-            thread,
-        })
+            pausing: known.is_pausing(state),
+            thread: thread.clone(),
+        };
+        self.by_name.insert(thread, known);
+        Some(row)
+    }
+
+    fn known(&mut self, name: &str, thread: &ThreadId, head: Hash) -> Known {
+        let marks = self.marks.get(name).map(|marks| marks::at_head(self.home, thread, marks, head));
+        let mut marks = marks.unwrap_or_default();
+        let own = marks.remove(&Mark::Paused).then_some(thread);
+        let by = own.or(self.paused_below.get(thread)).cloned();
+        Known { marks, pause: by.map(|by| Pause { by, reason: None }), elsewhere: self.elsewhere.remove(name) }
     }
 
     /// Adds to a row what it takes to know whether the filter shows it.
@@ -224,17 +224,11 @@ impl Known<'_> {
     }
 
     fn why(&self, row: &Row) -> Option<String> {
-        if let Some(at_work) = self.at_work.get(row.thread.as_str()) {
+        let known = self.by_name.get(&row.thread)?;
+        if let Some(Elsewhere::AtWork(at_work)) = &known.elsewhere {
             return Some(format!("by `{}` on machine `{}`", at_work.agent, at_work.machine));
         }
-        let own = self.marks_of(row.thread.as_str()).iter().find(|mark| **mark != Mark::Open);
-        match (self.paused_below.get(&row.thread), own) {
-            (Some(above), own) if own != Some(&Mark::Paused) => {
-                let reason = marks::get(self.home, above, Mark::Paused)?;
-                Some(child_threads::paused_with(above, reason).why)
-            }
-            (_, own) => marks::get(self.home, &row.thread, *own?).map(|reason| reason.why),
-        }
+        known.reason(self.home, &row.thread, row.state).map(|reason| reason.why)
     }
 }
 

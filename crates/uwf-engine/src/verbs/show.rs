@@ -7,14 +7,14 @@ use uwf_core::workflow::START;
 
 use crate::attempt::delegation::Decisions;
 use crate::attempt::elsewhere::{self, Told};
-use crate::attempt::recorded::{self, Attempt, Outcome};
+use crate::attempt::recorded::{self, Outcome};
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::Settings;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
-use crate::root::marks::{self, Mark, Reason};
+use crate::root::marks;
 use crate::root::missing_thread;
 use crate::root::workplace::{self, Workplace};
 use crate::root::worktree::Worktree;
@@ -22,6 +22,7 @@ use crate::thread::digest::Digest;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
+use crate::verbs::thread_state::{Known, Pause};
 
 /// Where a thread stands. The first four keys are those of a step's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -127,27 +128,15 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
 }
 
 fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
-    let paused = child_threads::paused(home, id)?;
-    let own_pause = paused.as_ref().filter(|(thread, _)| thread == id).map(|(_, reason)| reason.clone());
-    let mut marked = marks::at_head(home, id, &marks::of_here(home, id), head);
-    marked.extend(own_pause.as_ref().map(|_| Mark::Paused));
-    let reason = match marked.iter().find(|mark| **mark != Mark::Open) {
-        Some(Mark::Paused) => own_pause,
-        other => other.and_then(|mark| marks::get(home, id, *mark)),
-    };
-    let pausing = paused.as_ref().map(|(_, reason)| reason.why.clone());
-    let (state, reason) = match (state::of_active(home, id, &marked), paused) {
-        (State::Running, _) => (State::Running, reason),
-        (_, Some((above, paused))) if above != *id => (State::Paused, Some(child_threads::paused_with(&above, paused))),
-        (state, _) => (state, reason),
-    };
+    let pause = child_threads::paused(home, id)?.map(|(by, reason)| Pause { by, reason: Some(reason) });
     let told = elsewhere::told(home, id, head)?;
-    let (state, reason) = match &told {
-        Some(Told::AtWork(_)) => (State::Running, reason),
-        // That is newer than what a mark here says.
-        Some(Told::Over(attempt)) if !matches!(state, State::Running | State::Paused) => stands_because_of(attempt),
-        Some(Told::Over(_)) | None => (state, reason),
+    let known = Known {
+        marks: marks::at_head(home, id, &marks::of_here(home, id), head),
+        pause,
+        elsewhere: told.as_ref().map(Told::elsewhere),
     };
+    let state = known.state(home, id);
+    let reason = known.reason(home, id, state);
     let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;
     let attempt = match &told {
         Some(Told::Over(attempt)) => Some((**attempt).clone()),
@@ -167,8 +156,8 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
             shown.agent = Some(attempt.opened.agent.name);
             shown.since = Some(attempt.opened.opened_at);
         }
-        shown.pausing = pausing.is_some();
-        shown.why = pausing;
+        shown.pausing = known.is_pausing(state);
+        shown.why = reason.map(|reason| reason.why);
         return Ok(shown);
     }
     if let Some(reason) = reason {
@@ -184,21 +173,6 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
         shown.attempt = closed.node;
     }
     Ok(shown)
-}
-
-/// Why a thread stands still that another machine stepped last: here there is no mark of it.
-fn stands_because_of(attempt: &Attempt) -> (State, Option<Reason>) {
-    let Some(closed) = &attempt.closed else { return (State::Active, None) };
-    let waits_for_room = attempt.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Limit);
-    let (state, mark) = match closed.outcome {
-        Outcome::Failed | Outcome::Suspended if waits_for_room => (State::Limited, Mark::Limited),
-        Outcome::Failed => (State::Stuck, Mark::Stuck),
-        Outcome::Asked | Outcome::Suspended if attempt.replied.is_none() => (State::Waiting, Mark::Waiting),
-        Outcome::Asked | Outcome::Suspended | Outcome::Linked | Outcome::Quarantined => return (State::Active, None),
-    };
-    let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_deref());
-    let why = question.or(closed.error.as_deref()).unwrap_or_default();
-    (state, Some(Reason { since: closed.closed_at, ..Reason::of(mark, &attempt.opened.role, why) }))
 }
 
 fn finished(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {

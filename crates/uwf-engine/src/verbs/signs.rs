@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::elsewhere::{self, Told};
+use crate::attempt::elsewhere::{self, Elsewhere, Stand, Told};
 use crate::attempt::recorded::{self, OutputFiles};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -95,8 +95,19 @@ impl SignsOfList {
 /// A number that is another one once a list of threads in a shared store shows something else.
 fn of_shared_list(home: &Home) -> Option<u64> {
     let heads = home.heads().list().ok()?;
-    let at_work: Vec<String> = elsewhere::all_at_work(home, &heads).ok()?.into_keys().collect();
-    Some(sum(&(heads, marks::all(home).ok()?, at_work)))
+    let elsewhere: Vec<(String, String)> = elsewhere::all(home, &heads).ok()?.into_iter().map(of_elsewhere).collect();
+    Some(sum(&(heads, marks::all(home).ok()?, elsewhere)))
+}
+
+/// What a list shows of what another machine does or did.
+fn of_elsewhere((thread, elsewhere): (String, Elsewhere)) -> (String, String) {
+    let shown = match elsewhere {
+        Elsewhere::AtWork(at_work) => format!("{} {}", at_work.machine, at_work.agent),
+        Elsewhere::Stands(Stand { state, reason }) => {
+            format!("{} {}", state.name(), reason.map(|reason| reason.why).unwrap_or_default())
+        }
+    };
+    (thread, shown)
 }
 
 /// The head of a thread in a shared store, and a number that is another one once something else is to be seen of what other machines do

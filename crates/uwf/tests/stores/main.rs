@@ -9,6 +9,7 @@ mod children;
 mod commands;
 mod copying;
 mod faults;
+mod lists;
 mod machine;
 mod postgres;
 mod recover;

@@ -197,6 +197,12 @@ impl Home {
         self.cache_dir().join("finished-heads")
     }
 
+    /// What the notes of a shared store said of the newest attempts the last time; `None` when nobody shares one.
+    pub(crate) fn claims_cache(&self) -> Option<PathBuf> {
+        let name = json_cas::xxh64(self.shared()?.name().as_bytes()).to_string();
+        Some(self.cache_dir().join("claims").join(name))
+    }
+
     /// Which type each node has.
     pub fn type_index(&self) -> PathBuf {
         self.cache_dir().join("types")

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use durable_files::regular;
 use json_cas::Hash;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
@@ -11,6 +10,7 @@ use uwf_core::workflow::START;
 
 use super::{Filter, Row};
 use crate::error::Result;
+use crate::root::cache_file;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
@@ -77,9 +77,7 @@ impl Memory {
         if asked <= READ_DIRECTLY {
             return Memory::default();
         }
-        let bytes = regular::read(&path, regular::MAX_LIST).unwrap_or_default();
-        let body = bytes.split_first_chunk::<8>().filter(|(sum, body)| u64::from_le_bytes(**sum) == sum_of(body));
-        let known = body.map(|(_, body)| decode(body)).unwrap_or_default();
+        let known = cache_file::read(&path).map(|body| decode(&body)).unwrap_or_default();
         Memory { path: Some(path), known, learned: false }
     }
 
@@ -130,18 +128,8 @@ impl Memory {
     fn save(&self, home: &Home, heads: impl IntoIterator<Item = Hash>) {
         let Some(path) = self.path.as_ref().filter(|_| self.learned) else { return };
         let body = encode(heads.into_iter().filter_map(|head| Some((head, self.known.get(&head)?))));
-        let mut bytes = sum_of(&body).to_le_bytes().to_vec();
-        bytes.extend(body);
-        let _ = std::fs::create_dir_all(home.cache_dir());
-        let _ = tempfile::NamedTempFile::new_in(home.cache_dir()).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, &bytes)?;
-            file.persist(path).map_err(|error| error.error)
-        });
+        cache_file::write(home, path, &body);
     }
-}
-
-fn sum_of(body: &[u8]) -> u64 {
-    json_cas::xxh64(body).as_u64()
 }
 
 /// Head, workflow, StartNode, timestamp as u64, then the role's length and text; length 0 is "no role".

@@ -1,0 +1,157 @@
+//! What other machines do or did about all threads, for lists.
+//!
+//! Each thread that was stepped has a claim, and a list has to know all of them. So what a claim says is remembered on this machine as long
+//! as the store names the same version of it, and read again only if it was written since. That of a machine at work is, every few seconds.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use json_cas::{Hash, ListedNote, Note};
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use super::{Elsewhere, Stand, is_news};
+use crate::attempt::error::Result;
+use crate::attempt::recorded::claim::{self, Claim};
+use crate::attempt::recorded::{self, Attempt};
+use crate::root::cache_file;
+use crate::root::home::Home;
+
+/// The shortest time within which a claim may be that of a machine at work: other machines may have a longer lease than this one.
+const RECENT: Duration = Duration::from_mins(1);
+
+/// What other machines do or did last about threads that are at these heads, by the names of the threads. Nothing is said of a thread
+/// about which the record here knows as much.
+///
+/// # Errors
+/// Those of the store, the records and the configuration.
+pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<String, Elsewhere>> {
+    let (Some(notes), Some(path)) = (home.notes(), home.claims_cache()) else { return Ok(BTreeMap::new()) };
+    let recent = home.config()?.lease().max(RECENT);
+    let heads: HashMap<&str, Hash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
+    let mut listed = notes.notes(claim::KIND)?;
+    listed.retain(|listed| listed.name.strip_prefix(claim::KIND).is_some_and(|thread| heads.contains_key(thread)));
+    let mut memory = Memory::load(path);
+    // Whether a machine is at work says the age of its claim, and the rest is in the claim.
+    let may_be_at_work = |listed: &ListedNote, said: &Said| said.over.is_none() && listed.age < recent;
+    let unknown = listed.iter().filter(|listed| memory.of(listed).is_none_or(|said| may_be_at_work(listed, said)));
+    let unknown: Vec<String> = unknown.map(|listed| listed.name.clone()).collect();
+    let read: HashMap<String, Note> = notes.read_notes(&unknown)?.into_iter().collect();
+    let mut all = BTreeMap::new();
+    for listed in &listed {
+        let Some(thread) = claim::thread_of(&listed.name) else { continue };
+        let Some(head) = heads.get(thread.as_str()) else { continue };
+        let found = match read.get(&listed.name) {
+            Some(note) => memory.learn(home, listed, &thread, *head, note)?,
+            None => memory.of(listed).and_then(|said| said.stand_at(*head)),
+        };
+        let found = match found {
+            Some(Found::AtWork(elsewhere)) => Some(elsewhere),
+            Some(Found::Over(over)) => over.told_to(home, &thread)?,
+            None => None,
+        };
+        all.extend(found.map(|elsewhere| (thread.to_string(), elsewhere)));
+    }
+    memory.save(home, &listed);
+    Ok(all)
+}
+
+enum Found {
+    AtWork(Elsewhere),
+    Over(Over),
+}
+
+/// A concluded attempt.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Over {
+    head: Hash,
+    attempt: String,
+    was_replied_to: bool,
+    stand: Stand,
+}
+
+impl Over {
+    fn of(attempt: &Attempt) -> Option<Over> {
+        attempt.closed.as_ref().map(|_| Over {
+            head: attempt.opened.expected_head,
+            attempt: attempt.opened.attempt.clone(),
+            was_replied_to: attempt.replied.is_some(),
+            stand: Stand::after(attempt),
+        })
+    }
+
+    /// What it says that the record of this machine does not.
+    fn told_to(self, home: &Home, thread: &ThreadId) -> Result<Option<Elsewhere>> {
+        let own = recorded::read(home, thread)?;
+        Ok(is_news(own.as_ref(), &self.attempt, self.was_replied_to).then_some(Elsewhere::Stands(self.stand)))
+    }
+}
+
+/// What a version of a claim said: of an attempt that nobody has concluded nothing, once its machine is gone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Said {
+    name: String,
+    version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    over: Option<Over>,
+}
+
+impl Said {
+    fn stand_at(&self, head: Hash) -> Option<Found> {
+        self.over.clone().filter(|over| over.head == head).map(Found::Over)
+    }
+}
+
+/// What claims said the last time.
+struct Memory {
+    path: PathBuf,
+    by_name: HashMap<String, Said>,
+    has_learned: bool,
+}
+
+impl Memory {
+    fn load(path: PathBuf) -> Memory {
+        let bytes = cache_file::read(&path).unwrap_or_default();
+        let known: Vec<Said> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let by_name = known.into_iter().map(|said| (said.name.clone(), said)).collect();
+        Memory { path, by_name, has_learned: false }
+    }
+
+    fn of(&self, listed: &ListedNote) -> Option<&Said> {
+        self.by_name.get(&listed.name).filter(|said| said.version == listed.version.token())
+    }
+
+    /// Remembers what a note said. It may be newer than in the list: then that names another version the next time.
+    fn learn(
+        &mut self,
+        home: &Home,
+        listed: &ListedNote,
+        thread: &ThreadId,
+        head: Hash,
+        note: &Note,
+    ) -> Result<Option<Found>> {
+        let there = Claim::with_attempt(note, thread);
+        let over = there.as_ref().and_then(|(attempt, _)| Over::of(attempt));
+        let said = Said { name: listed.name.clone(), version: listed.version.token().to_owned(), over };
+        let found = said.stand_at(head);
+        if self.of(listed).is_none() {
+            self.by_name.insert(said.name.clone(), said);
+            self.has_learned = true;
+        }
+        let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
+            return Ok(None);
+        };
+        let at_work = super::at_work_elsewhere(home, attempt, &claim, note.age)?;
+        Ok(at_work.map(|at_work| Found::AtWork(Elsewhere::AtWork(Box::new(at_work)))).or(found))
+    }
+
+    /// Keeps what is known of the notes there are.
+    fn save(&self, home: &Home, listed: &[ListedNote]) {
+        if self.has_learned {
+            let known: Vec<&Said> = listed.iter().filter_map(|listed| self.of(listed)).collect();
+            let body = serde_json::to_vec(&known).expect("what claims say is texts and numbers");
+            cache_file::write(home, &self.path, &body);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Why a thread stands still that another machine stepped last: here there is no mark of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::recorded::{Attempt, Outcome};
+use crate::error_kind::ErrorKind;
+use crate::root::marks::{Mark, Reason};
+use crate::thread::state::State;
+
+/// What a concluded attempt leaves its thread in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stand {
+    pub(crate) state: State,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<Reason>,
+}
+
+impl Stand {
+    pub(crate) fn after(attempt: &Attempt) -> Stand {
+        let active = Stand { state: State::Active, reason: None };
+        let Some(closed) = &attempt.closed else { return active };
+        let waits_for_room = attempt.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Limit);
+        let (state, mark) = match closed.outcome {
+            Outcome::Failed | Outcome::Suspended if waits_for_room => (State::Limited, Mark::Limited),
+            Outcome::Failed => (State::Stuck, Mark::Stuck),
+            Outcome::Asked | Outcome::Suspended if attempt.replied.is_none() => (State::Waiting, Mark::Waiting),
+            Outcome::Asked | Outcome::Suspended | Outcome::Linked | Outcome::Quarantined => return active,
+        };
+        let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_deref());
+        let why = question.or(closed.error.as_deref()).unwrap_or_default();
+        let reason = Reason { since: closed.closed_at, ..Reason::of(mark, &attempt.opened.role, why) };
+        Stand { state, reason: Some(reason) }
+    }
+}
