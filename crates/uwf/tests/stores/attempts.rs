@@ -77,9 +77,12 @@ fn an_answer_that_was_recorded_is_adopted_by_another_machine() {
     one.step(&thread);
     // The agent finishes, and the head cannot be moved.
     let step = one.begin_step(&thread, 1, &dir.path().join("ledger"));
-    server.sql("alter table uwf.heads rename to heads_away");
+    server.sql(
+        "create function uwf.refuse() returns trigger language plpgsql as 'begin raise exception ''no heads today''; end';
+         create trigger refuse before update on uwf.heads for each row execute function uwf.refuse()",
+    );
     assert!(!step.wait_with_output().unwrap().status.success());
-    server.sql("alter table uwf.heads_away rename to heads");
+    server.sql("drop trigger refuse on uwf.heads; drop function uwf.refuse");
     let adopted = two.step_when_free(&thread);
     assert_eq!((&adopted["adopted"], paid(&dir.path().join("ledger"))), (&json!(true), 2), "{adopted}");
     assert_eq!(steps(&one, &thread), 2);
