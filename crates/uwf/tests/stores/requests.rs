@@ -16,6 +16,8 @@ const STORE: &str = "team";
 fn settled(variables: Vec<(String, String)>, dir: &std::path::Path) -> (Machine, String) {
     let machine = Machine::new(variables, &dir.join("ledger"));
     machine.home.script("paid", NEW_EACH_TIME);
+    // However slow the machine is, nothing is renewed.
+    machine.home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nstore: { lease: 1h }\n");
     machine.home.file("count.yaml", &uwf_testing::counting_workflow(10));
     let thread = machine.begin();
     machine.step(&thread);
