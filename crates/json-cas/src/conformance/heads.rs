@@ -180,7 +180,6 @@ fn lists_sorted(heads: &dyn Backend) {
     assert_eq!(heads.list().expect("list"), expected);
 }
 
-/// Each thread moves a shared name on by one, again and again, and creates names of its own.
 fn surveys_what_is_whole(heads: &dyn Backend) {
     create(heads, "b", hash(2));
     create(heads, "a", hash(1));
@@ -192,6 +191,7 @@ fn surveys_what_is_whole(heads: &dyn Backend) {
     assert!(matches!(moved, Swap::Moved(Some(now)) if now.hash == hash(3)), "against what was seen only");
 }
 
+/// Each thread moves a shared name on by one, again and again, and creates names of its own.
 fn loses_no_move(heads: &dyn Backend) {
     create(heads, "shared", hash(0));
     thread::scope(|scope| {

@@ -292,7 +292,10 @@ fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
     let begun = Instant::now();
     let error = refused_by(&store);
     assert_eq!(error.fault, RemoteFault::Unreachable);
-    assert!(error.message.starts_with("cannot list the heads: the server did not answer within 1 s, "), "{error}");
+    assert!(
+        error.message.starts_with("cannot list the heads: the server did not answer within 1 s (tried "),
+        "{error}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     server.signal(Signal::CONT);
     signal(Signal::CONT);

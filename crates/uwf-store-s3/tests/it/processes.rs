@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uwf_store_s3::S3Store;
 
 use crate::proxy::{Fate, Proxy};
-use crate::servers::{ALL, Kind, Server};
+use crate::servers::{ATOMIC, Kind, Server};
 
 const DOES: &str = "UWF_STORE_S3_TEST_DOES";
 const WORKERS: u64 = 8;
@@ -98,7 +98,7 @@ fn eight_processes_lose_nothing() {
     if let Some((store, worker)) = told() {
         return race(&store, &worker);
     }
-    for kind in ALL {
+    for kind in ATOMIC {
         let server = Server::start(kind);
         let store = server.fresh();
         assert_eq!(store.create("shared", hash(0)).unwrap(), Swap::Done);
