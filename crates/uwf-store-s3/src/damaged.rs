@@ -25,7 +25,7 @@ fn look_closely(bucket: &Bucket, named: &Named<'_>) -> Result<Option<Pointing>, 
         };
     };
     match look_past(bucket, named.name) {
-        // Waste of a life that is over, whatever it says.
+        // That life of the name is over, so the object is only left over.
         Ok(Some((_, past))) if past.over >= named.life => {
             bucket.delete(named.key)?;
             Ok(None)

@@ -283,6 +283,8 @@ pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: H
     let reply = counts.reply;
     let file = record::append(home, thread, &Line::Replied(counts))?;
     file.sync_data().at("sync", home.record_file(thread))?;
+    // What else the claim lacks, such as that the attempt was closed.
+    claim::tell(home, thread);
     Ok(reply)
 }
 

@@ -1,8 +1,9 @@
 //! Chains of nodes that one statement follows.
 
+use std::sync::Arc;
+
 use json_cas::{CachedObjects, Draft, Hash, Objects as _, Store, bootstrap};
 use serde_json::json;
-use std::sync::Arc;
 
 use crate::server::Server;
 

@@ -1,8 +1,9 @@
 //! Tables of an earlier version become those of this one.
 
+use std::sync::Arc;
+
 use json_cas::{Draft, Hash, Heads as _, HeadsError, Objects as _, RemoteFault, Store, Swap};
 use serde_json::json;
-use std::sync::Arc;
 use uwf_store_postgres::PostgresStore;
 
 use crate::server::Server;

@@ -1,12 +1,12 @@
 //! A server of Temporal of the test's own.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use uwf_testing::repository;
+use uwf_testing::installed::{free_ports, programs};
 
 /// How long it may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -27,11 +27,7 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) fn start() -> Server {
-        let script = repository().join("scripts/temporal.sh");
-        let found = Command::new(&script).stderr(Stdio::inherit()).output().unwrap();
-        assert!(found.status.success(), "{} cannot install the server: run it to see why", script.display());
-        let program = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim()).join("temporal");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let (program, port) = (programs("temporal.sh").join("temporal"), free_ports(1)[0]);
         let mut server = Server { dir: TempDir::new().unwrap(), program, port, process: None };
         server.run();
         server
