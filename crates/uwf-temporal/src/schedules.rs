@@ -9,6 +9,7 @@ use temporalio_client::schedules::{
     CreateScheduleOptions, DeleteScheduleOptions, ListSchedulesOptions, ScheduleAction, ScheduleDescriptionAction,
     ScheduleError, ScheduleHandle, ScheduleSpec,
 };
+use temporalio_client::tonic::Code;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityOptions, ChildWorkflowOptions, ParentClosePolicy, WorkflowContext, WorkflowContextView, WorkflowResult,
@@ -52,6 +53,8 @@ pub struct Schedule {
     pub is_paused: bool,
     /// When it begins threads next.
     pub next: Vec<SystemTime>,
+    /// How many times were left out, because the thread before had not ended.
+    pub left_out: u64,
 }
 
 /// Begins a thread, and runs it.
@@ -158,16 +161,28 @@ impl Engine {
             let mut all = Vec::new();
             let mut stream = self.client.list_schedules(ListSchedulesOptions::default());
             while let Some(summary) = stream.next().await {
-                all.push(summary?);
+                if let Some(name) = summary?.schedule_id().strip_prefix("uwf-") {
+                    all.extend(self.described(name).await?);
+                }
             }
             Ok(all)
         });
-        let own = listed.map_err(|error| self.of_schedule(error))?.into_iter().filter_map(|summary| {
-            let name = summary.schedule_id().strip_prefix("uwf-")?.to_owned();
-            let note = summary.note().unwrap_or_default().to_owned();
-            Some(Schedule { name, note, is_paused: summary.paused(), next: summary.future_action_times() })
-        });
-        Ok(own.collect())
+        listed.map_err(|error| self.of_schedule(error))
+    }
+
+    /// A schedule as it is now: a list may lag behind. `None` if it was removed since it was listed.
+    async fn described(&self, name: &str) -> Result<Option<Schedule>, ScheduleError> {
+        let described = match self.client.get_schedule_handle(schedule_id(name)).describe(Default::default()).await {
+            Err(ScheduleError::Rpc(status)) if status.code() == Code::NotFound => return Ok(None),
+            described => described?,
+        };
+        Ok(Some(Schedule {
+            name: name.to_owned(),
+            note: described.note().unwrap_or_default().to_owned(),
+            is_paused: described.paused(),
+            next: described.future_action_times(),
+            left_out: u64::try_from(described.overlap_skipped()).unwrap_or_default(),
+        }))
     }
 
     /// Removes a schedule, and says what it began threads from. Threads it has begun go on.

@@ -91,6 +91,8 @@ pub(crate) struct Listed {
     pub(crate) is_paused: bool,
     /// When it begins threads next.
     pub(crate) next: Vec<SystemTime>,
+    /// How many times were left out, because the thread before had not ended.
+    pub(crate) left_out: u64,
 }
 
 /// What became of a thread that was followed.

@@ -118,8 +118,9 @@ impl Schedules {
 
     /// All of them.
     pub(crate) fn all(&self) -> Result<Vec<Listed>, CommandError> {
-        let all = self.0.schedules().map_err(failure)?.into_iter();
-        Ok(all.map(|Schedule { name, note, is_paused, next }| Listed { name, note, is_paused, next }).collect())
+        let listed =
+            |Schedule { name, note, is_paused, next, left_out }| Listed { name, note, is_paused, next, left_out };
+        Ok(self.0.schedules().map_err(failure)?.into_iter().map(listed).collect())
     }
 
     /// Removes one; the thread that it began others from is what is left of it.

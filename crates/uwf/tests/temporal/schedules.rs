@@ -35,6 +35,8 @@ fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
 
     let _worker = place.worker("one", 0, &[]);
     for times in 1..=2 {
+        // The engine hears of a thread's end after the store does.
+        until("no thread of it runs", || running(&server, "weekly") == 0);
         assert!(server.ask(&["schedule", "trigger", "--schedule-id", "uwf-weekly"]).0);
         until("a thread has ended", || {
             let all = place.json(&["thread", "list", "--all"]);
@@ -53,4 +55,46 @@ fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
     let gone = place.uwf(&["schedule", "rm", "weekly"]);
     assert_eq!(gone.code, Some(69), "{}", gone.stderr);
     until("it is not listed", || listed() == json!([]));
+}
+
+#[test]
+fn a_time_at_which_the_thread_before_has_not_ended_is_left_out_and_counted() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let first = place.start(1);
+    place.json(&["thread", "kill", &first]);
+    let create = ["schedule", "create", "weekly", "--workflow", "count-rounds", "--cron", "0 9 * * 1"];
+    place.json(&[&create[..], &["-p", "Count woolly goats"]].concat());
+    let _worker = place.worker("slow", 600, &[]);
+    let trigger = || assert!(server.ask(&["schedule", "trigger", "--schedule-id", "uwf-weekly"]).0);
+    trigger();
+    place.until_paid(1);
+    until("it is listed", || !place.json(&["schedule", "list"])[0].is_null());
+    assert_eq!(place.json(&["schedule", "list"])[0]["leftOut"], 0);
+    trigger();
+    until("a time was left out", || place.json(&["schedule", "list"])[0]["leftOut"] == 1);
+    let listed = place.command(&["--format", "text", "schedule", "list"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains("1 time was left out, because the thread before had not ended"), "{listed}");
+
+    let threads = place.json(&["thread", "list"]);
+    let running = threads.as_array().unwrap().iter().find(|row| row["state"] == "running").unwrap();
+    place.json(&["thread", "kill", running["thread"].as_str().unwrap()]);
+    until("its end was heard of", || self::running(&server, "weekly") == 0);
+    trigger();
+    place.until_paid(2);
+    assert_eq!(place.json(&["schedule", "list"])[0]["leftOut"], 1);
+    for thread in place.json(&["thread", "list"]).as_array().unwrap() {
+        place.json(&["thread", "kill", thread["thread"].as_str().unwrap()]);
+    }
+    assert_eq!(place.paid().len(), 2);
+}
+
+/// How many workflows of a schedule run.
+fn running(server: &Server, schedule: &str) -> usize {
+    let id = format!("uwf-{schedule}");
+    let (_, described) = server.ask(&["schedule", "describe", "--schedule-id", &id, "--output", "json"]);
+    let described: serde_json::Value = serde_json::from_str(&described).unwrap_or_default();
+    assert!(described["schedule"].is_object(), "{described}");
+    described["info"]["runningWorkflows"].as_array().map_or(0, Vec::len)
 }

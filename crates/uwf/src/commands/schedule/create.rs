@@ -21,7 +21,8 @@ Examples:
   uwf schedule create nightly --workflow tidy --cron 'CRON_TZ=Europe/Berlin 30 2 * * *' -p - < task.md
 
 Workflow and task are kept in a thread that is paused and never stepped; each time a new thread begins where it does. So a
-later version of the workflow counts from the next `create` on. A time at which the thread before has not ended is left out.")]
+later version of the workflow counts from the next `create` on. A time at which the thread before has not ended is left out,
+also when that thread waits for a person; `uwf schedule list` counts such times.")]
 pub(crate) struct Args {
     /// Its name.
     #[arg(value_name = "NAME", value_parser = name)]

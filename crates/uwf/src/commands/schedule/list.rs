@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uwf_core::view;
 
 use crate::context::Context;
-use crate::engine::Schedules;
+use crate::engine::{Listed, Schedules};
 use crate::printer::{CommandResult, Printed};
 use crate::style;
 
@@ -22,7 +22,8 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         .iter()
         .map(|one| {
             let next: Vec<u64> = one.next.iter().map(milliseconds).collect();
-            json!({ "schedule": one.name, "note": one.note, "paused": one.is_paused, "next": next })
+            let Listed { name, note, is_paused, left_out, .. } = one;
+            json!({ "schedule": name, "note": note, "paused": is_paused, "next": next, "leftOut": left_out })
         })
         .collect();
     let lines = all.iter().map(|one| {
@@ -31,7 +32,12 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
             Some(next) => format!("next {} UTC", view::time(milliseconds(next))),
             None => "no further time".to_owned(),
         };
-        format!("{}  {}, {next}\n", style::bold(&one.name), one.note)
+        let left_out = match one.left_out {
+            0 => String::new(),
+            1 => "; 1 time was left out, because the thread before had not ended".to_owned(),
+            times => format!("; {times} times were left out, because the thread before had not ended"),
+        };
+        format!("{}  {}, {next}{left_out}\n", style::bold(&one.name), one.note)
     });
     let text: String = lines.collect();
     let text = if text.is_empty() { "no schedules\n".to_owned() } else { text };
