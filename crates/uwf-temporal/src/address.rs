@@ -91,6 +91,7 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
     }
     connection.connect_timeout = Some(CONNECT_WITHIN);
     connection.identity = identity();
+    let is_encrypted = has_tls(&connection);
     let address = format!(
         "{}:{}",
         connection.target.host_str().unwrap_or_default(),
@@ -100,18 +101,22 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
     let connection = tokio::time::timeout(CONNECT_WITHIN, connecting)
         .await
         .map_err(|_| EngineError::unreachable(&address, "not within 10 s"))?
-        .map_err(|error| EngineError::of_connecting(&address, error))?;
+        .map_err(|error| EngineError::of_connecting(&address, is_encrypted, error))?;
     let namespace = options.namespace.clone();
     let mut client = Client::new(connection, options).map_err(|error| EngineError::of_settings(&error))?;
     let asked = DescribeNamespaceRequest { namespace, ..Default::default() };
     let described = client.describe_namespace(Request::new(asked)).await;
-    described.map_err(|status| EngineError::of_first_call(&address, &status))?;
+    described.map_err(|status| EngineError::of_first_call(&address, is_encrypted, &status))?;
     Ok((client, address))
 }
 
+/// Whether it is asked over TLS: a key alone asks for it, too.
+fn has_tls(connection: &ConnectionOptions) -> bool {
+    connection.tls_options.is_some() || connection.api_key.is_some()
+}
+
 fn url(address: &str, connection: &ConnectionOptions) -> Result<Url, EngineError> {
-    let has_tls = connection.tls_options.is_some() || connection.api_key.is_some();
-    let scheme = if has_tls { "https" } else { "http" };
+    let scheme = if has_tls(connection) { "https" } else { "http" };
     let text = if address.contains("://") { address.to_owned() } else { format!("{scheme}://{address}") };
     let bad = || {
         EngineError::new(Fault::Misconfigured, format!("`{address}` is no address"))

@@ -43,14 +43,19 @@ impl EngineError {
         EngineError { hint: Some(hint.into()), ..self }
     }
 
-    pub(crate) fn of_connecting(address: &str, error: ClientConnectError) -> EngineError {
+    pub(crate) fn of_connecting(address: &str, is_encrypted: bool, error: ClientConnectError) -> EngineError {
         match error {
-            ClientConnectError::SystemInfoCallError(status) => EngineError::of_first_call(address, &status),
+            ClientConnectError::SystemInfoCallError(status) => {
+                EngineError::of_first_call(address, is_encrypted, &status)
+            }
             ClientConnectError::InvalidUri(_)
             | ClientConnectError::InvalidHeaders(_)
             | ClientConnectError::InvalidConfig(_) => {
                 EngineError::new(Fault::Misconfigured, format!("Temporal cannot be reached like this: {error}"))
                     .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `temporal.address`")
+            }
+            ClientConnectError::TonicTransportError(error) if is_encrypted && is_closed(&causes(&error)) => {
+                EngineError::without_certificate(address)
             }
             ClientConnectError::TonicTransportError(error) => EngineError::unreachable(address, &causes(&error)),
             ClientConnectError::DnsResolutionError { source, .. } => {
@@ -74,8 +79,33 @@ impl EngineError {
             .hint("is the server running, and does it want TLS? `temporal operator cluster health` asks it")
     }
 
+    /// A server over TLS that closes the connection in place of an answer. The alert that says why is lost with it.
+    fn without_certificate(address: &str) -> EngineError {
+        EngineError::new(
+            Fault::Refused,
+            format!("Temporal at {address} closes the connection, as a server does that wants another client certificate"),
+        )
+        .hint(
+            "name one with --tls-cert and --tls-key, or with TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH",
+        )
+    }
+
+    fn refused(address: &str, why: &str) -> EngineError {
+        EngineError::new(Fault::Refused, format!("Temporal at {address} lets nobody in like this: {why}"))
+            .hint("look at TEMPORAL_API_KEY, or at the client certificate: --tls-cert and --tls-key")
+    }
+
     /// A failure of what is asked first. What another server answers is no status of Temporal's.
-    pub(crate) fn of_first_call(address: &str, status: &Status) -> EngineError {
+    pub(crate) fn of_first_call(address: &str, is_encrypted: bool, status: &Status) -> EngineError {
+        let said = std::error::Error::source(status).map_or_else(|| status.message().to_owned(), causes);
+        if is_encrypted && is_closed(&said) {
+            return EngineError::without_certificate(address);
+        }
+        // A gateway in front of Temporal answers in HTTP alone.
+        if let Some(refused) = ["401 Unauthorized", "403 Forbidden"].into_iter().find(|refused| said.contains(refused))
+        {
+            return EngineError::refused(address, refused);
+        }
         match status.code() {
             Code::Unknown | Code::Internal | Code::Unimplemented => EngineError::new(
                 Fault::Unreachable,
@@ -92,11 +122,7 @@ impl EngineError {
                 let why = std::error::Error::source(status).map_or_else(|| status.message().to_owned(), causes);
                 EngineError::unreachable(address, &why)
             }
-            Code::PermissionDenied | Code::Unauthenticated => EngineError::new(
-                Fault::Refused,
-                format!("Temporal at {address} lets nobody in like this: {}", status.message()),
-            )
-            .hint("look at TEMPORAL_API_KEY, or at the client certificate: --tls-cert and --tls-key"),
+            Code::PermissionDenied | Code::Unauthenticated => EngineError::refused(address, status.message()),
             Code::NotFound if status.message().contains("amespace") => {
                 EngineError::new(Fault::Missing, format!("Temporal at {address}: {}", status.message()))
                     .hint("name one with --namespace, or make it: temporal operator namespace create NAME")
@@ -130,6 +156,13 @@ impl EngineError {
 }
 
 /// An error and what caused it, without saying anything twice.
+/// Whether a failure is a connection that the other side closed.
+fn is_closed(failure: &str) -> bool {
+    let closed = ["connection closed", "closed connection", "broken pipe", "connection reset", "received fatal alert"];
+    let failure = failure.to_lowercase();
+    closed.iter().any(|closed| failure.contains(closed))
+}
+
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut at = error.source();

@@ -9,6 +9,7 @@ mod fed;
 pub mod installed;
 pub mod llm_server;
 pub mod machine;
+pub mod nginx;
 mod numbered;
 pub mod processes;
 pub mod proxy;

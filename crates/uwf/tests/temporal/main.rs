@@ -2,6 +2,7 @@
 //! `./test -E 'binary(temporal)'` alone.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
+mod entry;
 mod errors;
 mod failures;
 mod people;

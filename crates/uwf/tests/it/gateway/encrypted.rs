@@ -1,11 +1,11 @@
 //! TLS, by the server itself and by nginx in front of it.
 
 use std::io::Read;
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use uwf_testing::installed::free_ports;
 use uwf_testing::machine::Machine;
+use uwf_testing::nginx::Nginx;
 use uwf_testing::processes::until;
 use uwf_testing::server::Server;
 use uwf_testing::{TestHome, text};
@@ -77,87 +77,37 @@ fn a_certificate_that_cannot_be_used_is_said_at_the_start() {
     assert!(code == Some(78), "{said}");
 }
 
-/// nginx, as Debian has it, in front of a server; it is ended when the value is dropped.
-struct Nginx {
-    process: Child,
-    plain: u16,
-    encrypted: u16,
-}
-
-impl Nginx {
-    fn start(dir: &Path, server: &Server, cert: &str, key: &str) -> Nginx {
-        let (plain, encrypted) = (free_port(), free_port());
-        let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|kind| format!("{kind}_temp_path {}/{kind};", dir.display()))
-            .join("\n");
-        // What the guide shows, and around it what a process needs that is nobody's service.
-        let settings = format!(
-            "daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/error.log;
-            events {{}}
-            http {{
-              access_log off; {temp}
-              map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
-              server {{
-                listen 127.0.0.1:{plain};
-                listen 127.0.0.1:{encrypted} ssl;
-                ssl_certificate {cert};
-                ssl_certificate_key {key};
-                location / {{
-                  proxy_pass http://{address};
-                  proxy_http_version 1.1;
-                  proxy_set_header Host $http_host;
-                  proxy_set_header X-Forwarded-Proto $scheme;
-                  proxy_set_header Upgrade $http_upgrade;
-                  proxy_set_header Connection $connection_upgrade;
-                }}
-              }}
-            }}",
-            dir = dir.display(),
-            address = server.address
-        );
-        let file = dir.join("nginx.conf");
-        std::fs::write(&file, settings).unwrap();
-        let log = dir.join("error.log");
-        let mut command = Command::new("nginx");
-        command
-            .arg("-e")
-            .arg(&log)
-            .arg("-c")
-            .arg(&file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        // Where Debian has it, which is not on the PATH of everybody.
-        command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
-        let nginx = Nginx { process: command.spawn().expect("nginx is installed; ./test does it"), plain, encrypted };
-        until("nginx listens", || std::net::TcpStream::connect(("127.0.0.1", encrypted)).is_ok());
-        nginx
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[test]
 fn pages_events_and_machines_pass_through_nginx() {
     let gateway = Gateway::start();
     let (cert, key) = certified(&gateway.home);
-    let dir = gateway.home.work().join("nginx");
-    std::fs::create_dir_all(&dir).unwrap();
-    let nginx = Nginx::start(&dir, &gateway.server, &cert, &key);
+    let ports = free_ports(2);
+    let (plain, encrypted) = (ports[0], ports[1]);
+    // What the guide shows.
+    let settings = format!(
+        "map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
+        server {{
+          listen 127.0.0.1:{plain};
+          listen 127.0.0.1:{encrypted} ssl;
+          ssl_certificate {cert};
+          ssl_certificate_key {key};
+          location / {{
+            proxy_pass http://{address};
+            proxy_http_version 1.1;
+            proxy_set_header Host $http_host;
+            proxy_set_header X-Forwarded-Proto $scheme;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection $connection_upgrade;
+          }}
+        }}",
+        address = gateway.server.address
+    );
+    let _nginx = Nginx::start(&gateway.home.work().join("nginx"), encrypted, &settings);
 
     // A machine dials through TLS of nginx.
     let (laptop, thread) = with_thread();
     let token = gateway.token("laptop");
-    let url = format!("https://localhost:{}", nginx.encrypted);
+    let url = format!("https://localhost:{encrypted}");
     let args = ["--name", "laptop", "--gateway", url.as_str()];
     let machine =
         Machine::start(&laptop, &args, &[("WORKFLOW_GATEWAY_TOKEN", token.as_str()), ("SSL_CERT_FILE", cert.as_str())]);
@@ -166,7 +116,7 @@ fn pages_events_and_machines_pass_through_nginx() {
     // Pages, and the cookie, which is marked by what nginx says of itself.
     let login = over_tls(&gateway.home, &cert, &format!("{url}/login?token={}", gateway.server.secret));
     assert!(login.starts_with("303 ") && login.contains("; Secure"), "{login}");
-    let mut through = Through { gateway: &gateway, port: nginx.plain };
+    let mut through = Through { gateway: &gateway, port: plain };
     assert!(through.get("/m/laptop/").contains("data-prefix=\"/m/laptop\""));
     assert!(through.get(&format!("/m/laptop/api/threads/{thread}")).contains(" 200 "));
 

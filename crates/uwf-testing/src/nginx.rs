@@ -1,0 +1,49 @@
+//! nginx, as Debian has it, in front of another server.
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::processes::until;
+
+/// A running nginx, ended when the value is dropped.
+pub struct Nginx {
+    process: Child,
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Nginx {
+    /// Starts it with these settings of its part `http`, its files in a directory of its own, and waits until it listens at
+    /// `port` of 127.0.0.1, which the settings name.
+    ///
+    /// # Panics
+    /// When it is not installed, or does not listen in time.
+    pub fn start(dir: &Path, port: u16, http: &str) -> Nginx {
+        std::fs::create_dir_all(dir).expect("a directory can be made");
+        let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {}/{kind};", dir.display()))
+            .join("\n");
+        // What a process needs that is nobody's service.
+        let settings = format!(
+            "daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/error.log;\nevents {{}}\n\
+             http {{\naccess_log off; {temp}\n{http}\n}}\n",
+            dir = dir.display(),
+        );
+        let (file, log) = (dir.join("nginx.conf"), dir.join("error.log"));
+        std::fs::write(&file, settings).expect("its settings can be written");
+        let mut command = Command::new("nginx");
+        command.arg("-e").arg(&log).arg("-c").arg(&file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Where Debian has it, which is not on the PATH of everybody.
+        command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
+        let nginx = Nginx { process: command.spawn().expect("nginx is installed; ./test does it") };
+        until("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        nginx
+    }
+}
