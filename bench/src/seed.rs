@@ -88,8 +88,8 @@ impl Objects for Unsynced {
         self.0.sweep()
     }
 
-    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> std::result::Result<Vec<bool>, StoreError> {
-        self.0.remove_all(sweep, hashes)
+    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> std::result::Result<Vec<bool>, StoreError> {
+        self.0.remove_all(sweep, layers)
     }
 }
 

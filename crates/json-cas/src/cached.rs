@@ -272,9 +272,9 @@ impl Objects for CachedObjects {
         self.behind.sweep()
     }
 
-    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
-        let removed = self.behind.remove_all(sweep, hashes)?;
-        hashes.iter().for_each(|hash| self.drop_cached(*hash));
+    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+        let removed = self.behind.remove_all(sweep, layers)?;
+        layers.iter().copied().flatten().for_each(|hash| self.drop_cached(*hash));
         Ok(removed)
     }
 

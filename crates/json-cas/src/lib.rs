@@ -43,4 +43,6 @@ pub use objects::{Hold, Objects, Put, READ_AT_ONCE, Reclaim, Stored, Stray, Swee
 pub use pack::DamagedPack;
 pub use remote::{RemoteError, RemoteFault};
 pub use schema::{Schema, Violation};
-pub use store::{Copied, Missing, Problem, ProblemKind, Reached, Stopped, Store, VerifyReport, Walk, WalkOptions};
+pub use store::{
+    Copied, Layers, Missing, Problem, ProblemKind, Reached, Stopped, Store, VerifyReport, Walk, WalkOptions,
+};

@@ -177,9 +177,9 @@ impl Objects for MemoryObjects {
         Ok(Sweep::new(self.gate.enter(true)?))
     }
 
-    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
         let mut stored = lock(&self.objects);
-        Ok(hashes.iter().map(|hash| stored.remove(hash).is_some()).collect())
+        Ok(layers.iter().copied().flatten().map(|hash| stored.remove(hash).is_some()).collect())
     }
 }
 

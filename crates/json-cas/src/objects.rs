@@ -226,13 +226,13 @@ pub trait Objects: Send + Sync {
     /// [`StoreError::Busy`] when others hold or sweep for too long: try again. [`StoreError::Io`].
     fn sweep(&self) -> Result<Sweep, StoreError>;
 
-    /// Removes objects in the order given; says of each whether it was there. Whenever this ends early, those removed are the
-    /// first ones. That nothing leads to them is the caller's business, who has looked since the sweep began. After a power cut
-    /// they may be there again.
+    /// Removes objects layer after layer ([`Store::layers`](crate::Store::layers)): whenever this ends early, nothing of a layer is
+    /// gone while something of one before it is there. Says of each, in their order, whether it was there. That nothing leads to
+    /// them is the caller's business, who has looked since the sweep began. After a power cut they may be there again.
     ///
     /// # Errors
     /// [`StoreError::Io`] when the backend fails, [`StoreError::Busy`] when others keep it for too long. Some may be removed then.
-    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError>;
+    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError>;
 
     /// Gives back the room of objects that were removed, where a backend does not do that at once. Nobody who reads notices.
     ///

@@ -2,6 +2,7 @@
 
 mod copy;
 mod get;
+mod layers;
 mod prefix;
 mod put;
 mod reach;
@@ -9,6 +10,7 @@ mod verify;
 mod walk;
 
 pub use copy::Copied;
+pub use layers::Layers;
 pub use reach::{Missing, Reached, Stopped};
 pub use verify::{Problem, ProblemKind, VerifyReport};
 pub use walk::{Walk, WalkOptions};

@@ -237,7 +237,8 @@ impl Objects for PostgresStore {
     }
 
     /// In one transaction for each ten thousand, in their order.
-    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+        let hashes = layers.concat();
         let mut were_there = Vec::with_capacity(hashes.len());
         for batch in hashes.chunks(MAX_BATCH) {
             let mut removed = self.inner.remove_batch(batch)?;

@@ -39,6 +39,10 @@ const WAIT: Duration = Duration::from_secs(75);
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How long whoever has swept leaves it to others before the next sweep. Who waits for it to end looks within a [`PAUSE`], and then
+/// takes a write and a look to hold.
+const LET_OTHERS: Duration = Duration::from_secs(1);
+
 const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 
 pub(crate) const SWEEP: &str = "locks/sweep";
@@ -62,6 +66,8 @@ pub(crate) fn sweeper(by: Option<&str>) -> Vec<u8> {
 pub(crate) struct Leases {
     holding: Mutex<Holding>,
     sweeping: Mutex<Option<Arc<SweepLease>>>,
+    /// When the last sweep ended.
+    swept: Mutex<Option<Instant>>,
 }
 
 /// All that hold in this process share one lease.
@@ -97,6 +103,7 @@ impl Drop for OneSweep {
         if let Some(lease) = lease {
             lease.end();
         }
+        *lock(&self.0.swept) = Some(Instant::now());
     }
 }
 
@@ -112,8 +119,10 @@ impl Leases {
         Ok(Hold::new(OneHold(Arc::clone(self))).in_era(holding.era.clone()))
     }
 
-    /// Waits while somebody holds or sweeps.
+    /// Waits while somebody holds or sweeps, and for a moment after the last sweep, so that others get in between.
     pub(crate) fn sweep(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Sweep, StoreError> {
+        let swept = *lock(&self.swept);
+        thread::sleep(swept.map_or(Duration::ZERO, |swept| LET_OTHERS.saturating_sub(swept.elapsed())));
         let lease = sweep(bucket)?;
         *lock(&self.sweeping) = Some(Arc::new(lease));
         Ok(Sweep::new(OneSweep(Arc::clone(self))))

@@ -132,19 +132,19 @@ impl Objects for S3Store {
         self.inner.leases.sweep(&self.ready()?)
     }
 
-    /// One after the other, as only so those removed are the first ones whenever it ends.
-    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
         let bucket = self.ready()?;
-        let mut were_there = Vec::with_capacity(hashes.len());
-        for some in hashes.chunks(NODES_AT_ONCE) {
-            let there = each(some, NODES_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
-            for (hash, there) in some.iter().zip(there) {
+        let remove = |hash: &Hash| {
+            let is_there = bucket.look_at(&key(*hash))?.is_some();
+            if is_there {
                 self.inner.leases.is_still_swept(&bucket)?;
-                if there.is_some() {
-                    bucket.delete(&key(*hash))?;
-                }
-                were_there.push(there.is_some());
+                bucket.delete(&key(*hash))?;
             }
+            Ok::<bool, StoreError>(is_there)
+        };
+        let mut were_there = Vec::new();
+        for layer in layers {
+            were_there.extend(each(layer, READS_AT_ONCE, remove)?);
         }
         Ok(were_there)
     }

@@ -6,7 +6,7 @@ use std::thread;
 /// Nodes that are written or looked at together. A step has about ten.
 pub(crate) const NODES_AT_ONCE: usize = 16;
 
-/// Small objects that are read together, thousands of them: a server far away takes 10 to 50 ms for each.
+/// Small objects that are read or deleted together, thousands of them: a server far away takes 10 to 50 ms for each.
 pub(crate) const READS_AT_ONCE: usize = 64;
 
 /// Works on all items, so many at once, and gives the results in their order. After an error nothing new is begun.

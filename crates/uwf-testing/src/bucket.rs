@@ -135,6 +135,11 @@ impl BucketServer {
         *lock(&self.shared.delay) = delay;
     }
 
+    /// Puts its clock forward, so that all that is in it is so much older.
+    pub fn put_clock_forward(&self, by: Duration) {
+        lock(&self.shared.objects).put_forward(by);
+    }
+
     /// What was asked since the last call, by part of the store.
     pub fn take(&self) -> BTreeMap<String, Asked> {
         std::mem::take(&mut lock(&self.shared.asked))
@@ -213,9 +218,12 @@ fn serve(stream: &TcpStream, shared: &Shared, dialect: Dialect) -> std::io::Resu
     while let Some(request) = http::read(&mut reading)? {
         let delay = *lock(&shared.delay);
         thread::sleep(delay);
-        let answer = lock(&shared.objects).answer(&request, BUCKET, dialect);
+        let (answer, now) = {
+            let mut objects = lock(&shared.objects);
+            (objects.answer(&request, BUCKET, dialect), objects.now())
+        };
         count(shared, &request, answer.body.len());
-        answer.send(stream, request.method == "HEAD")?;
+        answer.send(stream, now, request.method == "HEAD")?;
         if request.header("connection").is_some_and(|text| text.eq_ignore_ascii_case("close")) {
             break;
         }

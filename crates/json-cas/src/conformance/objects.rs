@@ -185,8 +185,8 @@ fn put_each(objects: &dyn Objects, thread: u64) -> u64 {
 fn removes(objects: &dyn Objects) {
     objects.put_all(&[(hash(1), b"one".to_vec()), (hash(2), b"two".to_vec())]).expect("put_all");
     let sweep = objects.sweep().expect("sweep");
-    assert_eq!(objects.remove_all(&sweep, &[hash(1)]).expect("remove"), [true], "it was there");
-    assert_eq!(objects.remove_all(&sweep, &[hash(1), hash(3)]).expect("remove"), [false, false], "it is gone");
+    assert_eq!(objects.remove_all(&sweep, &[&[hash(1)]]).expect("remove"), [true], "it was there");
+    assert_eq!(objects.remove_all(&sweep, &[&[hash(1)], &[hash(3)]]).expect("remove"), [false, false], "it is gone");
     drop(sweep);
     assert_eq!((objects.get(hash(1)).expect("get"), objects.stored(hash(1)).expect("stored")), (None, None));
     assert_eq!(objects.list(None).expect("list"), [hash(2)]);

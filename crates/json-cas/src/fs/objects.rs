@@ -302,7 +302,8 @@ impl Objects for FsObjects {
         Ok(Sweep::new(self.lock(Access::Exclusive, SWEEP_WAIT)?))
     }
 
-    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+        let hashes = layers.concat();
         let lock = if self.packs.are_used()? { Some(self.packs.lock()?) } else { None };
         lock.as_ref().map_or(Ok(()), |lock| self.packs.adopt(lock))?;
         let packed = hashes.iter().map(|hash| self.may_be_packed(*hash)).collect::<Result<Vec<bool>, _>>()?;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Store;
+use super::layers::Layers;
 use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::Node;
@@ -48,12 +49,12 @@ impl Store {
         Reached { store: self, nodes: HashSet::new() }
     }
 
-    /// These nodes, each before those of them that it refers to or that are its type: whoever removes them in this order leaves
-    /// none at any time that lacks what it refers to. One that cannot be read refers to nothing.
+    /// These nodes in the order in which they can be removed: each in a layer after those of them that refer to it or have it as
+    /// their type, so that none at any time lacks what it refers to. One that cannot be read refers to nothing.
     ///
     /// # Errors
     /// [`StoreError::Io`] when the backend fails.
-    pub fn referrers_first(&self, nodes: &[Hash]) -> Result<Vec<Hash>, StoreError> {
+    pub fn layers(&self, nodes: &[Hash]) -> Result<Layers, StoreError> {
         let mut referrers: HashMap<Hash, usize> = nodes.iter().map(|hash| (*hash, 0)).collect();
         let mut references = HashMap::with_capacity(nodes.len());
         for batch in nodes.chunks(READ_AT_ONCE) {
@@ -66,19 +67,20 @@ impl Store {
                 references.insert(*hash, below);
             }
         }
-        let mut order: Vec<Hash> = nodes.iter().copied().filter(|hash| referrers[hash] == 0).collect();
-        let mut next = 0;
-        while let Some(hash) = order.get(next).copied() {
-            next += 1;
-            for to in references.remove(&hash).unwrap_or_default() {
+        let mut layers = Vec::new();
+        let mut layer: Vec<Hash> = nodes.iter().copied().filter(|hash| referrers[hash] == 0).collect();
+        while !layer.is_empty() {
+            let mut next = Vec::new();
+            for to in layer.iter().filter_map(|hash| references.remove(hash)).flatten() {
                 let left = referrers.entry(to).or_default();
                 *left -= 1;
                 if *left == 0 {
-                    order.push(to);
+                    next.push(to);
                 }
             }
+            layers.push(std::mem::replace(&mut layer, next));
         }
-        Ok(order)
+        Ok(Layers(layers))
     }
 
     /// Type and references of a node, each once, as far as they can be read.

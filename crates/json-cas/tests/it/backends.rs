@@ -48,7 +48,7 @@ fn what_was_read_once_is_read_from_the_cache_unless_it_is_damaged() {
     behind.put_all(&[(hash, b"one".to_vec())]).unwrap();
     let cached = CachedObjects::new(behind.clone(), root.path());
     assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()));
-    behind.remove_all(&behind.sweep().unwrap(), &[hash]).unwrap();
+    behind.remove_all(&behind.sweep().unwrap(), &[&[hash]]).unwrap();
     assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()), "an object does not change");
     assert!(!cached.contains(hash).unwrap(), "but it may be gone");
 
@@ -77,7 +77,7 @@ fn whoever_holds_is_not_asked_twice_whether_something_is_there() {
     cached.put_all(&[(hash, b"one".to_vec())]).unwrap();
     assert!(cached.contains(hash).unwrap());
     drop(hold);
-    behind.remove_all(&behind.sweep().unwrap(), &[hash]).unwrap();
+    behind.remove_all(&behind.sweep().unwrap(), &[&[hash]]).unwrap();
     let hold = cached.hold().unwrap();
     assert!(!cached.contains(hash).unwrap(), "what was known before may have been removed between two holds");
     drop(hold);

@@ -79,8 +79,8 @@ impl<O: Objects> Objects for Hooked<O> {
     fn sweep(&self) -> Result<Sweep, StoreError> {
         self.inner.sweep()
     }
-    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
-        self.inner.remove_all(sweep, hashes)
+    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+        self.inner.remove_all(sweep, layers)
     }
     fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
         self.inner.reclaim(extent)

@@ -41,7 +41,7 @@ fn put(objects: &FsObjects, value: u64, bytes: &[u8]) {
 
 fn remove(objects: &FsObjects, hashes: &[Hash]) -> Vec<bool> {
     let sweep = objects.sweep().unwrap();
-    objects.remove_all(&sweep, hashes).unwrap()
+    objects.remove_all(&sweep, &[hashes]).unwrap()
 }
 
 /// Names in a directory, sorted, but those of temporary files.

@@ -37,7 +37,7 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
     let sweep = objects.sweep()?;
     refuse_reached(&mut marked, hash)?;
     let Some(stored) = objects.stored(hash)? else { return Err(not_found.into()) };
-    objects.remove_all(&sweep, &[hash])?;
+    objects.remove_all(&sweep, &[&[hash]])?;
     drop(sweep);
     // Of a node in a pack the bytes are still there, and somebody may want to be rid of them.
     objects.reclaim(Reclaim::These(&[hash]))?;

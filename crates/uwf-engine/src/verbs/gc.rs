@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use durable_files::FileLock;
-use json_cas::{Hash, Missing, READ_AT_ONCE, Reached, Reclaim, Stopped, StoreError, Stored};
+use json_cas::{Hash, Layers, Missing, READ_AT_ONCE, Reached, Reclaim, Stopped, StoreError, Stored};
 use serde::Serialize;
 
 use self::roots::{Root, Roots};
@@ -139,8 +139,8 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
         }
         return Ok(done);
     }
-    let order = home.store().referrers_first(&candidates)?;
-    sweep(home, &mut marked, order, (begun, request.grace), &mut done)?;
+    let layers = home.store().layers(&candidates)?;
+    sweep(home, &mut marked, layers, (begun, request.grace), &mut done)?;
     done.deleted_refs = removed_files::sweep(home, &|_| false, false)?;
     done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(Reclaim::Worthwhile))?;
     Ok(done)
@@ -165,28 +165,29 @@ pub(crate) fn lock(home: &Home) -> Result<FileLock> {
 fn sweep(
     home: &Home,
     marked: &mut Marked<'_>,
-    mut order: Vec<Hash>,
+    mut layers: Layers,
     (begun, grace): (SystemTime, Duration),
     done: &mut Collected,
 ) -> Result<()> {
     let objects = home.store().objects();
-    while !order.is_empty() {
+    while !layers.is_empty() {
         let sweep = objects.sweep()?;
         let roots = marked.update(&mut |_| ())?;
-        marked.keep_young(&order, roots.young_since(begun, grace))?;
-        order.retain(|hash| !marked.reached.has(*hash));
+        marked.keep_young(&layers.nodes(), roots.young_since(begun, grace))?;
+        layers.retain(|hash| !marked.reached.has(hash));
+        let all = layers.len();
         let until = Instant::now() + SWEEP;
         let (mut removed, mut at_once) = (0, BETWEEN_LOOKS);
-        while removed < order.len() {
+        while removed < all {
             let turn = Instant::now();
-            let some = &order[removed..order.len().min(removed + at_once)];
-            let sizes = objects.stored_all(some)?;
-            let gone = objects.remove_all(&sweep, some)?;
+            let some = layers.part(removed, at_once);
+            let sizes = objects.stored_all(&some.concat())?;
+            let gone = objects.remove_all(&sweep, &some)?;
+            removed += gone.len();
             for (stored, _) in sizes.into_iter().zip(gone).filter(|(_, was_there)| *was_there) {
                 done.deleted_entries += 1;
                 done.bytes += stored.map_or(0, |stored| stored.bytes);
             }
-            removed += some.len();
             if Instant::now() >= until {
                 break;
             }
@@ -195,9 +196,9 @@ fn sweep(
                 at_once = (at_once * 2).min(MOST_BETWEEN_LOOKS);
             }
         }
-        order.drain(..removed);
+        layers.forget(removed);
         drop(sweep);
-        if !order.is_empty() {
+        if !layers.is_empty() {
             std::thread::sleep(LET_OTHERS);
         }
     }

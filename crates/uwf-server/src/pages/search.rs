@@ -111,7 +111,9 @@ struct Output {
 impl Found {
     fn of(home: &Home, memory: &Memory, text: &str, patience: Duration) -> Result<Found, Failure> {
         let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
-        let is_hash_like = text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
+        // One hash in a hundred has no digit; a word is none of the store's.
+        let is_whole = text.parse::<Hash>().is_ok();
+        let is_hash_like = is_whole || text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
         if let Some(named) = named.as_ref().filter(|_| is_hash_like) {
             return Ok(Found { straight_to: Some(path(named)), ..Found::default() });
         }

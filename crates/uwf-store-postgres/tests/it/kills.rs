@@ -92,7 +92,7 @@ fn whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out() {
     kill(child);
     let begun = Instant::now();
     let sweep = store.sweep().unwrap();
-    assert_eq!(store.remove_all(&sweep, &[NODE]).unwrap(), [true], "nobody leads to it");
+    assert_eq!(store.remove_all(&sweep, &[&[NODE]]).unwrap(), [true], "nobody leads to it");
     assert_eq!(store.read("a").unwrap().unwrap().hash, Hash::from_u64(0));
     drop(sweep);
 
@@ -138,12 +138,12 @@ fn a_sweep_that_lost_its_connection_removes_nothing() {
     store.put_all(&[(NODE, b"one".to_vec())]).unwrap();
     let sweep = store.sweep().unwrap();
     server.sql("postgres", "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'work'");
-    let errors = [store.remove_all(&sweep, &[NODE]), store.remove_all(&sweep, &[NODE])].map(Result::unwrap_err);
+    let errors = [store.remove_all(&sweep, &[&[NODE]]), store.remove_all(&sweep, &[&[NODE]])].map(Result::unwrap_err);
     assert!(errors[1].to_string().ends_with("the sweep has ended with its connection; sweep again"), "{errors:?}");
     drop(sweep);
     assert!(store.contains(NODE).unwrap());
     let sweep = store.sweep().unwrap();
-    assert_eq!(store.remove_all(&sweep, &[NODE]).unwrap(), [true]);
+    assert_eq!(store.remove_all(&sweep, &[&[NODE]]).unwrap(), [true]);
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn collect(url: &str) {
         let mut garbage = Objects::list(&store, None).unwrap();
         garbage.retain(|node| !led_to.contains(node));
         // It may have ended with its connection: the next one goes on.
-        let were_there = store.remove_all(&sweep, &garbage).unwrap_or_default();
+        let were_there = store.remove_all(&sweep, &[&garbage]).unwrap_or_default();
         removed += were_there.iter().filter(|was_there| **was_there).count() as u64;
         drop(sweep);
         thread::sleep(Duration::from_millis(5));
@@ -186,7 +186,7 @@ fn a_hold_that_was_lost_moves_no_head_once_somebody_has_swept() {
     assert_eq!(holder.swap("a", &head.version, Hash::from_u64(1)).unwrap(), Swap::Done, "nobody has swept");
 
     let sweep = sweeper.sweep().expect("the server has let go of the lock");
-    sweeper.remove_all(&sweep, &[Hash::from_u64(1)]).unwrap();
+    sweeper.remove_all(&sweep, &[&[Hash::from_u64(1)]]).unwrap();
     let head = holder.read("a").unwrap().unwrap();
     let refused = [holder.swap("a", &head.version, Hash::from_u64(1)), holder.create("b", Hash::from_u64(1))];
     for refused in refused {

@@ -78,7 +78,7 @@ fn a_batch_of_any_size_is_stored_listed_and_removed() {
     all.push(Hash::from_u64(9));
     assert!(matches!(store.sync(&all), Err(StoreError::NotFound { hash }) if hash == Hash::from_u64(9)));
     let sweep = store.sweep().unwrap();
-    let removed = store.remove_all(&sweep, &all).unwrap();
+    let removed = store.remove_all(&sweep, &[&all]).unwrap();
     assert_eq!(removed.iter().filter(|was_there| **was_there).count(), 25_002);
 }
 

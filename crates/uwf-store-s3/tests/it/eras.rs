@@ -53,7 +53,7 @@ fn a_machine_looks_again_for_a_node_only_after_a_sweep() {
     assert_eq!(of_nodes(&server).head, 1, "another machine looks itself");
     drop(held);
     let sweep = other.sweep().unwrap();
-    assert_eq!(other.remove_all(&sweep, &[hash(1)]).unwrap(), [true]);
+    assert_eq!(other.remove_all(&sweep, &[&[hash(1)]]).unwrap(), [true]);
     drop(sweep);
 
     let held = second.hold().unwrap();

@@ -12,4 +12,5 @@ mod proxy;
 mod refusals;
 mod requests;
 mod servers;
+mod sweeps;
 mod tls;

@@ -56,8 +56,8 @@ fn nodes_cost_what_the_readme_says() {
         let sweep = || drop(store.sweep().unwrap());
         assert_eq!(cost(&store, sweep).1, requests(1, 2, 1, 0, 0), "sweep");
         let sweep = store.sweep().unwrap();
-        let remove = || store.remove_all(&sweep, &[hash(1), hash(2), hash(99)]).unwrap();
-        assert_eq!(cost(&store, remove), (vec![true, true, false], requests(0, 0, 0, 2, 3)), "remove_all");
+        let remove = || store.remove_all(&sweep, &[&[hash(1), hash(99)], &[hash(2)]]).unwrap();
+        assert_eq!(cost(&store, remove), (vec![true, false, true], requests(0, 0, 0, 2, 3)), "remove_all");
     }
 }
 

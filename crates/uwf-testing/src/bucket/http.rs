@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 use std::net::TcpStream;
+use std::time::SystemTime;
 
 /// Largest body taken.
 const MAX_BODY: usize = 64 << 20;
@@ -57,8 +58,8 @@ impl Answer {
     }
 
     /// Without the body when the request is one for the headers alone.
-    pub(super) fn send(&self, mut stream: &TcpStream, is_head: bool) -> io::Result<()> {
-        let now = httpdate::fmt_http_date(std::time::SystemTime::now());
+    pub(super) fn send(&self, mut stream: &TcpStream, now: SystemTime, is_head: bool) -> io::Result<()> {
+        let now = httpdate::fmt_http_date(now);
         let mut text = format!("HTTP/1.1 {}\r\ndate: {now}\r\nserver: bucket in memory\r\n", self.status);
         for (name, value) in &self.headers {
             // Writing to a String never fails.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Bound;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::Kept;
 use super::dialect::{Condition, Dialect};
@@ -36,6 +36,8 @@ impl Object {
 pub(super) struct Objects {
     by_key: BTreeMap<String, Object>,
     writes: u64,
+    /// How far the server's clock is ahead of ours.
+    ahead: Duration,
 }
 
 impl Objects {
@@ -54,6 +56,15 @@ impl Objects {
             },
             _ => Answer::error("405 Method Not Allowed", "MethodNotAllowed"),
         }
+    }
+
+    /// What the server's clock shows.
+    pub(super) fn now(&self) -> SystemTime {
+        SystemTime::now() + self.ahead
+    }
+
+    pub(super) fn put_forward(&mut self, by: Duration) {
+        self.ahead += by;
     }
 
     pub(super) fn kept(&self, begin: &str) -> Kept {
@@ -98,7 +109,7 @@ impl Objects {
         }
         self.writes += 1;
         let (generation, etag) = dialect.version(self.writes, &request.body);
-        let object = Object { bytes: request.body.clone(), etag, generation, modified: SystemTime::now() };
+        let object = Object { bytes: request.body.clone(), etag, generation, modified: self.now() };
         let answer = Answer { headers: object.headers(dialect), ..Answer::empty("200 OK") };
         self.by_key.insert(key, object);
         answer

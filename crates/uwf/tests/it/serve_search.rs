@@ -1,6 +1,7 @@
 //! `uwf serve`: finding things.
 
 use uwf_testing::server::Server;
+use uwf_testing::text;
 
 use crate::fixtures::review::{hashes, reviewing_home, step};
 
@@ -36,6 +37,9 @@ fn ids_and_hashes_lead_straight_there() {
     let leads_to = |text: &str| server.page(&format!("/search?q={text}")).header("location").map(str::to_owned);
     assert_eq!(leads_to(&thread), Some(format!("/threads/{thread}")));
     assert_eq!(leads_to(head), Some(format!("/cas/{head}")));
+    let letters = text(&home.json(&["cas", "put-text", "text 217"]), "hash");
+    assert_eq!(letters, "BCRSSRJEEWMXW", "a hash without a digit");
+    assert_eq!(leads_to(&letters), Some(format!("/cas/{letters}")));
     assert_eq!(leads_to(""), None);
     assert_eq!(server.page("/search").status, 200);
 }

@@ -6,6 +6,7 @@
 mod attempts;
 mod buckets;
 mod children;
+mod collecting;
 mod commands;
 mod copying;
 mod faults;

@@ -166,7 +166,7 @@ impl Objects for OneOdd {
         self.base.sweep()
     }
 
-    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
-        self.base.remove_all(sweep, hashes)
+    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+        self.base.remove_all(sweep, layers)
     }
 }

@@ -71,7 +71,7 @@ impl Objects for Unusable {
         self.fail()
     }
 
-    fn remove_all(&self, _: &Sweep, _: &[Hash]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _: &Sweep, _: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
         self.fail()
     }
 }
