@@ -11,6 +11,7 @@ pub mod llm_server;
 pub mod machine;
 pub mod nginx;
 mod numbered;
+pub mod postgres;
 pub mod processes;
 pub mod proxy;
 pub mod s3_server;

@@ -1,7 +1,6 @@
 //! Two holds have an era in common only if nothing can be gone that was there under the first.
 
 use json_cas::Objects as _;
-use rustix::process::Signal;
 use uwf_store_postgres::PostgresStore;
 
 use crate::server::Server;
@@ -24,7 +23,7 @@ fn an_era_ends_with_a_sweep_another_table_or_another_start_of_the_server() {
     server.sql("postgres", "select 1");
     drop(store);
     drop(other);
-    server.stop(Signal::INT);
+    server.stop("INT");
     server.run();
     let again = era(&PostgresStore::open(&server.url("store")).unwrap());
     assert_ne!(again, swept, "it may be another server, which lacks something");

@@ -7,9 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use json_cas::{Hash, Heads, HeadsError, Objects as _, RemoteError, RemoteFault, StoreError, Swap};
-use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use uwf_store_postgres::PostgresStore;
+use uwf_testing::processes::signal;
 
 use crate::server::Server;
 use crate::worker;
@@ -235,10 +235,10 @@ fn a_server_that_stops_in_the_middle_of_a_transaction_loses_nothing() {
     let store = server.store("stops");
     assert_eq!(store.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);
     let version = store.read("a").unwrap().unwrap().version;
-    for signal in [Signal::INT, Signal::QUIT] {
+    for (number, signal) in [(2, "INT"), (3, "QUIT")] {
         let lock = server.lock("work", "lock table stops.nodes, stops.heads in exclusive mode");
         thread::scope(|scope| {
-            let node = Hash::from_u64(signal.as_raw().unsigned_abs().into());
+            let node = Hash::from_u64(number);
             let store = &store;
             let putting = scope.spawn(move || store.put_all(&[(node, b"one".to_vec())]));
             let moving = scope.spawn(|| store.swap("a", &version, NODE));
@@ -248,7 +248,7 @@ fn a_server_that_stops_in_the_middle_of_a_transaction_loses_nothing() {
             server.run();
             assert_eq!(putting.join().unwrap().unwrap().len(), 1);
             let moved = moving.join().unwrap().unwrap();
-            if signal == Signal::INT {
+            if signal == "INT" {
                 assert_eq!(moved, Swap::Done);
             }
             assert!(store.contains(node).unwrap());
@@ -256,7 +256,7 @@ fn a_server_that_stops_in_the_middle_of_a_transaction_loses_nothing() {
         drop(lock);
     }
     assert_eq!(store.read("a").unwrap().unwrap().hash, NODE);
-    server.stop(Signal::INT);
+    server.stop("INT");
     assert_eq!(refused_by(&store).fault, RemoteFault::Unreachable);
     server.run();
     assert_eq!(store.read("a").unwrap().unwrap().hash, NODE, "the same value works again");
@@ -278,17 +278,13 @@ fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
 
     // A connection whose other end is silent: another one is made.
     let backends = server.sql("work", "select pid from pg_stat_activity where usename = 'ann'");
-    let signal = |signal: Signal| {
-        for pid in &backends {
-            kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), signal).unwrap();
-        }
-    };
-    signal(Signal::STOP);
+    let signal_all = |name: &str| backends.iter().for_each(|pid| signal(pid, name));
+    signal_all("STOP");
     assert_eq!(store.get(NODE).unwrap().unwrap(), b"one");
 
     // Nobody answers at all.
     let store = PostgresStore::open(&(server.url("hangs") + "&statement_timeout=700&connect_timeout=1")).unwrap();
-    server.signal(Signal::STOP);
+    server.signal("STOP");
     let begun = Instant::now();
     let error = refused_by(&store);
     assert_eq!(error.fault, RemoteFault::Unreachable);
@@ -297,8 +293,8 @@ fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
         "{error}"
     );
     assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
-    server.signal(Signal::CONT);
-    signal(Signal::CONT);
+    server.signal("CONT");
+    signal_all("CONT");
     assert_eq!(store.get(NODE).unwrap().unwrap(), b"one");
 }
 

@@ -6,7 +6,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use json_cas::{Hash, Heads, HeadsError, Journal as _, Objects, RemoteFault, Swap};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use uwf_store_postgres::PostgresStore;
 
@@ -158,7 +157,7 @@ fn a_server_that_crashes_under_eight_writers_and_a_sweeper_loses_nothing() {
         parts.map(|part| worker::child(test, &part, &server.url("storm")).spawn().unwrap()).collect();
     for _ in 0..3 {
         thread::sleep(STORM / 5);
-        server.stop(Signal::QUIT);
+        server.stop("QUIT");
         server.run();
     }
     let told = told(children);

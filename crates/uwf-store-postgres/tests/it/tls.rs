@@ -32,8 +32,8 @@ fn encrypted(dir: &Path) -> (Server, PathBuf, PathBuf) {
     let files = [dir.join("right.pem"), dir.join("wrong.pem")];
     fs::write(&files[0], right.pem()).unwrap();
     fs::write(&files[1], wrong.pem()).unwrap();
-    let settings = "ssl=on\nssl_cert_file=server.crt\nssl_key_file=server.key";
-    let server = Server::with(settings, ENCRYPTED, |data| {
+    let settings = ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"];
+    let server = Server::with(&settings, ENCRYPTED, |data| {
         fs::write(data.join("server.crt"), certificate.pem()).unwrap();
         fs::write(data.join("server.key"), key.serialize_pem()).unwrap();
     });

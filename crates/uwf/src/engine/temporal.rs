@@ -133,8 +133,15 @@ impl Schedules {
 /// Works for Temporal until it is told to end.
 pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Result<(), CommandError> {
     let Work { mut agents, max_agents, cwd, drain } = work;
+    let config = context.home.config()?;
+    // The configuration of a project may declare it.
+    for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent)) {
+        let known = config.agents.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        context.printer.warn(&format!(
+            "there is no agent `{unknown}` in config.yaml, so most steps with it will fail here; agents there are: {known}"
+        ));
+    }
     if agents.is_empty() {
-        let config = context.home.config()?;
         agents = config.agents.keys().cloned().chain(config.default_agent).collect();
     }
     agents.sort();

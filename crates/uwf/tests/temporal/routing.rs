@@ -51,6 +51,8 @@ fn whoever_follows_a_thread_is_told_when_no_worker_has_its_agent() {
     let mut following = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(following.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("no worker has taken it for 10 s")));
+    let said = place.log("other");
+    assert!(said.contains("there is no agent `other` in config.yaml") && said.contains("there are: paid"), "{said}");
     let _worker = place.worker("paid", 0, &[]);
     assert!(following.wait().unwrap().success());
     assert_eq!(place.paid(), ["paid"]);
