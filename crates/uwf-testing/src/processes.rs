@@ -6,12 +6,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Longest time a test waits for something that is to happen.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Waits until something holds.
 ///
 /// # Panics
-/// When it does not within 20 s.
+/// When it does not within a minute.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + LIMIT;
     while !holds() {

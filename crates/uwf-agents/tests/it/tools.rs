@@ -238,10 +238,10 @@ fn a_command_whose_time_is_over_is_ended_with_all_it_started() {
 fn what_a_command_leaves_running_is_said_and_does_not_hold_the_tool() {
     let place = Place::new();
     let begun = Instant::now();
-    let told = place.run("shell_exec", json!({ "command": "sleep 3 & echo started" })).unwrap();
+    let told = place.run("shell_exec", json!({ "command": "sleep 12 & echo started" })).unwrap();
     assert!(told.starts_with("exit 0 (something it started still runs"), "{told}");
     assert!(told.ends_with("started\n"), "{told}");
-    assert!(begun.elapsed() < Duration::from_millis(2500));
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::worker;
 const TEST: &str = "kills::whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out";
 
 /// How soon others notice that a process is dead.
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(20);
 
 const NODE: Hash = Hash::from_u64(1);
 
@@ -125,7 +125,7 @@ fn a_hold_inside_a_hold_does_not_wait_for_a_sweep_that_waits() {
         let begun = Instant::now();
         let inner = store.hold().unwrap();
         drop(server.store("nested").hold().unwrap());
-        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
         assert!(!sweeper.is_finished());
         drop((outer, inner));
     });

@@ -51,7 +51,7 @@ fn ten_thousand_heads_are_listed_by_one_statement() {
     let took = begun.elapsed();
     assert_eq!(heads.len(), 10_000);
     assert!(heads.is_sorted());
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
     let plan =
         server.sql("work", "explain select name, hash from many.heads where record is null order by name").concat();
     assert!(plan.contains("heads_there"), "those that were removed are not looked at: {plan}");
