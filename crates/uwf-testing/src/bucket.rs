@@ -163,6 +163,14 @@ impl BucketServer {
         lock(&self.shared.objects).remove(&format!("{store}/{key}"));
     }
 
+    /// Writes an object of a store anew, as somebody does who uses it at the same time.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn rewrite(&self, store: &str, key: &str, change: impl FnOnce(&str) -> String) {
+        lock(&self.shared.objects).rewrite(&format!("{store}/{key}"), self.dialect, change);
+    }
+
     /// All that the objects in a part of a store say, with their names.
     pub fn text(&self, store: &str, part: &str) -> String {
         lock(&self.shared.objects).text(&format!("{store}/{part}/"))

@@ -78,6 +78,14 @@ impl Objects {
         self.by_key.remove(key);
     }
 
+    pub(super) fn rewrite(&mut self, key: &str, dialect: Dialect, change: impl FnOnce(&str) -> String) {
+        let mut object = self.by_key.remove(key).expect("there is such an object");
+        object.bytes = change(&String::from_utf8_lossy(&object.bytes)).into_bytes();
+        self.writes += 1;
+        (object.generation, object.etag) = dialect.version(self.writes, &object.bytes);
+        self.by_key.insert(key.to_owned(), object);
+    }
+
     pub(super) fn text(&self, begin: &str) -> String {
         self.with(begin, None)
             .map(|(key, object)| format!("{key}: {}\n", String::from_utf8_lossy(&object.bytes)))

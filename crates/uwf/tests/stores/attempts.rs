@@ -300,6 +300,31 @@ fn a_question_that_was_asked_on_one_machine_is_replied_to_on_another() {
 }
 
 #[test]
+fn a_reply_tells_the_end_of_its_attempt_if_the_machine_could_not() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let asks = "#!/bin/sh\necho asked >> \"$LEDGER\"\nif grep -q Forty-two; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"How many?\"}'; fi\n";
+    for machine in [&one, &two] {
+        machine.home.script("paid", asks);
+    }
+    let thread = one.begin();
+    assert_eq!(one.try_step(&thread).code, Some(20));
+    // The store was away when the attempt ended.
+    server.rewrite("team", &format!("notes/attempt.{thread}.json"), |note| {
+        let mut note: serde_json::Value = serde_json::from_str(note).unwrap();
+        let lines = note.pointer_mut("/value/lines").unwrap().as_array_mut().unwrap();
+        let before = lines.len();
+        lines.retain(|line| line["event"] != "closed");
+        assert_eq!(lines.len(), before - 1, "{lines:?}");
+        note.to_string()
+    });
+    assert_eq!(two.try_step(&thread).code, Some(75), "as far as others know it is at work");
+    one.json(&["thread", "answer", &thread, "-m", "Forty-two"]);
+    two.step(&thread);
+    assert_eq!((paid(&dir.path().join("ledger")), steps(&one, &thread)), (2, 1), "it is not asked again");
+}
+
+#[test]
 fn of_two_people_who_reply_on_two_machines_in_one_moment_one_is_told_of_the_other() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let machines = two_machines(&server.variables("team"), dir.path());
