@@ -12,9 +12,12 @@ use tokio::runtime::Runtime;
 
 use crate::error::{EngineError, Fault};
 
-/// Variables with secrets of Temporal's clients. No agent gets them.
-pub(crate) const API_KEY_VARIABLES: [&str; 3] =
-    ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA"];
+/// Variables with secrets of Temporal's clients.
+const SECRETS: [&str; 4] =
+    ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA", "TEMPORAL_CODEC_AUTH"];
+
+/// What variables begin with that are headers of each request, one of which may let somebody in.
+const HEADERS: &str = "TEMPORAL_GRPC_META_";
 
 /// Where Temporal's own command finds the server.
 const ADDRESS_VARIABLE: &str = "TEMPORAL_ADDRESS";
@@ -108,6 +111,11 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
     let described = client.describe_namespace(Request::new(asked)).await;
     described.map_err(|status| EngineError::of_first_call(&address, is_encrypted, &status))?;
     Ok((client, address))
+}
+
+/// Whether a variable may have a secret of Temporal's clients. No agent gets it.
+pub(crate) fn is_secret(variable: &str) -> bool {
+    SECRETS.contains(&variable) || variable.starts_with(HEADERS)
 }
 
 /// Whether it is asked over TLS: a key alone asks for it, too.

@@ -155,7 +155,6 @@ impl EngineError {
     }
 }
 
-/// An error and what caused it, without saying anything twice.
 /// Whether a failure is a connection that the other side closed.
 fn is_closed(failure: &str) -> bool {
     let closed = ["connection closed", "closed connection", "broken pipe", "connection reset", "received fatal alert"];
@@ -163,6 +162,7 @@ fn is_closed(failure: &str) -> bool {
     closed.iter().any(|closed| failure.contains(closed))
 }
 
+/// An error and what caused it, without saying anything twice.
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut at = error.source();

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many steps a run of the workflow has before it continues as a new one: Temporal keeps at most 51,200 events of a run, and a step
-/// makes six.
+/// How many steps a run of the workflow has before it continues as a new one: Temporal keeps at most 51,200 events of a run. A step
+/// makes six, and a look some ten.
 pub(crate) const STEPS_PER_RUN: u32 = 1000;
+
+/// How long a thread that stands still is left alone at first, in seconds.
+pub(crate) const LOOK_AGAIN: u64 = 5 * 60;
 
 /// Longest name of an agent that is sent. What is longer, or is no name, is a command line.
 const LONGEST_NAME: usize = 100;
@@ -15,8 +18,10 @@ const LONGEST_NAME: usize = 100;
 pub(crate) struct Begin {
     /// The thread.
     pub thread: String,
-    /// Steps until it continues as a new run.
+    /// Steps and looks until it continues as a new run.
     pub steps_per_run: u32,
+    /// Seconds until a thread that stands still is looked at again, at first.
+    pub look_again: u64,
     /// Whether it was paused when it continued.
     #[serde(default)]
     pub paused: bool,
@@ -50,6 +55,8 @@ pub enum Standing {
         /// Agent that plays it, if it has a name.
         agent: Option<String>,
     },
+    /// Somebody else has to look: the machine that did the last step cannot tell what is next.
+    Unseen,
     /// It does not go on until somebody does something.
     Stopped {
         /// Its head, if it could be read.
@@ -88,6 +95,7 @@ impl Standing {
                 let stopped = stopped_in_words(state, role.as_deref());
                 format!("{stopped} (exit code {exit_code}); see: uwf thread show {thread}")
             }
+            Standing::Unseen => "another worker looks what is next".to_owned(),
             Standing::Ended(Ended { reason, .. }) => format!("ended: {reason}"),
         }
     }
@@ -97,7 +105,7 @@ impl Standing {
 pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
     let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
     match state {
-        "not-found" => "no worker has found the thread in its store: is it the same store?".to_owned(),
+        "not-found" => "no worker has found the thread, or the directory it works in: is it the same store?".to_owned(),
         "config" => "no worker can take the thread: the configuration or the store of each does not do".to_owned(),
         "waiting" | "paused" | "limited" | "stuck" => format!("the thread is {state}{role}"),
         failure => format!("the thread cannot go on{role}: {failure}"),

@@ -13,11 +13,14 @@ use temporalio_common::protos::temporal::api::enums::v1::{PendingActivityState, 
 
 use crate::address::Engine;
 use crate::error::{EngineError, Fault};
-use crate::messages::{Begin, Call, Ended, STEPS_PER_RUN, Standing};
+use crate::messages::{Begin, Call, Ended, LOOK_AGAIN, STEPS_PER_RUN, Standing};
 use crate::threads::{CALLS, STANDING, ThreadWorkflow};
 
 /// How often a thread is looked at while it is followed.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+
+/// From which try on somebody who follows a thread is told why none does.
+const IN_VAIN: i32 = 5;
 
 /// How long Temporal may be away from somebody who follows a thread, which goes on meanwhile.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -29,6 +32,8 @@ pub struct Run {
     pub thread: String,
     /// Steps until the workflow continues as a new run; `None` is 1,000.
     pub steps_per_run: Option<u32>,
+    /// How long it is left alone at first when it stands still; `None` is 5 minutes.
+    pub look_again: Option<Duration>,
 }
 
 /// A thread that runs.
@@ -47,6 +52,8 @@ pub enum Progress {
     Running {
         /// For how long no worker has taken what there is to do: a step, or to think about the thread.
         untaken: Option<Duration>,
+        /// Why it is tried again and again, if it is.
+        in_vain: Option<String>,
     },
     /// It does not go on until somebody does something.
     Stopped(Standing),
@@ -67,10 +74,11 @@ impl Engine {
     /// # Errors
     /// Those of the engine.
     pub fn run(&self, run: &Run) -> Result<Running, EngineError> {
-        let Run { thread, steps_per_run } = run;
+        let Run { thread, steps_per_run, look_again } = run;
         let begin = Begin {
             thread: thread.clone(),
             steps_per_run: steps_per_run.unwrap_or(STEPS_PER_RUN),
+            look_again: look_again.map_or(LOOK_AGAIN, |quiet| quiet.as_secs()),
             paused: false,
             calls: 0,
             standing: None,
@@ -118,7 +126,7 @@ impl Engine {
     /// # Errors
     /// Those of the engine.
     pub fn progress(&self, thread: &str, running: &Running) -> Result<Progress, EngineError> {
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(BETWEEN_LOOKS);
         let begun = Instant::now();
         loop {
             match self.runtime.block_on(progress(&self.workflow(thread), running.past)) {
@@ -128,7 +136,7 @@ impl Engine {
                     if error.fault != Fault::Unreachable || begun.elapsed() > PATIENCE {
                         return Err(error);
                     }
-                    std::thread::sleep(LOOK_AGAIN);
+                    std::thread::sleep(BETWEEN_LOOKS);
                 }
             }
         }
@@ -167,7 +175,7 @@ async fn progress(
         WorkflowExecutionStatus::Terminated => Ok(Progress::Abandoned("it was terminated".to_owned())),
         WorkflowExecutionStatus::Canceled => Ok(Progress::Abandoned("it was cancelled".to_owned())),
         // The next one is found by the same id.
-        _ => Ok(Progress::Running { untaken: None }),
+        _ => Ok(Progress::Running { untaken: None, in_vain: None }),
     }
 }
 
@@ -180,5 +188,7 @@ fn running(described: &WorkflowExecutionDescription) -> Progress {
     let thinking = thinking.filter_map(|task| task.original_scheduled_time.or(task.scheduled_time));
     // Between two tries of a step the time lies ahead.
     let since = steps.chain(thinking).filter_map(|time| SystemTime::try_from(time).ok()?.elapsed().ok()).max();
-    Progress::Running { untaken: since }
+    let mut in_vain = raw.pending_activities.iter().filter(|activity| activity.attempt >= IN_VAIN);
+    let in_vain = in_vain.find_map(|activity| Some(activity.last_failure.as_ref()?.message.clone()));
+    Progress::Running { untaken: since, in_vain }
 }

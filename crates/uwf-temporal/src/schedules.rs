@@ -18,7 +18,7 @@ use ulid::Ulid;
 
 use crate::address::Engine;
 use crate::error::{EngineError, Fault};
-use crate::messages::{Begin, Ended, STEPS_PER_RUN};
+use crate::messages::{Begin, Ended, LOOK_AGAIN, STEPS_PER_RUN};
 use crate::runs::workflow_id;
 use crate::steps::{Forking, Steps};
 use crate::threads::{LONGEST_LOOK, ThreadWorkflow, again};
@@ -81,7 +81,14 @@ impl ScheduleWorkflow {
             .workflow_id(workflow_id(&thread))
             .parent_close_policy(ParentClosePolicy::Abandon)
             .build();
-        let begin = Begin { thread, steps_per_run: STEPS_PER_RUN, paused: false, calls: 0, standing: None };
+        let begin = Begin {
+            thread,
+            steps_per_run: STEPS_PER_RUN,
+            look_again: LOOK_AGAIN,
+            paused: false,
+            calls: 0,
+            standing: None,
+        };
         let started = ctx.start_child_workflow(ThreadWorkflow::run, begin, running).await?;
         Ok(started.result().await?)
     }
@@ -140,7 +147,8 @@ impl Engine {
             error => error,
         })?;
         let ever = self.runtime.block_on(async {
-            let has_time = begins_ever(&created).await?;
+            // It is made. Whether it makes sense can be told no more if Temporal is away now.
+            let has_time = begins_ever(&created).await.unwrap_or(true);
             if !has_time {
                 created.delete(DeleteScheduleOptions::default()).await?;
             }

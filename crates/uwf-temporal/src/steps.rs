@@ -73,12 +73,22 @@ enum Stop {
     HandOver,
 }
 
+/// What a look at a thread gives.
+enum Seen {
+    Standing(Standing),
+    /// This machine cannot tell: what it said, and its exit code, 69 or 78.
+    NotHere(Ran, u8),
+}
+
 #[activities]
 impl Steps {
     /// Looks where a thread stands, and runs nothing.
     #[activity(name = "uwf.look")]
     pub(crate) async fn look(self: Arc<Self>, ctx: ActivityContext, thread: String) -> Result<Standing, ActivityError> {
-        self.standing(&ctx, &thread).await
+        match self.seen(&thread).await? {
+            Seen::Standing(standing) => Ok(standing),
+            Seen::NotHere(ran, code) => self.not_here(&ctx, &thread, &ran, code).await,
+        }
     }
 
     /// Begins a thread from the start of another one.
@@ -105,7 +115,7 @@ impl Steps {
         };
         let Position { thread, head } = &at;
         (self.say)(&format!("thread {thread}: step after {head}"));
-        let heartbeats = heartbeats(&ctx);
+        let mut heartbeats = std::pin::pin!(heartbeats(&ctx));
         let mut stop = None;
         let args = ["thread", "step", thread, "--expect-head", head, HERE[0], HERE[1]];
         let ran = {
@@ -113,9 +123,10 @@ impl Steps {
             let running = self.uwf(thread, &args, ended);
             tokio::select! {
                 ran = running => ran?,
-                () = heartbeats => unreachable!("heartbeats do not end"),
+                () = &mut heartbeats => unreachable!("heartbeats do not end"),
             }
         };
+        let outcome = self.outcome(&ctx, &at, &ran);
         match (stop, ran.code) {
             (Some(Stop::Unwanted), _) => {
                 (self.say)(&format!("thread {thread}: ended, as asked"));
@@ -125,7 +136,12 @@ impl Steps {
                 (self.say)(&format!("thread {thread}: handed over"));
                 Err(later("the worker ended, and hands the step over", None))
             }
-            _ => self.outcome(&ctx, &at, &ran).await,
+            // Looking what is next takes its time, too.
+            _ => tokio::select! {
+                biased;
+                outcome = outcome => outcome,
+                () = heartbeats => unreachable!("heartbeats do not end"),
+            },
         }
     }
 }
@@ -170,15 +186,22 @@ impl Steps {
         }
         match ran.code {
             Some(0) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
-            Some(0) => self.standing(ctx, thread).await,
-            Some(74 | 75) => match self.standing(ctx, thread).await? {
-                Standing::Ready { head: now, .. } if now == *head => Err(later(
+            // The agent that is next may be known on other machines alone.
+            Some(0) => Ok(match self.seen(thread).await? {
+                Seen::Standing(standing) => standing,
+                Seen::NotHere(..) => Standing::Unseen,
+            }),
+            Some(69 | 74 | 75) => match self.seen(thread).await? {
+                Seen::Standing(Standing::Ready { head: now, .. }) if now == *head && code != 69 => Err(later(
                     if code == 75 { "somebody else is at this step" } else { "files or the store fail" },
                     None,
                 )),
-                moved => Ok(moved),
+                Seen::Standing(Standing::Ready { head: now, .. }) if now == *head => {
+                    self.not_here(ctx, thread, ran, code).await
+                }
+                Seen::Standing(moved) => Ok(moved),
+                Seen::NotHere(ran, code) => self.not_here(ctx, thread, &ran, code).await,
             },
-            Some(69) => self.standing(ctx, thread).await,
             Some(78) => self.not_here(ctx, thread, ran, 78).await,
             Some(130 | 143) | None => Err(later("the step was ended on its machine", None)),
             Some(code) => Ok(stopped(ran, code)),
@@ -186,28 +209,28 @@ impl Steps {
     }
 
     /// Where a thread stands, as a step that is not run tells.
-    async fn standing(&self, ctx: &ActivityContext, thread: &str) -> Result<Standing, ActivityError> {
+    async fn seen(&self, thread: &str) -> Result<Seen, ActivityError> {
         let look = ["thread", "step", thread, "--dry-run", HERE[0], HERE[1]];
         let ran = self.uwf(thread, &look, std::future::pending()).await?;
         match ran.code {
             Some(0) => {
                 let agent = ran.text("agent").filter(|_| !is_person(&ran)).and_then(|agent| name(&agent));
                 let head = ran.text("head").unwrap_or_default();
-                Ok(Standing::Ready { head, role: ran.text("role"), agent })
+                Ok(Seen::Standing(Standing::Ready { head, role: ran.text("role"), agent }))
             }
             Some(69) => {
                 let shown = self.uwf(thread, &["thread", "show", thread], std::future::pending()).await?;
-                match shown.code {
-                    Some(0) if shown.report["done"] == true => Ok(ended(thread, &shown, "state")),
-                    _ => self.not_here(ctx, thread, &ran, 69).await,
-                }
+                Ok(match shown.code {
+                    Some(0) if shown.report["done"] == true => Seen::Standing(ended(thread, &shown, "state")),
+                    _ => Seen::NotHere(ran, 69),
+                })
             }
-            Some(78) => self.not_here(ctx, thread, &ran, 78).await,
+            Some(78) => Ok(Seen::NotHere(ran, 78)),
             Some(74 | 75) | None => {
-                (self.say)(&format!("thread {thread} cannot be read now: {}", ran.message()));
-                Err(later("the thread cannot be read now", None))
+                (self.say)(&format!("thread {thread} cannot be stepped here now: {}", ran.message()));
+                Err(later("the worker cannot step the thread now; its log says why", None))
             }
-            Some(code) => Ok(stopped(&ran, code)),
+            Some(code) => Ok(Seen::Standing(stopped(&ran, code))),
         }
     }
 
@@ -226,7 +249,10 @@ impl Steps {
         let next = if is_final { "it stands still" } else { "left to another worker" };
         (self.say)(&format!("thread {thread}: {}; {next}", ran.message()));
         match is_final {
-            true => Ok(stopped(ran, exit_code)),
+            true => {
+                let state = if exit_code == 78 { "config" } else { "not-found" };
+                Ok(Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role: role(ran) })
+            }
             false => Err(later("the configuration or the store of this worker's machine does not do", Some(ELSEWHERE))),
         }
     }
@@ -270,8 +296,11 @@ fn stopped(ran: &Ran, exit_code: u8) -> Standing {
         Some(state @ ("waiting" | "paused" | "limited" | "stuck")) => state,
         _ => kind,
     };
-    let role = ran.text("atRole").as_deref().and_then(name);
-    Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role }
+    Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role: role(ran) }
+}
+
+fn role(ran: &Ran) -> Option<String> {
+    ran.text("atRole").as_deref().and_then(name)
 }
 
 /// A failure that Temporal tries again.

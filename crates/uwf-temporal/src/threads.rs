@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use temporalio_client::RetryPolicy;
+use temporalio_common::error::ActivityExecutionError;
+use temporalio_common::protos::temporal::api::enums::v1::TimeoutType;
+use temporalio_common::protos::temporal::api::failure::v1::failure::FailureInfo;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityCancellationType, ActivityOptions, ContinueAsNewOptions, MemoValue, SyncWorkflowContext, WorkflowContext,
-    WorkflowContextView, WorkflowResult,
+    WorkflowContextView, WorkflowResult, workflows,
 };
 
 use crate::messages::{Begin, Ended, Position, Standing};
@@ -21,6 +24,14 @@ const LONGEST_STEP: Duration = Duration::from_hours(24 * 365);
 
 /// How long looking at a thread may take.
 pub(crate) const LONGEST_LOOK: Duration = Duration::from_mins(2);
+
+/// So many times as long as a thread that stands still is left alone a step waits for a worker that has its agent. Then it is asked anew
+/// which agent that is.
+const UNTAKEN: u32 = 6;
+
+/// Longest time until a thread that stands still is looked at again. Whoever lets it go on tells the workflow, unless Temporal is away, or
+/// not known on that machine.
+const LONGEST_QUIET: Duration = Duration::from_hours(1);
 
 /// Longest time between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -49,41 +60,50 @@ impl ThreadWorkflow {
 
     #[run(name = "uwf.thread")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Ended> {
-        let Begin { thread, steps_per_run, standing, mut calls, .. } = ctx.state(|this| this.begin.clone());
-        let mut steps = 0;
-        let mut standing = match standing {
-            Some(standing) => standing,
-            None => look(ctx, &thread).await?,
-        };
+        let Begin { thread, steps_per_run, look_again, standing, mut calls, .. } = ctx.state(|this| this.begin.clone());
+        let first_quiet = Duration::from_secs(look_again);
+        let (mut steps, mut quiet) = (0, first_quiet);
+        let mut standing = standing.unwrap_or(Standing::Unseen);
         loop {
+            if steps == steps_per_run {
+                let (paused, calls) = ctx.state(|this| (this.is_paused, this.calls));
+                let next = Begin { thread, steps_per_run, look_again, paused, calls, standing: Some(standing) };
+                ctx.continue_as_new(next, ContinueAsNewOptions::default())?;
+                unreachable!("a run that continues as another one has ended");
+            }
+            steps += 1;
             match &standing {
+                Standing::Ready { head, role, .. } if ctx.state(|this| this.is_paused) => {
+                    let calls = ctx.state(|this| this.calls);
+                    tell(ctx, &thread, &paused(head, role.clone()), calls)?;
+                    until_called(ctx, |this| !this.is_paused, &mut quiet).await?;
+                    // Somebody else may have let it go on. If nobody did, the step says so.
+                    standing = look(ctx, &thread).await?;
+                    ctx.state_mut(|this| this.is_paused = false);
+                }
                 Standing::Ready { head, role, agent } => {
-                    if ctx.state(|this| this.is_paused) {
-                        let calls = ctx.state(|this| this.calls);
-                        tell(ctx, &thread, &paused(head, role.clone()), calls)?;
-                        ctx.wait_condition(|this| !this.is_paused).await?;
-                    }
-                    if steps == steps_per_run {
-                        let (paused, calls) = ctx.state(|this| (this.is_paused, this.calls));
-                        let next = Begin { thread, steps_per_run, paused, calls, standing: Some(standing) };
-                        ctx.continue_as_new(next, ContinueAsNewOptions::default())?;
-                        unreachable!("a run that continues as another one has ended");
-                    }
                     tell(ctx, &thread, &standing, calls)?;
                     calls = ctx.state(|this| this.calls);
+                    quiet = first_quiet;
                     let at = Position { thread: thread.clone(), head: head.clone() };
-                    let doing = doing(ctx, &thread, role.as_deref(), agent.as_deref());
-                    standing = ctx.execute_activity(Steps::step, at, doing).await?;
-                    steps += 1;
+                    let doing = doing(ctx, &thread, role.as_deref(), agent.as_deref(), first_quiet * UNTAKEN);
+                    standing = match ctx.execute_activity(Steps::step, at, doing).await {
+                        Err(error) if is_untaken(&error) => Standing::Unseen,
+                        done => done?,
+                    };
                 }
+                Standing::Unseen => standing = look(ctx, &thread).await?,
                 Standing::Stopped { .. } => {
                     // A call that came while the step ended counts, too, and its caller is not to take this for the outcome.
                     if ctx.state(|this| this.calls) == calls {
                         tell(ctx, &thread, &standing, calls)?;
                     }
-                    ctx.wait_condition(|this| this.calls > calls).await?;
+                    let is_called = until_called(ctx, |this| this.calls > calls, &mut quiet).await?;
                     calls = ctx.state(|this| this.calls);
-                    standing = look(ctx, &thread).await?;
+                    let seen = look(ctx, &thread).await?;
+                    if is_called || !is_same_failure(&standing, &seen) {
+                        standing = seen;
+                    }
                 }
                 Standing::Ended(ended) => {
                     tell(ctx, &thread, &standing, calls)?;
@@ -123,14 +143,55 @@ fn tell(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str, standing: &Standing
             let standing = MemoValue::new(standing.clone());
             ctx.upsert_memo([(STANDING, Some(standing)), (CALLS, Some(MemoValue::new(calls)))])?;
         }
-        Standing::Ready { .. } | Standing::Ended(_) if was_told => ctx.upsert_memo([(STANDING, None)])?,
-        Standing::Ready { .. } | Standing::Ended(_) => {}
+        Standing::Ready { .. } | Standing::Unseen | Standing::Ended(_) if was_told => {
+            ctx.upsert_memo([(STANDING, None)])?;
+        }
+        Standing::Ready { .. } | Standing::Unseen | Standing::Ended(_) => {}
     }
     Ok(())
 }
 
 fn paused(head: &str, role: Option<String>) -> Standing {
     Standing::Stopped { head: Some(head.to_owned()), state: "paused".to_owned(), exit_code: 20, role }
+}
+
+/// Waits for a call, but not for ever: the longer nothing happens, the longer. Says whether there was one.
+async fn until_called(
+    ctx: &WorkflowContext<ThreadWorkflow>,
+    is_called: impl Fn(&ThreadWorkflow) -> bool,
+    quiet: &mut Duration,
+) -> WorkflowResult<bool> {
+    let called = ctx.wait_condition(|this| is_called(this));
+    let long_enough = ctx.timer(*quiet);
+    futures_util::pin_mut!(called, long_enough);
+    workflows::select! {
+        called = called => {
+            called?;
+            Ok(true)
+        }
+        _ = long_enough => {
+            *quiet = (*quiet * 2).min(LONGEST_QUIET);
+            Ok(false)
+        }
+    }
+}
+
+/// Whether a thread stands still where an agent failed, and still stands there. Trying that again costs, so somebody has to say so. What
+/// waits, has a limit or finds no worker costs nothing to try.
+fn is_same_failure(standing: &Standing, seen: &Standing) -> bool {
+    match (standing, seen) {
+        (Standing::Stopped { exit_code: 20 | 30 | 69 | 78, .. }, _) => false,
+        (Standing::Stopped { head: Some(before), .. }, Standing::Ready { head, .. }) => before == head,
+        (Standing::Stopped { head: None, .. }, Standing::Ready { .. }) => true,
+        _ => false,
+    }
+}
+
+/// Whether no worker has taken a step. It was for those that have an agent, which may be another one by now.
+fn is_untaken(error: &ActivityExecutionError) -> bool {
+    let cause = error.failure().and_then(|failure| failure.cause.as_ref());
+    let info = cause.and_then(|cause| cause.failure_info.as_ref());
+    matches!(info, Some(FailureInfo::TimeoutFailureInfo(info)) if info.timeout_type() == TimeoutType::ScheduleToStart)
 }
 
 async fn look(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str) -> WorkflowResult<Standing> {
@@ -144,11 +205,13 @@ fn doing(
     thread: &str,
     role: Option<&str>,
     agent: Option<&str>,
+    untaken: Duration,
 ) -> ActivityOptions {
     let summary = [role, agent].into_iter().flatten().collect::<Vec<_>>().join(" by ");
     ActivityOptions::with_start_to_close_timeout(LONGEST_STEP)
         .activity_id(thread)
         .task_queue(queue_of(ctx.task_queue(), agent))
+        .schedule_to_start_timeout(untaken)
         .heartbeat_timeout(SILENCE)
         .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
         .retry_policy(again())

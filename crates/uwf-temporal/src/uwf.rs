@@ -10,6 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::Command;
 
+use crate::address::is_secret;
+
 /// Most bytes of a report that are read.
 const MAX_REPORT: u64 = 8 << 20;
 
@@ -53,8 +55,8 @@ impl Uwf {
         let stdout = tempfile::tempfile()?;
         let mut command = Command::new(&self.program);
         command.args(["--format", "json"]).args(args).envs(self.variables.iter().cloned());
-        for secret in crate::address::API_KEY_VARIABLES {
-            command.env_remove(secret);
+        for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_secret(&variable.to_string_lossy())) {
+            command.env_remove(variable);
         }
         command.current_dir(&self.cwd).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::from(stdout.try_clone()?)).stderr(Stdio::null());

@@ -20,9 +20,9 @@ use crate::context::Context;
 use crate::error::CommandError;
 
 #[cfg(not(feature = "temporal"))]
-pub(crate) use absent::{Begun, Schedules, tell, work};
+pub(crate) use absent::{Begun, Schedules, tell, warn_of_unknown_address, work};
 #[cfg(feature = "temporal")]
-pub(crate) use temporal::{Begun, Schedules, tell, work};
+pub(crate) use temporal::{Begun, Schedules, tell, warn_of_unknown_address, work};
 
 /// Which engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

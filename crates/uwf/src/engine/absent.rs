@@ -1,5 +1,7 @@
 //! A build without engines.
 
+use std::time::Duration;
+
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
@@ -12,7 +14,12 @@ pub(crate) enum Begun {}
 
 impl Begun {
     /// Refuses.
-    pub(crate) fn begin(_: &Context, _: ThreadId, _: Option<u32>) -> Result<Begun, CommandError> {
+    pub(crate) fn begin(
+        _: &Context,
+        _: ThreadId,
+        _steps_per_run: Option<u32>,
+        _look_again: Option<Duration>,
+    ) -> Result<Begun, CommandError> {
         Err(not_built_in())
     }
 
@@ -22,7 +29,12 @@ impl Begun {
     }
 
     /// Follows it.
-    pub(crate) fn follow(&self, _each: impl FnMut(), _untaken: impl Fn()) -> Result<Followed, CommandError> {
+    pub(crate) fn follow(
+        &self,
+        _each: impl FnMut(),
+        _untaken: impl Fn(),
+        _in_vain: impl Fn(&str),
+    ) -> Result<Followed, CommandError> {
         match *self {}
     }
 }
@@ -66,3 +78,8 @@ pub(crate) fn work(_: &Context, _: Addressed, _: Work) -> Result<(), CommandErro
 
 /// Nobody runs the thread who would have to hear of it.
 pub(crate) fn tell(_: &Context, _: &ThreadId, _: Told) {}
+
+/// There is no address to know.
+pub(crate) fn warn_of_unknown_address(_: &Context) -> Result<(), CommandError> {
+    Ok(())
+}

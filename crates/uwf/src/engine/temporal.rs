@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_temporal::{
@@ -22,6 +23,9 @@ const ADDRESS_VARIABLE: &str = "TEMPORAL_ADDRESS";
 
 /// Its namespace.
 const NAMESPACE_VARIABLE: &str = "TEMPORAL_NAMESPACE";
+
+/// Variables that say where it is.
+const WHERE: [&str; 3] = [ADDRESS_VARIABLE, "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE"];
 
 /// How long a step may wait for a worker before whoever follows it is told.
 const UNTAKEN: Duration = Duration::from_secs(10);
@@ -55,9 +59,10 @@ impl Begun {
         context: &Context,
         thread: ThreadId,
         steps_per_run: Option<u32>,
+        look_again: Option<Duration>,
     ) -> Result<Begun, CommandError> {
         let engine = connect(context, Addressed::default())?;
-        let run = Run { thread: thread.to_string(), steps_per_run };
+        let run = Run { thread: thread.to_string(), steps_per_run, look_again };
         let running = engine.run(&run).map_err(failure)?;
         Ok(Begun { engine, thread, running })
     }
@@ -67,14 +72,24 @@ impl Begun {
         self.running.is_new
     }
 
-    /// Waits until it has ended or stands still. `each` is called again and again meanwhile, `untaken` when no worker takes it.
-    pub(crate) fn follow(&self, mut each: impl FnMut(), untaken: impl Fn()) -> Result<Followed, CommandError> {
-        let mut is_told = false;
+    /// Waits until it has ended or stands still. `each` is called again and again meanwhile, `untaken` when no worker takes it, and
+    /// `in_vain` with the reason when it is tried again and again.
+    pub(crate) fn follow(
+        &self,
+        mut each: impl FnMut(),
+        untaken: impl Fn(),
+        in_vain: impl Fn(&str),
+    ) -> Result<Followed, CommandError> {
+        let (mut is_told, mut told_reason) = (false, None);
         loop {
             let progress = self.engine.progress(self.thread.as_str(), &self.running).map_err(failure)?;
             each();
             return Ok(match progress {
-                Progress::Running { untaken: waits } => {
+                Progress::Running { untaken: waits, in_vain: reason } => {
+                    if let Some(reason) = reason.as_ref().filter(|_| reason != told_reason) {
+                        in_vain(reason);
+                    }
+                    told_reason = reason;
                     let is_long = waits.is_some_and(|waits| waits > UNTAKEN);
                     if is_long && !is_told {
                         untaken();
@@ -181,9 +196,16 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, told: Told) {
         Told::Killed => Call::Kill,
     };
     let tried = (|| -> Result<(), CommandError> {
-        let configured = context.home.config()?.temporal.is_some() || env::var_os(ADDRESS_VARIABLE).is_some();
-        if configured {
-            connect(context, Addressed::default())?.call(thread.as_str(), call).map_err(failure)?;
+        if !is_known(context)? {
+            return Ok(());
+        }
+        let engine = connect(context, Addressed::default())?;
+        engine.call(thread.as_str(), call).map_err(failure)?;
+        // One whose role is played by this thread stands still with it, and may go on now.
+        let mut parent = parent_of(context, thread)?;
+        while let Some(thread) = parent.filter(|_| told != Told::Paused) {
+            engine.call(thread.as_str(), Call::Answer).map_err(failure)?;
+            parent = parent_of(context, &thread)?;
         }
         Ok(())
     })();
@@ -192,6 +214,27 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, told: Told) {
         let next = format!("if the thread runs there, tell it later: uwf thread run --on temporal {thread}");
         context.printer.warn(&format!("{message}; {next}"));
     }
+}
+
+fn parent_of(context: &Context, thread: &ThreadId) -> Result<Option<ThreadId>, CommandError> {
+    Ok(Settings::load(&context.home, thread).map_err(Error::from)?.and_then(|settings| settings.parent))
+}
+
+/// Whether commands that have no business with Temporal know where it is.
+fn is_known(context: &Context) -> Result<bool, CommandError> {
+    let is_said = WHERE.iter().any(|variable| env::var_os(variable).is_some());
+    Ok(is_said || context.home.config()?.temporal.is_some())
+}
+
+/// Warns that commands which tell Temporal what people did do not find it.
+pub(crate) fn warn_of_unknown_address(context: &Context) -> Result<(), CommandError> {
+    if !is_known(context)? {
+        context.printer.warn(
+            "no variable and no `temporal.address` in config.yaml says where Temporal is, so it hears of `uwf thread answer` and \
+             the like only when it looks again, within an hour; to tell them: uwf config set temporal.address HOST:PORT",
+        );
+    }
+    Ok(())
 }
 
 fn address(context: &Context, addressed: Addressed) -> Result<Address, CommandError> {

@@ -94,3 +94,19 @@ fn a_thread_that_is_cancelled_or_killed_has_its_agent_ended_within_seconds() {
         assert_eq!(place.state(&thread), state);
     }
 }
+
+#[test]
+fn a_thread_whose_directory_is_gone_stands_still() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    place.start(1);
+    std::fs::create_dir(place.home.work().join("gone")).unwrap();
+    let started = place.json(&["thread", "start", "count-rounds", "-p", "Count", "--cwd", "gone"]);
+    let thread = uwf_testing::text(&started, "thread");
+    std::fs::remove_dir(place.home.work().join("gone")).unwrap();
+    let _one = place.worker("one", 0, &[]);
+    let followed = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
+    assert_eq!(followed.code, Some(69), "{}{}", followed.stdout, followed.stderr);
+    assert!(followed.stderr.contains("the directory it works in"), "{}", followed.stderr);
+    assert_eq!(place.log("one").matches("left to another worker").count(), 9, "{}", place.log("one"));
+}

@@ -80,3 +80,92 @@ fn a_command_whose_signal_cannot_be_sent_is_done_and_says_so() {
     assert!(killed.stderr.contains("Temporal does not know"), "{}", killed.stderr);
     assert_eq!(place.state(&thread), "killed");
 }
+
+#[test]
+fn a_thread_goes_on_though_nobody_has_told_temporal() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let _one = place.worker("one", 2, &[]);
+    let thread = place.start(2);
+    place.detach_looking_again(&thread, "1s");
+    place.until_paid(1);
+    place.json(&["thread", "pause", &thread]);
+    until("the workflow stands still", || {
+        let (_, described) = server.ask(&["workflow", "describe", "-w", &format!("uwf-{thread}")]);
+        described.contains("paused")
+    });
+    let resumed = place.unaware(&["thread", "resume", &thread]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    until("the workflow ends", || server.status(&thread) == "WORKFLOW_EXECUTION_STATUS_COMPLETED");
+    assert_eq!(place.paid().len(), 2);
+
+    // It may also have ended meanwhile.
+    let thread = place.start(1);
+    place.json(&["thread", "pause", &thread]);
+    place.detach_looking_again(&thread, "1s");
+    until("the workflow stands still", || {
+        let (_, described) = server.ask(&["workflow", "describe", "-w", &format!("uwf-{thread}")]);
+        described.contains("paused")
+    });
+    place.unaware(&["thread", "kill", &thread]);
+    until("the workflow ends", || server.status(&thread) == "WORKFLOW_EXECUTION_STATUS_COMPLETED");
+}
+
+#[test]
+fn a_failure_is_not_paid_again_before_somebody_says_so() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    place.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho paid 1 >> \"$LEDGER\"\nexit 3\n");
+    let _one = place.worker("one", 0, &[]);
+    let thread = place.start(1);
+    place.detach_looking_again(&thread, "1s");
+    place.until_state(&thread, "stuck");
+    let looks = || {
+        let (_, shown) = server.ask(&["workflow", "show", "-w", &format!("uwf-{thread}"), "--output", "json"]);
+        shown.matches("uwf.look").count()
+    };
+    until("it was looked at again", || looks() >= 3);
+    let paid = place.paid().len();
+    until("and again", || looks() >= 4);
+    assert_eq!(place.paid().len(), paid, "it was paid again");
+    place.json(&["thread", "kill", &thread]);
+}
+
+#[test]
+fn who_answers_a_child_thread_lets_its_parent_go_on() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    place.home.config(
+        "agents:\n  paid: { command: paid, output: json }\n  counter: { command: uwf-workflow, args: [count-rounds] }\n\
+         defaultAgent: paid\nagentOverrides: { count-for-somebody: { clerk: counter } }\n",
+    );
+    let asks = "#!/bin/sh\nif grep -q Forty-two; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"How many?\"}'; fi\n";
+    place.home.script("paid", asks);
+    place.start(1);
+    place.home.file("outer.yaml", OUTER);
+    place.json(&["workflow", "put", "outer.yaml"]);
+    let started = place.json(&["thread", "start", "count-for-somebody", "-p", "Count sheep"]);
+    let parent = uwf_testing::text(&started, "thread");
+    let _one = place.worker("one", 0, &[]);
+    let followed = place.uwf(&["thread", "run", "--on", "temporal", &parent]);
+    assert_eq!(followed.code, Some(20), "{}{}", followed.stdout, followed.stderr);
+    let listed = place.json(&["thread", "list"]);
+    let rows = listed.as_array().unwrap();
+    let child = rows.iter().find(|row| row["workflow"] != started["workflow"] && row["state"] == "waiting");
+    let child = child.unwrap_or_else(|| panic!("{listed}"))["thread"].as_str().unwrap();
+    place.json(&["thread", "answer", child, "-m", "Forty-two"]);
+    place.until_state(&parent, "completed");
+}
+
+/// Its role is played by the workflow `count-rounds`.
+const OUTER: &str = "name: count-for-somebody
+description: somebody has it counted
+roles:
+  clerk:
+    description: has it counted
+    goal: Have it counted.
+    meta: { type: object, properties: { n: { type: integer } }, required: [n] }
+graph:
+  $START: [ { role: clerk } ]
+  clerk: [ { role: $END } ]
+";

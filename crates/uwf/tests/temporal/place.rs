@@ -98,6 +98,16 @@ impl Place {
         self.json(&["thread", "run", "--on", "temporal", "--detach", thread]);
     }
 
+    /// The same, and looks at it again after so short a time when it stands still.
+    pub(crate) fn detach_looking_again(&self, thread: &str, after: &str) {
+        self.json(&["thread", "run", "--on", "temporal", "--detach", "--look-again", after, thread]);
+    }
+
+    /// A command that does not know where the server is.
+    pub(crate) fn unaware(&self, args: &[&str]) -> Ran {
+        self.command(args).env_remove("TEMPORAL_ADDRESS").output().unwrap().into()
+    }
+
     pub(crate) fn state(&self, thread: &str) -> String {
         text(&self.json(&["thread", "show", thread]), "state")
     }

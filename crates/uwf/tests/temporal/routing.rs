@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use uwf_testing::bucket::BucketServer;
+use uwf_testing::processes::until;
 use uwf_testing::text;
 
 use crate::place::Place;
@@ -103,11 +104,56 @@ fn a_thread_with_a_worktree_goes_to_a_worker_that_has_a_clone() {
     let thread = text(&one.json(&["thread", "start", "count-rounds", "-p", "Count", "--worktree"]), "thread");
     // It is in no clone, so it leaves the thread to others.
     let _other = two.worker("two", 0, &[]);
-    one.detach(&thread);
+    let mut command = one.command(&["thread", "run", "--on", "temporal", &thread]);
+    let mut following = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(following.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("it is tried again and again: the worker cannot step the thread now")));
     let _clone = three.worker("three", 0, &["--cwd", "clone"]);
+    assert!(following.wait().unwrap().success());
     one.until_state(&thread, "completed");
     assert_eq!((one.paid(), two.paid(), three.paid()), (vec![], vec![], vec!["three".to_owned(); 2]));
     let worktree = three.home.root().join("worktrees").join(&thread);
     assert_eq!(three.json(&["thread", "show", &thread])["workspace"], serde_json::json!(worktree));
     assert_eq!(two.json(&["thread", "show", &thread])["worksOn"]["machine"], "three");
+}
+
+#[test]
+fn what_is_next_is_seen_by_a_worker_that_knows_the_agent() {
+    let (server, bucket) = (Server::start(), BucketServer::start());
+    let [red, blue] = &["red", "blue"].map(|name| {
+        let own = ("UWF_MACHINE".to_owned(), name.to_owned());
+        let place = Place::sharing(&server, bucket.variables("team").into_iter().chain([own]).collect());
+        let role = if name == "red" { "first" } else { "second" };
+        place.home.config(&format!(
+            "agents: {{ {name}: {{ command: paid, output: json }} }}\nagentOverrides: {{ relay: {{ {role}: {name} }} }}\n"
+        ));
+        place
+    });
+    red.json(&["store", "init"]);
+    red.home.file("relay.yaml", TWO_ROLES);
+    red.json(&["workflow", "put", "relay.yaml"]);
+    let _workers = [red.worker("red", 0, &[]), blue.worker("blue", 0, &[])];
+    let started = red.json(&["thread", "start", "relay", "-p", "Go", "--max-cost", "5"]);
+    let thread = text(&started, "thread");
+    let done = red.uwf(&["thread", "run", "--on", "temporal", &thread]);
+    assert_eq!(done.code, Some(0), "{}\n{}\n{}", done.stderr, red.log("red"), blue.log("blue"));
+    assert!(done.stderr.contains("only this machine knows the limits that were chosen"), "{}", done.stderr);
+    assert_eq!((red.paid(), blue.paid()), (vec!["red".to_owned()], vec!["blue".to_owned()]));
+}
+
+#[test]
+fn a_step_that_waits_for_an_agent_nobody_has_goes_to_another_that_plays_the_role_now() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    place.home.config("agents:\n  paid: { command: paid, output: json }\n  gone: { command: paid, output: json }\ndefaultAgent: gone\n");
+    let thread = place.start(1);
+    let _worker = place.worker("one", 0, &["--agent", "paid"]);
+    place.detach_looking_again(&thread, "1s");
+    until("it waits for the agent", || {
+        let (_, shown) = server.ask(&["workflow", "show", "-w", &format!("uwf-{thread}"), "--output", "json"]);
+        shown.contains("uwf.agent.gone")
+    });
+    place.home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n");
+    place.until_state(&thread, "completed");
+    assert_eq!(place.paid(), ["one"]);
 }

@@ -9,7 +9,7 @@ use super::name;
 use crate::commands::thread::start;
 use crate::complete;
 use crate::context::Context;
-use crate::engine::{Schedules, warn_of_own_store};
+use crate::engine::{Schedules, warn_of_own_store, warn_of_unknown_address};
 use crate::printer::{CommandResult, Printed};
 use crate::style;
 
@@ -43,6 +43,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let Args { name, workflow, cron, prompt } = args;
     let schedules = Schedules::connect(context)?;
     warn_of_own_store(context);
+    warn_of_unknown_address(context)?;
     let options = start::Options { prompt: Some(prompt), no_worktree: true, ..start::Options::default() };
     let template = start::begin(context, &workflow, options, None)?.thread;
     let made = (|| {

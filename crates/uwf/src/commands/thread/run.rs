@@ -28,6 +28,7 @@ use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{answer, run_all, run_on, start, step};
 use crate::complete;
 use crate::context::Context;
+use crate::engine::{self, Told};
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::{style, table};
@@ -183,6 +184,8 @@ fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, expected: Se
         .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
     if let Err(error) = found {
         let error = CommandError::from(error);
+        // Its workflow may not know yet, if it stands still.
+        engine::tell(context, thread, Told::Answered);
         return match completed_before(context, thread, &error, expected) {
             Some(report) => Printed::new(&Ran { error: None, report, code: done }),
             None => stopped(context, thread, error),

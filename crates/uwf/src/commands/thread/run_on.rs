@@ -1,13 +1,18 @@
 //! `uwf thread run --on`: an engine has the thread stepped, on whichever machine.
 
+use std::time::Duration;
+
+use uwf_core::document::parse_duration;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::ErrorKind;
+use uwf_core::usage::ThreadLimits;
+use uwf_engine::attempt::settings::Settings;
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::show;
 use uwf_engine::verbs::steps::{Entry, steps};
 
 use crate::context::Context;
-use crate::engine::{Begun, Engine, Followed, warn_of_own_store};
+use crate::engine::{Begun, Engine, Followed, warn_of_own_store, warn_of_unknown_address};
 use crate::error::CommandError;
 use crate::style;
 
@@ -23,13 +28,22 @@ pub(crate) struct On {
     /// Steps until the engine's workflow continues as a new run: for tests.
     #[arg(long, value_name = "N", requires = "on", hide = true)]
     pub(crate) steps_per_run: Option<u32>,
+    /// With --on, how long a thread that stands still is left alone at first: for tests.
+    #[arg(long, value_name = "DURATION", requires = "on", hide = true, value_parser = limit)]
+    pub(crate) look_again: Option<Duration>,
+}
+
+fn limit(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m".to_owned())
 }
 
 /// Gives the thread to the engine, and follows it until it ends or stands still. `None` when it is not followed.
 pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Followed>, CommandError> {
     let mut seen = steps(&context.home, thread, 0..0)?.count;
-    let begun = Begun::begin(context, thread.clone(), on.steps_per_run)?;
+    let begun = Begun::begin(context, thread.clone(), on.steps_per_run, on.look_again)?;
     warn_of_own_store(context);
+    warn_of_unknown_address(context)?;
+    warn_of_own_settings(context, thread)?;
     let begins = if begun.is_new() { "runs on Temporal now" } else { "runs on Temporal already" };
     if on.detach {
         context.printer.talk(&format!(
@@ -44,8 +58,24 @@ pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Optio
             .printer
             .talk("no worker has taken it for 10 s: one has to run that has the agent; `uwf worker --help` tells how");
     };
-    let followed = begun.follow(|| seen = told(context, thread, seen), untaken)?;
+    let in_vain = |why: &str| context.printer.talk(&format!("it is tried again and again: {why}"));
+    let followed = begun.follow(|| seen = told(context, thread, seen), untaken, in_vain)?;
     Ok(Some(followed))
+}
+
+/// Warns of limits and agents that were chosen for the thread here: other machines have their own.
+fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), CommandError> {
+    let settings = Settings::load(&context.home, thread).map_err(Error::from)?.unwrap_or_default();
+    let own = [(settings.limits != ThreadLimits::default(), "limits"), (!settings.bound.is_empty(), "agents")];
+    let own: Vec<&str> = own.into_iter().filter(|(is_own, _)| *is_own).map(|(_, what)| what).collect();
+    if !own.is_empty() && context.home.shared().is_some() {
+        context.printer.warn(&format!(
+            "only this machine knows the {} that were chosen for the thread; workers on others go by its workflow and \
+             their config.yaml",
+            own.join(" and ")
+        ));
+    }
+    Ok(())
 }
 
 /// Says which steps there are that were not said yet. What cannot be read now is said later.
