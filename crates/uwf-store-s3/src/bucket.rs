@@ -234,9 +234,15 @@ impl Bucket {
 
     /// Deletes an object, if there is one.
     pub(crate) fn delete(&self, key: &str) -> Result<(), RemoteError> {
+        self.delete_while(key, || true).map(|_| ())
+    }
+
+    /// The same, and before each try it is asked whether it still may be. `false` when it may not.
+    pub(crate) fn delete_while(&self, key: &str, may_be: impl Fn() -> bool) -> Result<bool, RemoteError> {
         let path = self.path(key);
-        let answer = self.tried("delete", key, || self.client.delete(&path))?;
-        self.certain("delete", key, answer).map(|_| ())
+        let delete = || if may_be() { self.client.delete(&path).map(|()| true) } else { Ok(false) };
+        let answer = self.tried("delete", key, delete)?;
+        Ok(self.certain("delete", key, answer)?.unwrap_or(true))
     }
 
     /// All objects whose keys begin like this, sorted by key.
