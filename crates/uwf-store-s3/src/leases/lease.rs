@@ -6,12 +6,15 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::moment::Moment;
-use super::{LEASE, RENEWAL, SWEEP, lock, sweeper};
+use super::{LEASE, RENEWAL, SWEEP, lock, look_at_sweep, sweeper};
 use crate::bucket::{Bucket, Written};
 use crate::tag::Tag;
 
 /// So long before the end of a lease nothing is removed any more: a request takes its time.
 const MARGIN: Duration = Duration::from_secs(15);
+
+/// How often it is written anew when it has another tag than it is said to have.
+const ROUNDS: usize = 3;
 
 /// Does something again and again until it is stopped.
 struct Repeat {
@@ -103,9 +106,8 @@ impl SweepLease {
     /// Lets others in, unless they are already, who waited for the lease to end.
     pub(crate) fn end(&self) {
         lock(&self.repeat).stop();
-        let tag = lock(&self.renewed.now).tag.clone();
         // Otherwise it ends by itself.
-        let _ = self.renewed.bucket.update(SWEEP, &tag, &sweeper(None));
+        let _ = self.renewed.write(None);
     }
 }
 
@@ -123,15 +125,33 @@ impl Renewed {
         if !self.is_fresh() {
             return;
         }
-        let tag = lock(&self.now).tag.clone();
         let sent = Moment::now();
-        if let Ok(Written::Done { tag }) = self.bucket.update(SWEEP, &tag, &sweeper(Some(&self.token))) {
+        if let Some(tag) = self.write(Some(&self.token)) {
             let mut now = lock(&self.now);
             now.tag = tag;
             if now.written.elapsed() < LEASE {
                 now.written = sent;
             }
         }
+    }
+
+    /// Writes who sweeps, if that is still us; the tag it has then.
+    fn write(&self, by: Option<&str>) -> Option<Tag> {
+        for _ in 0..ROUNDS {
+            let tag = lock(&self.now).tag.clone();
+            match self.bucket.update(SWEEP, &tag, &sweeper(by)).ok()? {
+                Written::Done { tag } => return Some(tag),
+                // Perhaps by an earlier write of ours, whose answer was lost.
+                Written::Refused { .. } => {
+                    let found = look_at_sweep(&self.bucket).ok()??;
+                    if found.by.as_ref() != Some(&self.token) {
+                        return None;
+                    }
+                    lock(&self.now).tag = found.tag;
+                }
+            }
+        }
+        None
     }
 }
 
@@ -176,5 +196,31 @@ mod tests {
             renewing.join().unwrap();
         });
         assert!(!lease.is_fresh());
+    }
+
+    #[test]
+    fn a_write_whose_answer_was_lost_ends_no_lease_and_keeps_nobody_out() {
+        let server = BucketServer::start();
+        // Another version of the object, and still ours.
+        let lose_an_answer = || server.rewrite("store", SWEEP, str::to_owned);
+        let lease = lease(&server, LEASE - MARGIN - Duration::from_secs(10));
+        lose_an_answer();
+        lease.renewed.renew();
+        let since = lock(&lease.renewed.now).written.elapsed();
+        assert!(since < Duration::from_secs(20), "it was not renewed for {since:?}");
+        lose_an_answer();
+        lease.end();
+        assert!(server.text("store", "locks").contains(r#""by":null"#), "it did not end");
+    }
+
+    #[test]
+    fn a_lease_that_somebody_else_has_is_not_renewed() {
+        let server = BucketServer::start();
+        let lease = lease(&server, RENEWAL);
+        server.rewrite("store", SWEEP, |text| text.replace("we", "they"));
+        lease.renewed.renew();
+        lease.end();
+        assert!(server.text("store", "locks").contains(r#""by":"they""#), "it was taken back");
+        assert!(lock(&lease.renewed.now).written.elapsed() >= RENEWAL);
     }
 }
