@@ -6,6 +6,7 @@ mod answer;
 mod any_bytes;
 mod child_threads;
 mod fork;
+mod gc;
 mod kill;
 mod list;
 mod memory;
