@@ -5,6 +5,7 @@
 mod answer;
 mod any_bytes;
 mod child_threads;
+mod copy_store;
 mod fork;
 mod gc;
 mod kill;
