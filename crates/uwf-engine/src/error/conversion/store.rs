@@ -107,6 +107,6 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
         RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
-        RemoteFault::Unfit => "several machines would overwrite each other there: use a server that has conditional writes".into(),
+        RemoteFault::Unfit => "several machines would get in each other's way there: use another server; `uwf help shared-store` says what it needs".into(),
     }
 }
