@@ -18,10 +18,10 @@ use crate::transport::Transport;
 use crate::wait::wait_for;
 
 /// How often a request is made that fails for a reason that may pass. With a server that fails one call in ten, one in ten million
-/// fails for good; a server that starts anew in six seconds is not missed.
+/// fails for good; a server that starts anew in three seconds is not missed, as the pauses take three to six.
 const TRIES: u32 = 7;
 
-/// How long after the first try still another one is begun.
+/// How long after the first try still another one is begun, where a server takes long to answer.
 const TRY_FOR: Duration = Duration::from_secs(10);
 
 /// The pause after the first try; each further one is twice as long.
