@@ -65,7 +65,7 @@ impl Journal for Raced {
 fn outcome(from: &Machine, thread: &ThreadId, raced: Raced) -> Outcome {
     let dir = dir_in_memory();
     let to = Home::over(dir.path(), "/there/is/no/uwf", Arc::<MemoryObjects>::default(), Arc::new(raced));
-    copy_store::copy(&from.home, &to, &[thread.clone()], &mut |_, _| ()).unwrap().threads[0].outcome
+    copy_store::copy(&from.home, &to, std::slice::from_ref(thread), &mut |_, _| ()).unwrap().threads[0].outcome
 }
 
 #[test]
