@@ -100,6 +100,12 @@ pub enum StoreError {
         /// How long was waited, in milliseconds.
         waited_ms: u64,
     },
+    /// A sweep was not renewed in time, so others may hold by now. What was removed until then was removed rightly: sweep again.
+    #[error("the sweep of the nodes in {} has ended: it was not renewed in time", path.display())]
+    SweepEnded {
+        /// Where they are.
+        path: PathBuf,
+    },
     /// A pack cannot be read, so nobody can tell what is in it. Nothing else is lost.
     #[error("the pack {} is damaged: {reason}", path.display())]
     DamagedPack {
@@ -127,7 +133,8 @@ impl StoreError {
     /// Whether it says something about the disk, the network or others at this moment, and nothing about a node: the same call may
     /// succeed another time.
     pub fn is_of_the_moment(&self) -> bool {
-        matches!(self, StoreError::Io { .. } | StoreError::Remote(_) | StoreError::Busy { .. })
+        use StoreError::{Busy, Io, Remote, SweepEnded};
+        matches!(self, Io { .. } | Remote(_) | Busy { .. } | SweepEnded { .. })
     }
 
     /// Whether the disk or the quota is full.

@@ -9,9 +9,9 @@ use crate::heads::{HeadsError, Version};
 /// A note as it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Note {
-    /// What it says.
+    /// What it says. Null, too, when somebody has spoiled what the backend keeps of it, so that a broken note never breaks a list.
     pub value: Value,
-    /// What to write against.
+    /// What to write against, whatever it says.
     pub version: Version,
     /// How long ago it was written, by the clock of the backend. No clock of a machine that reads or writes is asked, so
     /// machines may disagree about the time. It may be up to two seconds more than it is, and never less.

@@ -231,7 +231,8 @@ pub trait Objects: Send + Sync {
     /// them is the caller's business, who has looked since the sweep began. After a power cut they may be there again.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails, [`StoreError::Busy`] when others keep it for too long. Some may be removed then.
+    /// [`StoreError::Io`] when the backend fails, [`StoreError::Busy`] when others keep it for too long,
+    /// [`StoreError::SweepEnded`]. Some may be removed then.
     fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError>;
 
     /// Gives back the room of objects that were removed, where a backend does not do that at once. Nobody who reads notices.

@@ -4,12 +4,11 @@
 
 use std::time::Duration;
 
-use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, RemoteFault, check_name};
+use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, check_name};
 use serde_json::Value;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use crate::fault::Failure;
 use crate::heads::{expected as number_of, token, version};
 use crate::store::{Inner, PostgresStore, Typed};
 
@@ -42,10 +41,7 @@ impl Inner {
     /// The note in the first three columns of a row.
     fn note_of(&self, doing: &str, row: &Row) -> Result<Note, HeadsError> {
         let text: &str = self.column(doing, row, 1)?;
-        let value = serde_json::from_str(text).map_err(|error| {
-            let failure = Failure::Refused(RemoteFault::Foreign, format!("its value is not JSON: {error}"));
-            self.pool.error(doing, failure, 1)
-        })?;
+        let value = serde_json::from_str(text).unwrap_or_default();
         Ok(Note { value, version: version(self.column(doing, row, 2)?), age: self.age(doing, row)? })
     }
 

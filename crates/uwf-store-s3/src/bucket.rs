@@ -18,10 +18,10 @@ use crate::transport::Transport;
 use crate::wait::wait_for;
 
 /// How often a request is made that fails for a reason that may pass. With a server that fails one call in ten, one in ten million
-/// fails for good; a server that starts anew in six seconds is not missed.
+/// fails for good; a server that starts anew in three seconds is not missed, as the pauses take three to six.
 const TRIES: u32 = 7;
 
-/// How long after the first try still another one is begun.
+/// How long after the first try still another one is begun, where a server takes long to answer.
 const TRY_FOR: Duration = Duration::from_secs(10);
 
 /// The pause after the first try; each further one is twice as long.
@@ -234,9 +234,15 @@ impl Bucket {
 
     /// Deletes an object, if there is one.
     pub(crate) fn delete(&self, key: &str) -> Result<(), RemoteError> {
+        self.delete_while(key, || true).map(|_| ())
+    }
+
+    /// The same, and before each try it is asked whether it still may be. `false` when it may not.
+    pub(crate) fn delete_while(&self, key: &str, may_be: impl Fn() -> bool) -> Result<bool, RemoteError> {
         let path = self.path(key);
-        let answer = self.tried("delete", key, || self.client.delete(&path))?;
-        self.certain("delete", key, answer).map(|_| ())
+        let delete = || if may_be() { self.client.delete(&path).map(|()| true) } else { Ok(false) };
+        let answer = self.tried("delete", key, delete)?;
+        Ok(self.certain("delete", key, answer)?.unwrap_or(true))
     }
 
     /// All objects whose keys begin like this, sorted by key.

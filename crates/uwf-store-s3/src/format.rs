@@ -84,11 +84,16 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
     }
 }
 
-/// Tries out what everything else relies on: a write that has to be refused is.
+/// Tries out what everything else relies on: the server tells the time, and a write that has to be refused is.
 ///
 /// The danger: a server that does not know `If-None-Match` and `If-Match`, or what Google has for them, ignores them, and answers
 /// that all went well. Two machines that step one thread would then overwrite each other's head, and both would be told that theirs is the one.
 fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
+    // It has answered before. How old a lease is only its clock says.
+    if bucket.transport.server_now().is_none() {
+        let what = "does not tell the time: its answers have no `Date`, so what a machine leaves that is gone would never get old";
+        return Err(unfit(bucket, what));
+    }
     let key = format!("{PROBE}{}", token::unique());
     let outcome = probe_at(bucket, &key);
     // Whatever came of it.
@@ -103,31 +108,35 @@ fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
         // As it has to be: there is nothing yet.
     } else {
         let what = format!("it writes what is to replace an object that is not there ({if_same})");
-        return Err(unfit(bucket, &what));
+        return Err(unconditional(bucket, &what));
     }
     // A try whose answer was lost may have written it.
     let _ = bucket.create(key, b"one")?;
     if !refused(bucket.create(key, b"two")?) {
         let what = format!("it replaces what is there although that is to stay ({if_none})");
-        return Err(unfit(bucket, &what));
+        return Err(unconditional(bucket, &what));
     }
     let Some(one) = bucket.get(key)? else {
-        return Err(unfit(bucket, "it does not find what was just written"));
+        return Err(unconditional(bucket, "it does not find what was just written"));
     };
     let _ = bucket.update(key, &one.tag, b"three")?;
     let is_three = bucket.get(key)?.is_some_and(|found| found.bytes == b"three");
     if !is_three {
         let what = format!("it does not replace what is there although it is what was expected ({if_same})");
-        return Err(unfit(bucket, &what));
+        return Err(unconditional(bucket, &what));
     }
     if !refused(bucket.update(key, &one.tag, b"four")?) {
         let what = format!("it replaces what is no longer what was expected ({if_same})");
-        return Err(unfit(bucket, &what));
+        return Err(unconditional(bucket, &what));
     }
     Ok(())
 }
 
+fn unconditional(bucket: &Bucket, what: &str) -> RemoteError {
+    unfit(bucket, &format!("has no conditional writes: {what}"))
+}
+
 fn unfit(bucket: &Bucket, what: &str) -> RemoteError {
     let server = bucket.transport.server().map_or_else(String::new, |server| format!(" `{server}`"));
-    bucket.error(RemoteFault::Unfit, format!("the server{server} has no conditional writes: {what}"))
+    bucket.error(RemoteFault::Unfit, format!("the server{server} {what}"))
 }

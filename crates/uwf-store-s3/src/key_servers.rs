@@ -36,9 +36,19 @@ impl KeyServers {
         }
     }
 
-    /// Of a machine that gives no keys, for whatever reason.
+    /// Of a machine that has no keys.
     pub(crate) fn no_keys(&self) -> Failure {
         Failure::NoKeys { reason: self.none.to_owned() }
+    }
+
+    /// Of a machine whose server gives none, or none at this moment.
+    pub(crate) fn refused(&self, host: &str, answer: &Response<Vec<u8>>) -> Failure {
+        match answer.status().as_u16() {
+            status if may_pass(status) => {
+                Failure::Silent { reason: format!("{host} gives no keys: it answered {status}") }
+            }
+            _ => self.no_keys(),
+        }
     }
 }
 
@@ -55,10 +65,12 @@ pub(crate) fn no_login(host: &str, answer: &Response<Vec<u8>>) -> Failure {
     let words: String = words.collect::<Vec<_>>().join(": ").chars().take(MAX_TOLD).collect();
     let status = answer.status().as_u16();
     let reason = format!("{host} gives no token: it answered {status} {words}").trim_end().to_owned();
-    match status {
-        408 | 429 | 500.. => Failure::Silent { reason },
-        _ => Failure::NoKeys { reason },
-    }
+    if may_pass(status) { Failure::Silent { reason } } else { Failure::NoKeys { reason } }
+}
+
+/// Whether the same request may go well a moment later.
+fn may_pass(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..)
 }
 
 #[cfg(test)]

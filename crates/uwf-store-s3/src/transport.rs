@@ -2,6 +2,7 @@
 //!
 //! It does not try again: whoever calls knows whether a request that failed may have been done.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -42,6 +43,8 @@ pub(crate) struct Transport {
     agent: Agent,
     machine_agent: Agent,
     keys: KeyServers,
+    /// Whether the machine gave something: then it is one of a cloud, and its server does not answer only for a moment.
+    machine_gave: AtomicBool,
     pub(crate) counted: Counted,
     /// What the server's clock said, and when that was by ours.
     clock: Mutex<Option<(SystemTime, Instant)>>,
@@ -75,6 +78,7 @@ impl Transport {
             // What the machine is told is not for others. Google's has a name, which elsewhere nobody knows.
             machine_agent: agent(CONNECT_TO_MACHINE, None, Some(CONNECT_TO_MACHINE)),
             keys,
+            machine_gave: AtomicBool::default(),
             counted: Counted::default(),
             clock: Mutex::default(),
             server: Mutex::default(),
@@ -110,16 +114,18 @@ impl Transport {
             self.counted.count(&parts);
         }
         match (asked, exchange(agent, parts, body)) {
-            (Asked::Machine | Asked::Login, Ok(answer)) if answer.status().is_success() => Ok(answer),
-            (Asked::Machine, _) => Err(self.keys.no_keys()),
+            (Asked::Machine | Asked::Login, Ok(answer)) if answer.status().is_success() => {
+                self.machine_gave.fetch_or(asked == Asked::Machine, Ordering::Relaxed);
+                Ok(answer)
+            }
+            (Asked::Machine, Ok(answer)) => Err(self.keys.refused(&host, &answer)),
+            (Asked::Machine, Err(_)) if !self.machine_gave.load(Ordering::Relaxed) => Err(self.keys.no_keys()),
             (Asked::Login, Ok(answer)) => Err(no_login(&host, &answer)),
             (Asked::Store, Ok(answer)) => {
                 self.listen(answer.headers());
                 Ok(answer)
             }
-            (Asked::Store | Asked::Login, Err(error)) => {
-                Err(Failure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) })
-            }
+            (_, Err(error)) => Err(Failure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) }),
         }
     }
 }
@@ -181,5 +187,51 @@ impl HttpService for Wire {
 impl HttpConnector for Wire {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(self.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    use super::*;
+
+    /// Answers a request by this status; `None` says nothing and closes the connection.
+    fn serve(mut stream: TcpStream, status: Option<u16>) {
+        let _ = stream.read(&mut [0; 4096]);
+        if let Some(status) = status {
+            let _ = write!(stream, "HTTP/1.1 {status} So\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    }
+
+    /// What each of some requests to the server of a machine comes to.
+    fn told(statuses: &'static [Option<u16>]) -> Vec<Result<u16, Failure>> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = thread::spawn(move || {
+            statuses.iter().for_each(|status| serve(listener.accept().unwrap().0, *status));
+        });
+        let keys = KeyServers { machines: vec![address.clone()], logins: vec![], none: "there are no keys" };
+        let transport = Transport::new(RootCerts::WebPki, keys);
+        let ask = |_: &Option<u16>| {
+            let parts = Request::get(format!("http://{address}/token")).body(()).unwrap().into_parts().0;
+            transport.send(parts, b"").map(|answer| answer.status().as_u16())
+        };
+        let told = statuses.iter().map(ask).collect();
+        server.join().unwrap();
+        told
+    }
+
+    #[test]
+    fn a_machine_that_gives_no_keys_for_a_moment_is_told_from_one_that_has_none() {
+        let none = || Err(Failure::NoKeys { reason: "there are no keys".to_owned() });
+        let silent = |reason: &str| Err(Failure::Silent { reason: format!("127.0.0.1 {reason}") });
+        let busy = |status: u16| silent(&format!("gives no keys: it answered {status}"));
+        assert_eq!(told(&[None, Some(403), Some(404)]), [none(), none(), none()]);
+        assert_eq!(told(&[Some(408), Some(429), Some(503)]), [busy(408), busy(429), busy(503)]);
+        let broken = silent("does not answer: it closed the connection before it was done");
+        assert_eq!(told(&[Some(200), None, Some(404)]), [Ok(200), broken, none()]);
     }
 }

@@ -22,19 +22,9 @@ impl Layers {
         self.0.concat()
     }
 
-    /// Some of them after the first `from`, layer by layer.
-    pub fn part(&self, mut from: usize, mut most: usize) -> Vec<&[Hash]> {
-        let mut part = Vec::new();
-        for layer in &self.0 {
-            let rest = &layer[from.min(layer.len())..];
-            from = from.saturating_sub(layer.len());
-            let some = &rest[..most.min(rest.len())];
-            most -= some.len();
-            if !some.is_empty() {
-                part.push(some);
-            }
-        }
-        part
+    /// The layers, the first one first.
+    pub fn slices(&self) -> Vec<&[Hash]> {
+        self.0.iter().map(Vec::as_slice).collect()
     }
 
     /// Keeps those that are to be removed.
@@ -43,14 +33,18 @@ impl Layers {
         self.0.retain(|layer| !layer.is_empty());
     }
 
-    /// Forgets the first ones.
-    pub fn forget(&mut self, mut count: usize) {
+    /// Takes the first ones out, at most so many.
+    pub fn take(&mut self, most: usize) -> Layers {
+        let (mut taken, mut left) = (Vec::new(), most);
         self.0.retain_mut(|layer| {
-            let gone = count.min(layer.len());
-            count -= gone;
-            layer.drain(..gone);
+            let some: Vec<Hash> = layer.drain(..left.min(layer.len())).collect();
+            left -= some.len();
+            if !some.is_empty() {
+                taken.push(some);
+            }
             !layer.is_empty()
         });
+        Layers(taken)
     }
 }
 
@@ -63,14 +57,10 @@ mod tests {
         let hash = Hash::from_u64;
         let mut layers = Layers(vec![vec![hash(1), hash(2)], vec![hash(3)], vec![hash(4), hash(5), hash(6)]]);
         assert_eq!(layers.len(), 6);
-        assert_eq!(layers.part(0, 2), [&[hash(1), hash(2)]]);
-        assert_eq!(layers.part(1, 3), [&[hash(2)][..], &[hash(3)], &[hash(4)]]);
-        assert_eq!(layers.part(5, 9), [&[hash(6)]]);
-        assert_eq!(layers.part(6, 9), Vec::<&[Hash]>::new());
-        layers.retain(|node| node != hash(3));
-        layers.forget(3);
-        assert_eq!(layers.nodes(), [hash(5), hash(6)]);
-        layers.forget(2);
-        assert!(layers.is_empty());
+        assert_eq!(layers.take(3).slices(), [&[hash(1), hash(2)][..], &[hash(3)]]);
+        layers.retain(|node| node != hash(4));
+        assert_eq!(layers.take(1).slices(), [[hash(5)]]);
+        assert_eq!(layers.take(9).nodes(), [hash(6)]);
+        assert!(layers.is_empty() && layers.take(9).is_empty());
     }
 }

@@ -111,7 +111,7 @@ fn in_the_order_of_removal_nothing_ever_lacks_what_it_refers_to() {
     assert_eq!(layers.len(), nodes.len());
     let sweep = objects.sweep().unwrap();
     // Within a layer in any order.
-    let backwards = layers.part(0, nodes.len()).into_iter().flat_map(|layer| layer.iter().rev());
+    let backwards = layers.slices().into_iter().flat_map(|layer| layer.iter().rev());
     for hash in backwards {
         assert_eq!(objects.remove_all(&sweep, &[&[*hash]]).unwrap(), [true]);
         let problems = Store::new(objects.clone()).verify(None).unwrap().problems;

@@ -11,6 +11,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::newest_attempt::NewestAttempt;
 use crate::attempt::worktree::Unsaved;
+use crate::root::registry::Gone;
 
 /// Why a verb did not do what was asked of it.
 #[derive(Debug, thiserror::Error)]
@@ -462,8 +463,8 @@ pub enum VerbError {
         problem: String,
     },
     /// The registry is gone, so it is not known which workflows have names.
-    #[error("cannot tell which workflows have names: {} is gone; nothing was removed", .0.display())]
-    RegistryGone(PathBuf),
+    #[error("cannot tell which workflows have names: {0}; nothing was removed")]
+    RegistryGone(Gone),
     /// Another process removes or packs nodes.
     #[error("another process removes or packs nodes: {} stayed locked", .0.display())]
     GcBusy(PathBuf),
@@ -512,8 +513,8 @@ pub enum VerbError {
 /// What is known instead of a workflow that is not there.
 #[derive(Debug)]
 pub enum Instead {
-    /// The registry is gone: this is its file.
-    NoRegistry(PathBuf),
+    /// The registry is gone.
+    NoRegistry(Gone),
     /// A project has this file, which counts only for persons.
     ForPersons(PathBuf),
     /// Another workflow has a name like that.

@@ -3,6 +3,7 @@
 //! Where machines share a store, the same text is a node in it, and a head of the name `registry` says which one.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -103,24 +104,54 @@ pub fn read(home: &Home) -> Result<Registry> {
     Ok(Registry::new())
 }
 
-/// Whether the registry is gone: there is none, but somebody has written one before, or was about to.
+/// What was where the names were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gone {
+    /// This file.
+    File(PathBuf),
+    /// The head of this shared store.
+    Head(String),
+}
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Gone::File(path) => write!(f, "{} is gone", path.display()),
+            Gone::Head(store) => write!(f, "the head `{SHARED}` of the store {store} is gone"),
+        }
+    }
+}
+
+impl Gone {
+    /// What to do.
+    pub(crate) fn remedy(&self) -> &'static str {
+        match self {
+            Gone::File(_) => NAMES_ARE_LOST,
+            Gone::Head(_) => "`uwf recover` sets it again; `uwf recover --dry-run` tells how",
+        }
+    }
+}
+
+/// What is gone, if the registry is: there is none, but somebody has written one before, or was about to.
 ///
 /// # Errors
-/// `Io` when that cannot be told just now.
-pub(crate) fn is_gone(home: &Home) -> Result<bool> {
-    if home.shared().is_some() {
-        return Ok(false);
+/// `Io` when that cannot be told just now; those of a shared store.
+pub(crate) fn gone(home: &Home) -> Result<Option<Gone>> {
+    if let Some(shared) = home.shared() {
+        // In this order: the first note is written after the first head.
+        let is_gone = traced(home)?.is_some() && home.heads().read(SHARED)?.is_none();
+        return Ok(is_gone.then(|| Gone::Head(shared.name().to_owned())));
     }
     let is_there = |path: PathBuf| path.try_exists().at("look at", &path);
     if !is_there(home.registry_lock())? {
-        return Ok(false);
+        return Ok(None);
     }
     for file in [home.registry_file(), home.older_registry_file(), home.oldest_registry_file()] {
         if is_there(file)? {
-            return Ok(false);
+            return Ok(None);
         }
     }
-    Ok(true)
+    Ok(Some(Gone::File(home.registry_file())))
 }
 
 /// Changes the registry, one writer at a time. `change` returns what the caller wants to know; it is called again when another

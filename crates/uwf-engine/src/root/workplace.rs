@@ -3,10 +3,12 @@
 //! What a thread depends on is in its nodes; where its files are is a fact about machines, and changes. So it is a note beside the
 //! head, written before the head is.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use json_cas::{Expected, Hash, NoteWritten};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
 use crate::root::error::Result;
@@ -82,6 +84,19 @@ pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
     let Some(notes) = home.notes() else { return Ok(None) };
     // What cannot be understood is of a newer uwf, which may have its reasons.
     Ok(notes.note(&name(thread))?.and_then(|note| serde_json::from_value(note.value).ok()))
+}
+
+/// What the store says of where all threads work but these, whether or not it can be understood.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(ThreadId, Value)>> {
+    let Some(notes) = home.notes() else { return Ok(Vec::new()) };
+    let thread_of = |name: &str| name.strip_prefix(KIND)?.parse::<ThreadId>().ok();
+    let is_other = |name: &String| thread_of(name).is_some_and(|thread| !known.contains(thread.as_str()));
+    let names: Vec<String> = notes.notes(KIND)?.into_iter().map(|listed| listed.name).filter(is_other).collect();
+    let read = notes.read_notes(&names)?.into_iter();
+    Ok(read.filter_map(|(name, note)| Some((thread_of(&name)?, note.value))).collect())
 }
 
 /// Forgets where a thread worked.

@@ -4,7 +4,7 @@
 //! was copied before is found and left as it is, so it can be run again until all of it went through. Nothing is merged: a thread
 //! that has gone on elsewhere, and a name that stands for something else there, stay as they are and are reported.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use json_cas::{Hash, Head, HeadsError, Missing, Reached, Swap};
 use serde::Serialize;
@@ -95,13 +95,17 @@ pub fn copy(
     let mut copy = Copy { from, to, reached: from.store().reach(), report: CopiedStore::default() };
     let sources = sources(from, threads)?;
     // Most were copied before, where this is done again and again: one look at all of them, instead of some calls for each.
-    let there = Standing::of(to)?;
+    let (there, pauses) = (Standing::of(to)?, new_pauses(from, to)?);
     for (done, source) in sources.iter().enumerate() {
         progress(done, sources.len());
-        match there.has(source) {
-            true => copy.report(source, Outcome::Present, None),
-            false => copy.thread(source)?,
+        if !there.has(source) {
+            copy.thread(source)?;
+            continue;
         }
+        if pauses.contains(source.thread.as_str()) {
+            copy.pause(source)?;
+        }
+        copy.report(source, Outcome::Present, None);
     }
     if threads.is_empty() {
         copy.names()?;
@@ -169,6 +173,15 @@ impl Standing {
     }
 }
 
+/// Threads that are paused here and not there.
+fn new_pauses(from: &Home, to: &Home) -> Result<BTreeSet<String>> {
+    let paused = |home: &Home| -> Result<BTreeSet<String>> {
+        let marked = marks::all(home)?.into_iter();
+        Ok(marked.filter(|(_, marks)| marks.contains(&Mark::Paused)).map(|(thread, _)| thread).collect())
+    };
+    Ok(&paused(from)? - &paused(to)?)
+}
+
 fn is_same_end(one: &Finished, other: &Finished) -> bool {
     one.head == other.head && one.status == other.status
 }
@@ -216,6 +229,7 @@ impl Copy<'_> {
     /// A thread that is active there.
     fn beside(&mut self, source: &Source, there: &Head) -> Result<(Outcome, Option<Hash>)> {
         if there.hash == source.head && source.ended.is_none() {
+            self.pause(source)?;
             return Ok((Outcome::Present, None));
         }
         let thread = Thread::at(self.from, source.thread.clone(), source.head)?;
@@ -224,6 +238,7 @@ impl Copy<'_> {
             return Ok((Outcome::Differs, Some(there.hash)));
         }
         self.nodes(source)?;
+        self.pause(source)?;
         let swapped = match &source.ended {
             Some((_, line)) => self.to.heads().remove(source.thread.as_str(), &there.version, line)?,
             None => self.to.heads().swap(source.thread.as_str(), &there.version, source.head)?,
@@ -234,17 +249,22 @@ impl Copy<'_> {
         })
     }
 
-    /// Sets the head of a thread that is not there. One that is paused never stands there without its pause.
-    fn begin(&self, source: &Source) -> Result<Outcome> {
-        let name = source.thread.as_str();
+    /// Pauses a thread there that is paused here. It is done before its head is set: no thread stands there without its pause.
+    fn pause(&self, source: &Source) -> Result<()> {
         if let Some(reason) = marks::read(self.from, &source.thread, Mark::Paused)?.filter(|_| source.ended.is_none()) {
             marks::set(self.to, &source.thread, Mark::Paused, &reason)?;
             marks::sync(self.to, &source.thread, Mark::Paused)?;
         }
+        Ok(())
+    }
+
+    /// Sets the head of a thread that is not there.
+    fn begin(&self, source: &Source) -> Result<Outcome> {
+        let name = source.thread.as_str();
+        self.pause(source)?;
         match self.to.heads().create(name, source.head) {
             Ok(Swap::Done) => {}
-            // Somebody else copied it in this moment.
-            Ok(Swap::Moved(_)) | Err(HeadsError::Removed { .. }) => return Ok(Outcome::Differs),
+            Ok(Swap::Moved(_)) | Err(HeadsError::Removed { .. }) => return self.outrun(source),
             Err(error) => return Err(error.into()),
         }
         let Some((_, line)) = &source.ended else { return Ok(Outcome::Copied) };
@@ -252,8 +272,17 @@ impl Copy<'_> {
         let head = head.ok_or_else(|| VerbError::CopyRaced(source.thread.clone()))?;
         match self.to.heads().remove(name, &head.version, line)? {
             Swap::Done => Ok(Outcome::Copied),
-            Swap::Moved(_) => Ok(Outcome::Differs),
+            Swap::Moved(_) => self.outrun(source),
         }
+    }
+
+    /// Of a thread that somebody else copied in this moment.
+    fn outrun(&self, source: &Source) -> Result<Outcome> {
+        let is_same = match &source.ended {
+            None => self.to.heads().read(source.thread.as_str())?.is_some_and(|there| there.hash == source.head),
+            Some((own, _)) => history::of(self.to, &source.thread)?.is_some_and(|there| is_same_end(own, &there)),
+        };
+        Ok(if is_same { Outcome::Present } else { Outcome::Differs })
     }
 
     /// Copies everything that a thread leads to.

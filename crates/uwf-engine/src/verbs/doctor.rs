@@ -105,9 +105,9 @@ pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
 /// Whether the names of workflows can be read, and lead to workflows.
 fn names(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let registry = registry::read(home)?;
-    if registry::is_gone(home)? {
-        let message = format!("{} is gone: no name leads to a workflow", home.registry_file().display());
-        return Ok(vec![Finding::warn("workflows", message).hint(registry::NAMES_ARE_LOST)]);
+    if let Some(gone) = registry::gone(home)? {
+        let message = format!("{gone}: no name leads to a workflow");
+        return Ok(vec![Finding::warn("workflows", message).hint(gone.remedy())]);
     }
     let mut findings = vec![Finding::ok("workflows", counted(registry.len(), "name"))];
     for (name, entry) in &registry {

@@ -120,8 +120,8 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     let project = if with_project { project_files::all(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
     let nearest = nearest::nearest(typed, names).map(str::to_owned);
-    let instead = if registry::is_gone(home)? {
-        Instead::NoRegistry(home.registry_file())
+    let instead = if let Some(gone) = registry::gone(home)? {
+        Instead::NoRegistry(gone)
     } else if let Some(file) = project_file(typed, cwd).filter(|_| !with_project) {
         Instead::ForPersons(file)
     } else if let Some(near) = nearest {

@@ -13,7 +13,7 @@
 
 pub(crate) mod roots;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use durable_files::FileLock;
@@ -161,7 +161,8 @@ pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     Ok(lock.ok_or(VerbError::GcBusy(path))?)
 }
 
-/// Removes candidates, the first ones first. After each second others may go on, and it is looked again what leads where.
+/// Removes candidates, the first ones first. After each second others may go on, and it is looked again what leads where. They wait
+/// for the sweep, so nothing is asked in it of what it does not remove.
 fn sweep(
     home: &Home,
     marked: &mut Marked<'_>,
@@ -172,21 +173,17 @@ fn sweep(
     let objects = home.store().objects();
     while !layers.is_empty() {
         let sweep = objects.sweep()?;
-        let roots = marked.update(&mut |_| ())?;
-        marked.keep_young(&layers.nodes(), roots.young_since(begun, grace))?;
-        layers.retain(|hash| !marked.reached.has(hash));
-        let all = layers.len();
+        let young_since = marked.update(&mut |_| ())?.young_since(begun, grace);
         let until = Instant::now() + SWEEP;
-        let (mut removed, mut at_once) = (0, BETWEEN_LOOKS);
-        while removed < all {
+        let mut at_once = BETWEEN_LOOKS;
+        while !layers.is_empty() {
             let turn = Instant::now();
-            let some = layers.part(removed, at_once);
-            let sizes = objects.stored_all(&some.concat())?;
-            let gone = objects.remove_all(&sweep, &some)?;
-            removed += gone.len();
-            for (stored, _) in sizes.into_iter().zip(gone).filter(|(_, was_there)| *was_there) {
+            let part = layers.take(at_once);
+            let (part, sizes) = marked.without_young(part, young_since)?;
+            let gone = objects.remove_all(&sweep, &part.slices())?;
+            for (hash, _) in part.nodes().into_iter().zip(gone).filter(|(_, was_there)| *was_there) {
                 done.deleted_entries += 1;
-                done.bytes += stored.map_or(0, |stored| stored.bytes);
+                done.bytes += sizes.get(&hash).copied().unwrap_or_default();
             }
             if Instant::now() >= until {
                 break;
@@ -196,7 +193,6 @@ fn sweep(
                 at_once = (at_once * 2).min(MOST_BETWEEN_LOOKS);
             }
         }
-        layers.forget(removed);
         drop(sweep);
         if !layers.is_empty() {
             std::thread::sleep(LET_OTHERS);
@@ -268,19 +264,35 @@ impl<'h> Marked<'h> {
 
     /// Keeps those of the nodes that are young, with everything they lead to.
     fn keep_young(&mut self, nodes: &[Hash], young_since: SystemTime) -> Result<()> {
-        let objects = self.home.store().objects();
-        let nodes: Vec<Hash> = nodes.iter().copied().filter(|hash| !self.followed.contains(hash)).collect();
         for some in nodes.chunks(READ_AT_ONCE) {
-            let stored = some.iter().copied().zip(objects.stored_all(some)?);
-            let is_young = |stored: Option<Stored>| stored.is_some_and(|stored| stored.put_at >= young_since);
-            let young: Vec<Hash> = stored.filter(|(_, stored)| is_young(*stored)).map(|(hash, _)| hash).collect();
-            let reached = self.reached.add_all(&young, Missing::IsFine, &mut |_| ());
-            reached.map_err(|Stopped { root, source }| VerbError::Unfollowed {
-                from: format!("node {root}, which is younger than the grace"),
-                hint: None,
-                source,
-            })?;
+            let stored = self.home.store().objects().stored_all(some)?;
+            self.follow_young(some, &stored, young_since)?;
         }
+        Ok(())
+    }
+
+    /// Those of the next candidates that nothing has reached by now, and the sizes of those that are there. What the young ones among them lead to is
+    /// among them, too, or comes later: referrers are first.
+    fn without_young(&mut self, mut part: Layers, young_since: SystemTime) -> Result<(Layers, HashMap<Hash, u64>)> {
+        part.retain(|hash| !self.reached.has(hash));
+        let nodes = part.nodes();
+        let stored = self.home.store().objects().stored_all(&nodes)?;
+        self.follow_young(&nodes, &stored, young_since)?;
+        part.retain(|hash| !self.reached.has(hash));
+        let sizes = nodes.into_iter().zip(stored).filter_map(|(hash, stored)| Some((hash, stored?.bytes)));
+        Ok((part, sizes.collect()))
+    }
+
+    fn follow_young(&mut self, nodes: &[Hash], stored: &[Option<Stored>], young_since: SystemTime) -> Result<()> {
+        let is_young = |stored: &Option<Stored>| stored.is_some_and(|stored| stored.put_at >= young_since);
+        let young = nodes.iter().zip(stored).filter(|(_, stored)| is_young(stored));
+        let young: Vec<Hash> = young.map(|(hash, _)| *hash).collect();
+        let reached = self.reached.add_all(&young, Missing::IsFine, &mut |_| ());
+        reached.map_err(|Stopped { root, source }| VerbError::Unfollowed {
+            from: format!("node {root}, which is younger than the grace"),
+            hint: None,
+            source,
+        })?;
         Ok(())
     }
 }

@@ -5,7 +5,9 @@
 mod answer;
 mod any_bytes;
 mod child_threads;
+mod copy_store;
 mod fork;
+mod gc;
 mod kill;
 mod list;
 mod memory;

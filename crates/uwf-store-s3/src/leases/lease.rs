@@ -3,14 +3,18 @@
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::{LEASE, RENEWAL, SWEEP, lock, sweeper};
+use super::moment::Moment;
+use super::{LEASE, RENEWAL, SWEEP, lock, look_at_sweep, sweeper};
 use crate::bucket::{Bucket, Written};
 use crate::tag::Tag;
 
 /// So long before the end of a lease nothing is removed any more: a request takes its time.
 const MARGIN: Duration = Duration::from_secs(15);
+
+/// How often it is written anew when it has another tag than it is said to have.
+const ROUNDS: usize = 3;
 
 /// Does something again and again until it is stopped.
 struct Repeat {
@@ -68,43 +72,155 @@ impl Drop for Lease {
 
 /// That this process sweeps.
 pub(crate) struct SweepLease {
-    bucket: Arc<Bucket>,
-    now: Arc<Mutex<Now>>,
+    renewed: Arc<Renewed>,
     repeat: Mutex<Repeat>,
+}
+
+/// What the thread that renews has in common with those who ask.
+struct Renewed {
+    bucket: Arc<Bucket>,
+    token: String,
+    now: Mutex<Now>,
 }
 
 struct Now {
     tag: Tag,
-    /// When the last write of it was sent that went well.
-    written: Instant,
+    /// When the last write of it was sent that came through in time.
+    written: Moment,
 }
 
 impl SweepLease {
     /// Of an object that was just written: after `written`, and it has this tag now.
-    pub(crate) fn new(bucket: Arc<Bucket>, token: String, tag: Tag, written: Instant) -> SweepLease {
-        let now = Arc::new(Mutex::new(Now { tag, written }));
-        let renewed = (Arc::clone(&bucket), Arc::clone(&now));
-        let repeat = Mutex::new(Repeat::new(move || {
-            let (bucket, now) = &renewed;
-            let mut now = lock(now);
-            let sent = Instant::now();
-            if let Ok(Written::Done { tag }) = bucket.update(SWEEP, &now.tag, &sweeper(Some(&token))) {
-                *now = Now { tag, written: sent };
-            }
-        }));
-        SweepLease { bucket, now, repeat }
+    pub(crate) fn new(bucket: Arc<Bucket>, token: String, tag: Tag, written: Moment) -> SweepLease {
+        let renewed = Arc::new(Renewed { bucket, token, now: Mutex::new(Now { tag, written }) });
+        let renewing = Arc::clone(&renewed);
+        let repeat = Mutex::new(Repeat::new(move || renewing.renew()));
+        SweepLease { renewed, repeat }
     }
 
     /// Whether nobody else can hold or sweep yet.
     pub(crate) fn is_fresh(&self) -> bool {
-        lock(&self.now).written.elapsed() < LEASE - MARGIN
+        self.renewed.is_fresh()
     }
 
     /// Lets others in, unless they are already, who waited for the lease to end.
     pub(crate) fn end(&self) {
         lock(&self.repeat).stop();
-        let tag = lock(&self.now).tag.clone();
         // Otherwise it ends by itself.
-        let _ = self.bucket.update(SWEEP, &tag, &sweeper(None));
+        let _ = self.renewed.write(None);
+    }
+}
+
+impl Renewed {
+    fn is_fresh(&self) -> bool {
+        lock(&self.now).written.elapsed() < LEASE - MARGIN
+    }
+
+    /// Writes it anew, unless it has ended.
+    ///
+    /// The danger: a machine stands still for longer than its lease. Others hold, let something lead to a node, and are gone again. They
+    /// write nothing into `locks/sweep`, so it could be written anew by who swept, who would then remove that node. So a lease that
+    /// has ended stays ended, also if it ends while a renewal is on its way.
+    fn renew(&self) {
+        if !self.is_fresh() {
+            return;
+        }
+        let sent = Moment::now();
+        if let Some(tag) = self.write(Some(&self.token)) {
+            let mut now = lock(&self.now);
+            now.tag = tag;
+            if now.written.elapsed() < LEASE {
+                now.written = sent;
+            }
+        }
+    }
+
+    /// Writes who sweeps, if that is still us; the tag it has then.
+    fn write(&self, by: Option<&str>) -> Option<Tag> {
+        for _ in 0..ROUNDS {
+            let tag = lock(&self.now).tag.clone();
+            match self.bucket.update(SWEEP, &tag, &sweeper(by)).ok()? {
+                Written::Done { tag } => return Some(tag),
+                // Perhaps by an earlier write of ours, whose answer was lost.
+                Written::Refused { .. } => {
+                    let found = look_at_sweep(&self.bucket).ok()??;
+                    if found.by.as_ref() != Some(&self.token) {
+                        return None;
+                    }
+                    lock(&self.now).tag = found.tag;
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_testing::bucket::BucketServer;
+
+    use super::*;
+    use crate::store::S3Store;
+
+    /// A lease that was last written so long ago.
+    fn lease(server: &BucketServer, written: Duration) -> SweepLease {
+        let store = S3Store::open_with(&server.url("store"), server.variables("store")).unwrap();
+        store.init().unwrap();
+        let bucket = store.ready().unwrap();
+        let Written::Done { tag } = bucket.create(SWEEP, &sweeper(Some("we"))).unwrap() else { panic!("it is swept") };
+        SweepLease::new(bucket, "we".to_owned(), tag, Moment::ago(written))
+    }
+
+    #[test]
+    fn a_lease_is_renewed_until_it_has_ended_and_then_never_again() {
+        for (written, is_renewed) in [(RENEWAL, true), (LEASE - MARGIN, false), (2 * LEASE, false)] {
+            let server = BucketServer::start();
+            let lease = lease(&server, written);
+            let before = server.text("store", "locks");
+            lease.renewed.renew();
+            assert_eq!(server.text("store", "locks") != before, is_renewed, "written {written:?} ago");
+            assert_eq!(lease.is_fresh(), is_renewed, "written {written:?} ago");
+        }
+    }
+
+    #[test]
+    fn a_renewal_that_comes_through_after_the_lease_has_ended_is_none() {
+        let server = BucketServer::start();
+        let lease = lease(&server, Duration::ZERO);
+        server.slow(Duration::from_millis(500));
+        std::thread::scope(|scope| {
+            let renewing = scope.spawn(|| lease.renewed.renew());
+            // While it is on its way, the time passes that is left.
+            std::thread::sleep(Duration::from_millis(100));
+            lock(&lease.renewed.now).written = Moment::ago(LEASE);
+            renewing.join().unwrap();
+        });
+        assert!(!lease.is_fresh());
+    }
+
+    #[test]
+    fn a_write_whose_answer_was_lost_ends_no_lease_and_keeps_nobody_out() {
+        let server = BucketServer::start();
+        // Another version of the object, and still ours.
+        let lose_an_answer = || server.rewrite("store", SWEEP, str::to_owned);
+        let lease = lease(&server, LEASE - MARGIN - Duration::from_secs(10));
+        lose_an_answer();
+        lease.renewed.renew();
+        let since = lock(&lease.renewed.now).written.elapsed();
+        assert!(since < Duration::from_secs(20), "it was not renewed for {since:?}");
+        lose_an_answer();
+        lease.end();
+        assert!(server.text("store", "locks").contains(r#""by":null"#), "it did not end");
+    }
+
+    #[test]
+    fn a_lease_that_somebody_else_has_is_not_renewed() {
+        let server = BucketServer::start();
+        let lease = lease(&server, RENEWAL);
+        server.rewrite("store", SWEEP, |text| text.replace("we", "they"));
+        lease.renewed.renew();
+        lease.end();
+        assert!(server.text("store", "locks").contains(r#""by":"they""#), "it was taken back");
+        assert!(lock(&lease.renewed.now).written.elapsed() >= RENEWAL);
     }
 }

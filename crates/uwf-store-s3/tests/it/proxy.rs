@@ -33,6 +33,8 @@ pub(crate) enum Fate {
     Hangs,
     /// It reaches the server without its conditions.
     LosesItsConditions,
+    /// Its answer does not say when it was given.
+    LosesItsDate,
 }
 
 /// A proxy of HTTP, stopped when the value is dropped.
@@ -113,7 +115,7 @@ fn pass(
             write!(from, "HTTP/1.1 503 Slow Down\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")?;
             return Ok(());
         }
-        Fate::Passes | Fate::LosesItsAnswer | Fate::LosesItsConditions => (),
+        Fate::Passes | Fate::LosesItsAnswer | Fate::LosesItsConditions | Fate::LosesItsDate => (),
     }
     let mut to = TcpStream::connect(server)?;
     let is_kept = |line: &&str| {
@@ -130,8 +132,19 @@ fn pass(
     if fate == Fate::LosesItsAnswer {
         return from.shutdown(Shutdown::Both);
     }
+    if fate == Fate::LosesItsDate {
+        answer = without_date(&answer);
+    }
     from.write_all(&answer)?;
     from.shutdown(Shutdown::Both)
+}
+
+fn without_date(answer: &[u8]) -> Vec<u8> {
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(answer.len());
+    let (head, rest) = answer.split_at(end);
+    let head = String::from_utf8_lossy(head);
+    let kept: Vec<&str> = head.lines().filter(|line| !line.to_ascii_lowercase().starts_with("date:")).collect();
+    [kept.join("\r\n").as_bytes(), rest].concat()
 }
 
 fn read(from: &mut TcpStream) -> std::io::Result<(String, Vec<u8>)> {

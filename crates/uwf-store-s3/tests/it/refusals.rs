@@ -258,6 +258,18 @@ fn a_server_without_conditional_writes_is_refused_by_its_name() {
 }
 
 #[test]
+fn a_server_that_does_not_tell_the_time_is_refused() {
+    let server = Server::start(Kind::Google);
+    let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |_| Fate::LosesItsDate);
+    let store = S3Store::open_with(&server.url("uwf"), server.environment_at(&proxy.endpoint())).unwrap();
+    let error = store.init().unwrap_err();
+    let message = "the server `bucket in memory` does not tell the time: its answers have no `Date`, so what a machine \
+        leaves that is gone would never get old";
+    assert_eq!((error.fault, &*error.message), (RemoteFault::Unfit, message));
+    assert_eq!(heads_error(&store).fault, RemoteFault::NotReady, "it was not made ready");
+}
+
+#[test]
 fn a_server_that_is_not_there_is_unreachable() {
     let mut server = Server::start(Kind::Moto);
     let store = server.fresh();

@@ -72,6 +72,34 @@ fn what_goes_from_amazon_to_azure_and_google_is_the_same_there() {
     assert_eq!(all(&here, Some(&gs)), all(&here, Some(&az)));
 }
 
+#[test]
+fn a_thread_that_is_paused_after_it_was_copied_is_paused_there_too() {
+    let server = BucketServer::start();
+    let dir = TempDir::new().unwrap();
+    let mut variables = server.variables("uwf");
+    let store = variables.remove(0).1;
+    let here = Machine::new(variables, &dir.path().join("ledger"));
+    here.json(&["workflow", "put", "count.yaml"]);
+    let [still, stepped, ended] = [here.start(), here.start(), here.start()];
+    let there = |args: &[&str]| here.command(args).env("UWF_STORE_URL", &store).output().unwrap();
+    assert!(there(&["store", "init"]).status.success());
+    assert_eq!(outcomes(&here.json(&["store", "copy", ".", &store])), ["copied"; 3]);
+    here.step(&stepped);
+    for thread in [&still, &stepped, &ended] {
+        here.json(&["thread", "pause", thread, "--reason", "until Monday"]);
+    }
+    here.json(&["thread", "kill", &ended]);
+    for outcome in [["present", "advanced", "advanced"], ["present"; 3]] {
+        assert_eq!(outcomes(&here.json(&["store", "copy", ".", &store])), outcome);
+        let list: Value = serde_json::from_slice(&there(&["thread", "list", "--all"]).stdout).unwrap();
+        assert_eq!(list, here.json(&["thread", "list", "--all"]), "as they are here");
+    }
+    for thread in [&still, &stepped] {
+        let show = String::from_utf8(there(&["thread", "show", thread]).stdout).unwrap();
+        assert!(show.contains("until Monday"), "{show}");
+    }
+}
+
 fn outcomes(report: &Value) -> Vec<&str> {
     report["threads"].as_array().unwrap().iter().map(|thread| thread["outcome"].as_str().unwrap()).collect()
 }

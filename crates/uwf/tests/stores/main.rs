@@ -15,4 +15,5 @@ mod machine;
 mod postgres;
 mod recover;
 mod requests;
+mod spoiled;
 mod worktrees;

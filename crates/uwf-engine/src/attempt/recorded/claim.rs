@@ -242,8 +242,8 @@ pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<
     let name = name(thread);
     let mut note = notes.note(&name)?;
     loop {
-        // Only a store that was shared afterwards has none.
-        let Some(there) = note else { return Ok(replied) };
+        // Only a store that was shared afterwards has none; or somebody has spoiled it.
+        let Some(there) = note.filter(|note| !note.value.is_null()) else { return Ok(replied) };
         let of_it = Claim::with_attempt(&there, thread).filter(|(told, _)| told.opened.attempt == replied.attempt);
         let Some((told, mut claim)) = of_it else { return Err(AttemptError::ClaimMoved(thread.clone())) };
         if let Some(first) = told.replied {

@@ -11,7 +11,7 @@ pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
         StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => ErrorKind::NotFound,
         StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
         StoreError::Io { .. } => ErrorKind::Io,
-        StoreError::Busy { .. } => ErrorKind::Busy,
+        StoreError::Busy { .. } | StoreError::SweepEnded { .. } => ErrorKind::Busy,
         StoreError::Remote(remote) => remote_kind(remote.fault),
         _ => ErrorKind::Data,
     }
@@ -31,6 +31,11 @@ pub(super) fn of_store(mut error: Error, source: &StoreError) -> Error {
     }
     if let StoreError::Collision { hash } = source {
         error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));
+    }
+    if let StoreError::SweepEnded { .. } = source {
+        error = error
+            .hint("this machine stood still, or did not reach the store, for more than half a minute")
+            .hint("nothing is lost: `uwf gc` again does the rest");
     }
     if let StoreError::Remote(remote) = source {
         error = error.hint(about_remote(remote));
@@ -102,6 +107,6 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
         RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
-        RemoteFault::Unfit => "several machines would overwrite each other there: use a server that has conditional writes".into(),
+        RemoteFault::Unfit => "several machines would get in each other's way there: use another server; `uwf help shared-store` says what it needs".into(),
     }
 }

@@ -7,7 +7,7 @@ use super::store::{of_store, store_kind};
 use crate::attempt::worktree::Unsaved;
 use crate::error::verb_error::{Instead, VerbError};
 use crate::error::{Error, ErrorKind};
-use crate::root::registry::NAMES_ARE_LOST;
+use crate::root::registry::Gone;
 
 impl From<VerbError> for Error {
     fn from(error: VerbError) -> Error {
@@ -101,7 +101,8 @@ impl From<VerbError> for Error {
             Verb::NoHead { thread } => of(ErrorKind::Data).hint(format!("`uwf thread rm {thread}` removes that line")),
             Verb::DamagedHistory { .. } => of(ErrorKind::Data)
                 .hint("repair that line or restore the file from a backup; `uwf recover` may know more"),
-            Verb::RegistryGone(_) => of(ErrorKind::Data)
+            Verb::RegistryGone(gone @ Gone::Head(_)) => of(ErrorKind::Data).hint(gone.remedy()),
+            Verb::RegistryGone(Gone::File(_)) => of(ErrorKind::Data)
                 .hint("restore it from a backup")
                 .hint("or, if no workflow had a name, let it be made anew: `uwf workflow put FILE`"),
             Verb::HeaderNotSet { variable } => {
@@ -182,7 +183,7 @@ fn lists_steps(thread: &ThreadId) -> String {
 
 fn with_what_is_there(error: Error, instead: &Instead) -> Error {
     match instead {
-        Instead::NoRegistry(file) => error.hint(format!("{} is gone: {}", file.display(), NAMES_ARE_LOST)),
+        Instead::NoRegistry(gone) => error.hint(format!("{gone}: {}", gone.remedy())),
         Instead::ForPersons(file) => error
             .hint(format!(
                 "{} counts only when a person starts a thread, or binds it anew: `uwf run THREAD --agent ROLE=AGENT`",

@@ -17,7 +17,7 @@ use crate::attempt::recorded::{self, claim};
 use crate::error::{AtPath, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::root::{ids, record, registry};
+use crate::root::{ids, record, registry, workplace};
 
 /// How a line of the history begins that was torn before its thread was named. Such a thread never left the index.
 const TORN_LINE: &[u8] = b"{\"thread\":\"";
@@ -95,6 +95,7 @@ impl Roots {
         roots.add_records(home)?;
         roots.add_marks(home)?;
         roots.add_claims(home)?;
+        roots.add_workplaces(home)?;
         roots.add_configuration(home)?;
         Ok(roots)
     }
@@ -165,8 +166,10 @@ impl Roots {
 
     fn add_registry(&mut self, home: &Home) -> Result<()> {
         let registry = registry::read(home)?;
-        if registry::is_gone(home)? {
-            return Err(VerbError::RegistryGone(home.registry_file()).into());
+        if registry.is_empty()
+            && let Some(gone) = registry::gone(home)?
+        {
+            return Err(VerbError::RegistryGone(gone).into());
         }
         for (name, entry) in registry {
             self.needed.extend(entry.history.iter().map(|past| (past.hash, Root::Version(name.clone()))));
@@ -210,6 +213,15 @@ impl Roots {
                     .saturating_sub(u64::try_from((age + claim.elapsed()).as_millis()).unwrap_or(u64::MAX));
                 self.add_open(OpenAttempt { thread, since });
             }
+        }
+        Ok(())
+    }
+
+    /// Where threads stood whose heads were deleted: `recover` sets them again by these notes.
+    fn add_workplaces(&mut self, home: &Home) -> Result<()> {
+        for (thread, said) in workplace::of_others(home, &self.threads)? {
+            let text = said.to_string();
+            self.named.extend(hashes(text.as_bytes()).map(|hash| (hash, Root::Record(thread.clone()))));
         }
         Ok(())
     }

@@ -1,0 +1,120 @@
+//! What somebody has deleted or spoiled in a store by hand: it costs nothing but itself.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tempfile::TempDir;
+use uwf_testing::bucket::BucketServer;
+use uwf_testing::text;
+
+use crate::machine::{Machine, two_machines};
+use crate::postgres::Postgres;
+
+const MONTHS: Duration = Duration::from_hours(40 * 24);
+
+fn begin(machine: &Machine, task: &str) -> String {
+    text(&machine.json(&["thread", "start", "count-rounds", "-p", task]), "thread")
+}
+
+#[test]
+fn gc_removes_nothing_while_the_names_of_workflows_are_lost() {
+    let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
+    let [one, two] = two_machines(&server.variables("uwf"), dir.path());
+    one.json(&["store", "init"]);
+    assert_eq!(two.json(&["gc"])["deletedEntries"], 0, "there were never any names");
+    one.json(&["workflow", "put", "count.yaml"]);
+    server.put_clock_forward(MONTHS);
+    // Parts of prompts that no step has needed yet.
+    two.json(&["gc"]);
+    let (names, nodes) = (one.json(&["workflow", "list"]), server.kept("uwf", "nodes"));
+    server.remove("uwf", "heads/registry@1");
+    for args in [&["gc"][..], &["gc", "--dry-run"]] {
+        let refused = two.uwf(args);
+        assert_eq!(refused.code, Some(65), "{} {}", refused.stdout, refused.stderr);
+        let says = ["the head `registry` of the store s3://team/uwf is gone", "nothing was removed", "`uwf recover`"];
+        assert!(says.iter().all(|part| refused.stderr.contains(part)), "{}", refused.stderr);
+    }
+    assert_eq!(server.kept("uwf", "nodes"), nodes);
+    let doctor = two.uwf(&["doctor"]).stdout;
+    assert!(doctor.contains("the head `registry` of the store s3://team/uwf is gone"), "{doctor}");
+    assert_eq!(two.json(&["recover"])["names"]["finding"], "restored");
+    assert_eq!(two.json(&["gc"])["deletedEntries"], 0);
+    assert_eq!(one.json(&["workflow", "list"]), names);
+    one.start();
+}
+
+#[test]
+fn gc_leaves_the_nodes_of_a_thread_whose_head_is_lost() {
+    let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
+    let [one, two] = two_machines(&server.variables("uwf"), dir.path());
+    let kept = one.begin();
+    let lost = begin(&one, "Count goats");
+    let head = one.head(&lost);
+    server.put_clock_forward(MONTHS);
+    // Parts of prompts that no step has needed yet.
+    two.json(&["gc"]);
+    server.remove("uwf", &format!("heads/{lost}@1"));
+    assert_eq!(two.json(&["gc"])["deletedEntries"], 0);
+    two.json(&["recover"]);
+    assert_eq!([two.head(&lost), two.json(&["thread", "list"]).as_array().unwrap().len().to_string()], [&*head, "2"]);
+    two.step(&lost);
+    two.step(&kept);
+}
+
+/// What is to be spoiled is written over with a text that is no JSON.
+fn notes_that_say_nothing(variables: &[(String, String)], spoil: impl Fn(&str)) {
+    let dir = TempDir::new().unwrap();
+    let [one, two] = two_machines(variables, dir.path());
+    let (stepped, begun, paused) = (one.begin(), begin(&one, "Count goats"), begin(&one, "Count hens"));
+    one.step(&stepped);
+    one.json(&["thread", "pause", &paused, "--reason", "until Monday"]);
+    spoil("names");
+    spoil(&format!("attempt.{stepped}"));
+    spoil(&format!("workspace.{begun}"));
+    spoil(&format!("paused.{paused}"));
+    for machine in [&one, &two] {
+        for list in [&["thread", "list"][..], &["thread", "list", "--all"]] {
+            assert_eq!(machine.json(list).as_array().unwrap().len(), 3);
+        }
+        assert_eq!(machine.json(&["thread", "show", &paused])["state"], "paused");
+        machine.json(&["gc"]);
+        assert_eq!(machine.json(&["recover", "--dry-run"])["changed"], json!(false));
+    }
+    two.step(&stepped);
+    two.step(&begun);
+    two.json(&["thread", "resume", &paused]);
+    two.step(&paused);
+    assert_eq!(one.json(&["thread", "show", &stepped])["state"], "active");
+}
+
+#[test]
+fn notes_that_are_not_readable_stop_nothing_in_a_bucket() {
+    let server = BucketServer::start();
+    notes_that_say_nothing(&server.variables("uwf"), |note| {
+        server.rewrite("uwf", &format!("notes/{note}.json"), |_| "rubbish".to_owned());
+    });
+}
+
+#[test]
+fn notes_that_are_not_readable_stop_nothing_in_a_database() {
+    let postgres = Postgres::start();
+    notes_that_say_nothing(&postgres.variables("uwf"), |note| {
+        let spoiled = "update uwf.notes set value = 'rubbish', version = nextval('uwf.versions')";
+        postgres.sql(&format!("{spoiled} where name = '{note}'"));
+    });
+}
+
+#[test]
+fn a_head_that_is_taken_for_a_removal_by_its_size_is_set_again() {
+    let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
+    let [one, two] = two_machines(&server.variables("uwf"), dir.path());
+    let (spoiled, ended) = (one.begin(), begin(&one, "Count goats"));
+    one.step(&spoiled);
+    one.json(&["thread", "kill", &ended]);
+    let before = one.json(&["thread", "list", "--all"]);
+    server.rewrite("uwf", &format!("heads/{spoiled}@1"), |_| "rubbish".repeat(1_000));
+    let done = two.json(&["recover"]);
+    assert_eq!(done["changed"], json!(true), "{done}");
+    assert_eq!(one.json(&["thread", "list", "--all"]), before);
+    two.step(&spoiled);
+}
