@@ -65,7 +65,8 @@ impl ThreadWorkflow {
         let (mut steps, mut quiet) = (0, first_quiet);
         let mut standing = standing.unwrap_or(Standing::Unseen);
         loop {
-            if steps == steps_per_run {
+            let is_called = ctx.state(|this| this.calls) != calls;
+            if steps >= steps_per_run && may_continue(&standing, is_called) {
                 let (paused, calls) = ctx.state(|this| (this.is_paused, this.calls));
                 let next = Begin { thread, steps_per_run, look_again, paused, calls, standing: Some(standing) };
                 ctx.continue_as_new(next, ContinueAsNewOptions::default())?;
@@ -153,6 +154,15 @@ fn tell(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str, standing: &Standing
 
 fn paused(head: &str, role: Option<String>) -> Standing {
     Standing::Stopped { head: Some(head.to_owned()), state: "paused".to_owned(), exit_code: 20, role }
+}
+
+/// Whether a run may end here, and another one go on. A call that nobody has looked at yet would get lost.
+fn may_continue(standing: &Standing, is_called: bool) -> bool {
+    match standing {
+        Standing::Ready { .. } | Standing::Unseen => true,
+        Standing::Stopped { .. } => !is_called,
+        Standing::Ended(_) => false,
+    }
 }
 
 /// Waits for a call, but not for ever: the longer nothing happens, the longer. Says whether there was one.

@@ -102,7 +102,19 @@ fn a_thread_goes_on_though_nobody_has_told_temporal() {
     // It may also have ended meanwhile.
     let thread = place.start(1);
     place.json(&["thread", "pause", &thread]);
-    place.detach_looking_again(&thread, "1s");
+    // Looks count, too, so that no run gets too long while a thread stands still.
+    place.json(&[
+        "thread",
+        "run",
+        "--on",
+        "temporal",
+        "--detach",
+        "--look-again",
+        "1s",
+        "--steps-per-run",
+        "2",
+        &thread,
+    ]);
     until("the workflow stands still", || {
         let (_, described) = server.ask(&["workflow", "describe", "-w", &format!("uwf-{thread}")]);
         described.contains("paused")
