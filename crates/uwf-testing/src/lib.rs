@@ -284,6 +284,19 @@ pub fn failed_attempts(detail: &Value) -> usize {
     attempts.iter().filter(|attempt| !attempt["error"].is_null()).count()
 }
 
+/// A workflow, `count-for-somebody`, whose role can be played by [`counting_workflow`].
+pub const DELEGATING: &str = "name: count-for-somebody
+description: somebody has it counted
+roles:
+  clerk:
+    description: has it counted
+    goal: Have it counted.
+    meta: { type: object, properties: { n: { type: integer } }, required: [n] }
+graph:
+  $START: [ { role: clerk } ]
+  clerk: [ { role: $END } ]
+";
+
 /// A workflow of one role `worker` whose output is `{n: integer}`, played `rounds` times.
 pub fn counting_workflow(rounds: usize) -> String {
     format!(

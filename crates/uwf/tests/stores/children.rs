@@ -3,23 +3,11 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use uwf_testing::DELEGATING;
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::processes::{of_home, until};
 
 use crate::machine::{Machine, cut_power, paid, two_machines};
-
-/// Its role is played by the workflow `count-rounds`.
-const OUTER: &str = "name: count-for-somebody
-description: somebody has it counted
-roles:
-  clerk:
-    description: has it counted
-    goal: Have it counted.
-    meta: { type: object, properties: { n: { type: integer } }, required: [n] }
-graph:
-  $START: [ { role: clerk } ]
-  clerk: [ { role: $END } ]
-";
 
 const CONFIG: &str = "agents:
   paid: { command: paid, output: json }
@@ -34,7 +22,7 @@ fn begun(server: &BucketServer, dir: &Path) -> ([Machine; 2], String) {
     let machines = two_machines(&server.variables("team"), dir);
     for machine in &machines {
         machine.home.config(CONFIG);
-        machine.home.file("outer.yaml", OUTER);
+        machine.home.file("outer.yaml", DELEGATING);
     }
     machines[0].json(&["store", "init"]);
     for file in ["count.yaml", "outer.yaml"] {

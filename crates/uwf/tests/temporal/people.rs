@@ -1,5 +1,6 @@
 //! What people do with threads that run on Temporal.
 
+use uwf_testing::DELEGATING;
 use uwf_testing::processes::until;
 
 use crate::place::Place;
@@ -154,7 +155,7 @@ fn who_answers_a_child_thread_lets_its_parent_go_on() {
     let asks = "#!/bin/sh\nif grep -q Forty-two; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"How many?\"}'; fi\n";
     place.home.script("paid", asks);
     place.start(1);
-    place.home.file("outer.yaml", OUTER);
+    place.home.file("outer.yaml", DELEGATING);
     place.json(&["workflow", "put", "outer.yaml"]);
     let started = place.json(&["thread", "start", "count-for-somebody", "-p", "Count sheep"]);
     let parent = uwf_testing::text(&started, "thread");
@@ -168,16 +169,3 @@ fn who_answers_a_child_thread_lets_its_parent_go_on() {
     place.json(&["thread", "answer", child, "-m", "Forty-two"]);
     place.until_state(&parent, "completed");
 }
-
-/// Its role is played by the workflow `count-rounds`.
-const OUTER: &str = "name: count-for-somebody
-description: somebody has it counted
-roles:
-  clerk:
-    description: has it counted
-    goal: Have it counted.
-    meta: { type: object, properties: { n: { type: integer } }, required: [n] }
-graph:
-  $START: [ { role: clerk } ]
-  clerk: [ { role: $END } ]
-";
