@@ -241,8 +241,8 @@ fn stuck(bucket: &Bucket, name: &str) -> RemoteError {
     bucket.error(RemoteFault::Failed, format!("it refuses the record of {name} although nobody else writes it"))
 }
 
-/// Tidies up all removals that somebody left half done, of which a listing tells. An object
-/// that somebody has spoiled may be as large as one: it is left to a survey.
+/// Tidies up all removals that somebody left half done, of which a listing tells by their size. A head that somebody has spoiled may
+/// be as large: it is left to a survey.
 pub(crate) fn finish_all(bucket: &Bucket) -> Result<(), HeadsError> {
     let listed = bucket.list("heads/")?;
     let is_removed = |object: &&Listed| object.size >= REMOVED_BYTES as u64;

@@ -97,7 +97,7 @@ impl EngineError {
 
     /// A failure of what is asked first. What another server answers is no status of Temporal's.
     pub(crate) fn of_first_call(address: &str, is_encrypted: bool, status: &Status) -> EngineError {
-        let said = std::error::Error::source(status).map_or_else(|| status.message().to_owned(), causes);
+        let said = said(status);
         if is_encrypted && is_closed(&said) {
             return EngineError::without_certificate(address);
         }
@@ -119,8 +119,7 @@ impl EngineError {
     pub(crate) fn of_status(address: &str, status: &Status) -> EngineError {
         match status.code() {
             Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {
-                let why = std::error::Error::source(status).map_or_else(|| status.message().to_owned(), causes);
-                EngineError::unreachable(address, &why)
+                EngineError::unreachable(address, &said(status))
             }
             Code::PermissionDenied | Code::Unauthenticated => EngineError::refused(address, status.message()),
             Code::NotFound if status.message().contains("amespace") => {
@@ -160,6 +159,11 @@ fn is_closed(failure: &str) -> bool {
     let closed = ["connection closed", "closed connection", "broken pipe", "connection reset", "received fatal alert"];
     let failure = failure.to_lowercase();
     closed.iter().any(|closed| failure.contains(closed))
+}
+
+/// What a status says: what caused it, if it is not the server's.
+fn said(status: &Status) -> String {
+    std::error::Error::source(status).map_or_else(|| status.message().to_owned(), causes)
 }
 
 /// An error and what caused it, without saying anything twice.

@@ -192,13 +192,11 @@ impl Steps {
                 Seen::NotHere(..) => Standing::Unseen,
             }),
             Some(69 | 74 | 75) => match self.seen(thread).await? {
-                Seen::Standing(Standing::Ready { head: now, .. }) if now == *head && code != 69 => Err(later(
-                    if code == 75 { "somebody else is at this step" } else { "files or the store fail" },
-                    None,
-                )),
-                Seen::Standing(Standing::Ready { head: now, .. }) if now == *head => {
-                    self.not_here(ctx, thread, ran, code).await
-                }
+                Seen::Standing(Standing::Ready { head: now, .. }) if now == *head => match code {
+                    69 => self.not_here(ctx, thread, ran, code).await,
+                    75 => Err(later("somebody else is at this step", None)),
+                    _ => Err(later("files or the store fail", None)),
+                },
                 Seen::Standing(moved) => Ok(moved),
                 Seen::NotHere(ran, code) => self.not_here(ctx, thread, &ran, code).await,
             },

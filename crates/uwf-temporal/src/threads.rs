@@ -25,8 +25,8 @@ const LONGEST_STEP: Duration = Duration::from_hours(24 * 365);
 /// How long looking at a thread may take.
 pub(crate) const LONGEST_LOOK: Duration = Duration::from_mins(2);
 
-/// So many times as long as a thread that stands still is left alone a step waits for a worker that has its agent. Then it is asked anew
-/// which agent that is.
+/// A step waits for a worker that has its agent for this many times as long as a thread that stands still is left alone at first: half an
+/// hour. Then somebody looks which agent plays the role now.
 const UNTAKEN: u32 = 6;
 
 /// Longest time until a thread that stands still is looked at again. Whoever lets it go on tells the workflow, unless Temporal is away, or

@@ -7,11 +7,6 @@ use crate::hash::Hash;
 pub struct Layers(pub(super) Vec<Vec<Hash>>);
 
 impl Layers {
-    /// How many nodes there are.
-    pub fn len(&self) -> usize {
-        self.0.iter().map(Vec::len).sum()
-    }
-
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Vec::is_empty)
@@ -56,7 +51,6 @@ mod tests {
     fn parts_keep_to_the_layers() {
         let hash = Hash::from_u64;
         let mut layers = Layers(vec![vec![hash(1), hash(2)], vec![hash(3)], vec![hash(4), hash(5), hash(6)]]);
-        assert_eq!(layers.len(), 6);
         assert_eq!(layers.take(3).slices(), [&[hash(1), hash(2)][..], &[hash(3)]]);
         layers.retain(|node| node != hash(4));
         assert_eq!(layers.take(1).slices(), [[hash(5)]]);

@@ -108,7 +108,7 @@ fn in_the_order_of_removal_nothing_ever_lacks_what_it_refers_to() {
         nodes.push(put(&store, note, &index.to_string(), &to));
     }
     let layers = store.layers(&nodes).unwrap();
-    assert_eq!(layers.len(), nodes.len());
+    assert_eq!(layers.nodes().len(), nodes.len());
     let sweep = objects.sweep().unwrap();
     // Within a layer in any order.
     let backwards = layers.slices().into_iter().flat_map(|layer| layer.iter().rev());

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use uwf_core::document::parse_duration;
 use uwf_core::view;
 use uwf_engine::verbs::gc::{self, Collected, GcRequest};
 
 use crate::context::Context;
+use crate::duration;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::progress::Progress;
 use crate::style;
@@ -32,12 +32,8 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Keep what is younger, and what that leads to: `90s`, `15m`, `24h`, `7d`.
-    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration::given)]
     grace: Duration,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m, 24h, 7d".to_owned())
 }
 
 #[derive(Serialize)]

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use json_cas::Hash;
 use serde::Serialize;
-use uwf_core::document::parse_duration;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::pack::{self, Forgotten, PackThreads, Packed, Unpacked};
 
 use crate::context::Context;
+use crate::duration;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::progress::Progress;
 use crate::style;
@@ -31,7 +31,7 @@ meanwhile. Workflows with a name stay in their files. Programs that read cas/*.b
 packs: `--undo` writes all of it back. What cannot be read is named, exit 65.")]
 pub(crate) struct Args {
     /// Only threads that ended so long ago: `90s`, `15m`, `24h`, `7d`.
-    #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = duration::given)]
     older_than: Duration,
     /// Only report what would be packed; compresses all of it, and writes nothing.
     #[arg(long)]
@@ -42,10 +42,6 @@ pub(crate) struct Args {
     /// Give up a pack that is damaged or missing, when there is no backup of it: what can be read of it gets files, the rest is lost.
     #[arg(long, value_name = "PACK", conflicts_with_all = ["older_than", "dry_run", "undo"])]
     forget: Option<Hash>,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m, 24h, 7d".to_owned())
 }
 
 #[derive(Serialize)]

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
-use uwf_core::document::parse_duration;
 use uwf_engine::attempt::settings;
 
 use crate::complete;
 use crate::context::Context;
+use crate::duration;
 use crate::engine::{self, Addressed, Engine, Work};
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
@@ -41,12 +41,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     /// How long steps may go on after TERM.
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = limit)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration::given)]
     drain: Duration,
-}
-
-fn limit(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m, 24h, 7d".to_owned())
 }
 
 /// Runs the command.

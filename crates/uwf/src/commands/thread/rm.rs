@@ -6,7 +6,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::json;
-use uwf_core::document::parse_duration;
 use uwf_core::node::EndStatus;
 use uwf_core::view;
 use uwf_engine::attempt::worktree::Removed;
@@ -17,6 +16,7 @@ use uwf_engine::verbs::rm::{self, KeptThread, OldThreads, RemovedThread, Removed
 use super::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
+use crate::duration;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "older_than")]
     last: bool,
     /// All threads that ended so long ago: `12h`, `90d`.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::given)]
     older_than: Option<Duration>,
     /// Of these only those that ended so.
     #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", conflicts_with_all = ["thread", "last"], ignore_case = true)]
@@ -47,10 +47,6 @@ pub(crate) struct Args {
     /// Remove git worktrees, too, though there are uncommitted changes in them.
     #[arg(long)]
     discard: bool,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 15m, 12h, 90d".to_owned())
 }
 
 fn ended_parser() -> impl TypedValueParser<Value = EndStatus> {

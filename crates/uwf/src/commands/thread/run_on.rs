@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use uwf_core::document::parse_duration;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::Settings;
@@ -12,6 +11,7 @@ use uwf_engine::verbs::show;
 use uwf_engine::verbs::steps::{Entry, steps};
 
 use crate::context::Context;
+use crate::duration;
 use crate::engine::{Begun, Engine, Followed, warn_of_own_store, warn_of_unknown_address};
 use crate::error::CommandError;
 use crate::style;
@@ -29,12 +29,8 @@ pub(crate) struct On {
     #[arg(long, value_name = "N", requires = "on", hide = true)]
     pub(crate) steps_per_run: Option<u32>,
     /// With --on, how long a thread that stands still is left alone at first: for tests.
-    #[arg(long, value_name = "DURATION", requires = "on", hide = true, value_parser = limit)]
+    #[arg(long, value_name = "DURATION", requires = "on", hide = true, value_parser = duration::given)]
     pub(crate) look_again: Option<Duration>,
-}
-
-fn limit(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m".to_owned())
 }
 
 /// Gives the thread to the engine, and follows it until it ends or stands still. `None` when it is not followed.

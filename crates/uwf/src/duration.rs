@@ -1,0 +1,10 @@
+//! Durations as arguments.
+
+use std::time::Duration;
+
+use uwf_core::document::parse_duration;
+
+/// Reads one.
+pub(crate) fn given(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m, 24h, 7d".to_owned())
+}
