@@ -6,7 +6,7 @@ use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::verbs::fork::{self, Changes, Forked};
-use uwf_engine::verbs::kill;
+use uwf_engine::verbs::{kill, list};
 
 use crate::memory::{Machine, failure};
 
@@ -114,6 +114,28 @@ fn a_fork_keeps_the_settings_of_its_origin_but_for_what_is_changed() {
     let [before, after] = [&id, &forked.thread].map(|id| Settings::load(&machine.home, id).unwrap().unwrap());
     assert_eq!((after.workspace, after.limits.max_steps), (elsewhere.canonicalize().unwrap(), Some(3)));
     assert_eq!((after.bound, after.begun_at, after.digest), (before.bound, before.begun_at, before.digest));
+}
+
+#[test]
+fn a_repeated_fork_reports_the_first_fork() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let step = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
+    let chosen = Changes { id: Some("01M84K4HXK6RPPA24KREJ5JEHH".parse().unwrap()), ..Changes::default() };
+    let fork = |changes: &Changes| fork::thread(&machine.home, &id, None, changes, &machine.work());
+    let at = |node| fork::at_node(&machine.home, node, &chosen, &machine.work());
+    let first = fork(&chosen).unwrap();
+    assert_eq!((Some(&first.thread), first.step), (chosen.id.as_ref(), step));
+    assert_eq!(fork(&chosen).unwrap(), first);
+    assert_eq!(at(step).unwrap(), first, "the step it was forked at");
+    let later = machine.answer(&id, json!({"approved": false})).unwrap().head;
+    machine.answer(&first.thread, json!({"approved": true})).unwrap();
+    assert_eq!(fork(&chosen).unwrap(), first, "both have continued");
+    assert_eq!(at(later).unwrap_err().kind, ErrorKind::Usage, "another step");
+    let other = Changes { prompt: Some("On snow.".to_owned()), ..chosen.clone() };
+    assert_eq!(fork(&other).unwrap_err().kind, ErrorKind::Usage);
+    let all = list::Filter { all: true, ..list::Filter::default() };
+    assert_eq!(list::list(&machine.home, &all).unwrap().matching, 2);
 }
 
 #[test]

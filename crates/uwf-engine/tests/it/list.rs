@@ -55,6 +55,8 @@ fn threads_are_listed_page_by_page() {
         [ids[..2].to_vec(), ids[2..4].to_vec(), ids[4..].to_vec()]
     );
     assert_eq!(page(9), (vec![], 5));
+    let none = list::list(&machine.home, &Filter { limit: Some(0), ..Filter::default() }).unwrap();
+    assert_eq!((none.rows, none.matching), (vec![], 5));
 }
 
 #[test]

@@ -10,16 +10,21 @@ use std::time::Duration;
 use json_cas::{Draft, Hash, MemoryHeads, MemoryObjects};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_core::node::{Payload, StepNode};
+use uwf_core::config;
+use uwf_core::moderator::Next;
+use uwf_core::node::{ExtractedBy, Payload, ReactSession, Rung, StepNode, Tokens};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::recorded::{self, Attempt};
-use uwf_engine::attempt::turns::Batch;
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::leftover;
+use uwf_engine::attempt::live_trace::Writer;
+use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};
+use uwf_engine::attempt::turns::{Batch, Turn};
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::ids;
 use uwf_engine::thread::digest;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::thread::nodes;
+use uwf_engine::thread::{moderate, nodes};
 use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
 use uwf_engine::verbs::put::{self, Put};
 use uwf_engine::verbs::start::{self, StartRequest};
@@ -52,7 +57,58 @@ graph:
   editor: [ { role: $END, condition: approved }, { role: writer } ]
 "#;
 
-const CONFIG: &str = "agents:\n  person: { command: uwf-human }\ndefaultAgent: person\n";
+const CONFIG: &str = "defaultAgent: person\nagents:\n  person: { command: uwf-human }\n";
+
+/// Milliseconds that an agent works on a step.
+pub(crate) const WORKED_MS: u64 = 1500;
+
+/// An agent that a test stands in for, and the tokens of each of its runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Player {
+    spec: AgentSpec,
+    tokens: Option<Tokens>,
+}
+
+impl Player {
+    /// An agent with this name and program that counts no tokens.
+    pub(crate) fn new(name: &str, command: &str) -> Player {
+        let agent = config::Agent::from_command(command.to_owned(), Vec::new());
+        Player::from_spec(AgentSpec::new(name, &agent))
+    }
+
+    /// This agent, which counts no tokens.
+    pub(crate) fn from_spec(spec: AgentSpec) -> Player {
+        Player { spec, tokens: None }
+    }
+
+    /// An agent `t` with a model of this name, each run of which takes these tokens.
+    pub(crate) fn of_model(model: &str, tokens: Tokens) -> Player {
+        let Player { spec, .. } = Player::new("t", "tracer");
+        Player { spec: AgentSpec { model: Some(model.to_owned()), ..spec }, tokens: Some(tokens) }
+    }
+
+    /// The detail of a step it played.
+    fn session(&self, attempt: &Attempt, batch: &mut Batch) -> Hash {
+        let opened = &attempt.opened;
+        let session = ReactSession {
+            agent: batch.add(self.spec.payload().draft()),
+            role: opened.role.clone(),
+            turns: Vec::new(),
+            raw: batch.content(format!("what {} said", opened.role)),
+            attempts: opened.earlier.clone(),
+            total_tokens: None,
+            tokens: self.tokens.clone(),
+            duration_ms: WORKED_MS,
+            source: "stdout".to_owned(),
+            extracted_by: ExtractedBy::Frontmatter,
+            // No two steps have the same detail.
+            session_id: Some(opened.attempt.clone()),
+            extras: None,
+            extraction: vec![Rung { rung: "frontmatter".to_owned(), errors: Vec::new(), fixes: Vec::new() }],
+        };
+        batch.add(session.draft())
+    }
+}
 
 /// A machine: its files, and the nodes and heads that it may share with others.
 pub(crate) struct Machine {
@@ -93,6 +149,11 @@ impl Machine {
     /// The directory agents would work in.
     pub(crate) fn work(&self) -> PathBuf {
         self.dir.path().join("work")
+    }
+
+    /// Adds lines to the configuration that each machine has, which ends with its agents.
+    pub(crate) fn configure(&self, more: &str) {
+        fs::write(self.home.config_file(), format!("{CONFIG}{more}")).unwrap();
     }
 
     /// A file of the directory agents would work in.
@@ -161,6 +222,49 @@ impl Machine {
         answer::record(&self.home, asked, &given)
     }
 
+    /// An agent plays the next role.
+    pub(crate) fn play(&self, id: &ThreadId, player: &Player, output: Value) -> Result<StepReport> {
+        let asked = self.turn(id, &player.spec);
+        let store =
+            |attempt: &Attempt| self.store_with(&asked, attempt, &output, |batch| player.session(attempt, batch));
+        let given = Given { output: &|_| Ok(self.output(&asked, &output)?.hash()), store: &store };
+        answer::record(&self.home, &asked, &given)
+    }
+
+    /// A child thread, which has this last step, plays the next role.
+    pub(crate) fn play_by_child(&self, id: &ThreadId, last: Hash, output: Value) -> StepReport {
+        let asked = self.turn(id, &Player::new("inner", "uwf-workflow").spec);
+        let store = |attempt: &Attempt| self.store_with(&asked, attempt, &output, |_| last);
+        let given = Given { output: &|_| Ok(self.output(&asked, &output)?.hash()), store: &store };
+        answer::record(&self.home, &asked, &given).unwrap()
+    }
+
+    /// An agent fails at the next role after one exchange. Returns the node of its attempt.
+    pub(crate) fn fail(&self, id: &ThreadId, player: &Player, error: &str) -> Hash {
+        let asked = self.turn(id, &player.spec);
+        let store = |attempt: &Attempt| {
+            let opened = &attempt.opened;
+            let mut trace = Writer::begin(&OutputFiles::of(&self.home, &opened.thread, &opened.attempt))?;
+            let turn = Turn::asked(vec!["Do it.".to_owned()]);
+            trace.turn(&Turn { tokens: player.tokens.clone(), latency_ms: WORKED_MS, ..turn })?;
+            leftover::fail(&self.home, attempt, Some(3), error)?;
+            Err(Error::new(uwf_engine::error::ErrorKind::AgentFailed, error.to_owned()))
+        };
+        let given = Given { output: &|_| unreachable!("nothing was left over"), store: &store };
+        answer::record(&self.home, &asked, &given).unwrap_err();
+        recorded::read(&self.home, id).unwrap().unwrap().closed.unwrap().node.unwrap()
+    }
+
+    /// The next role of a thread, for an agent to play.
+    fn turn(&self, id: &ThreadId, agent: &AgentSpec) -> Asked {
+        let thread = self.thread(id);
+        let Next::Role(role) = moderate::next(&thread, &thread.workflow().unwrap()).unwrap().next else {
+            panic!("thread {id} is at the end of its graph")
+        };
+        let (head, agent) = (thread.head, agent.clone());
+        Asked { thread: id.clone(), head, role, agent, since: None, question: None, cwd: None }
+    }
+
     /// Writes, and has it refused, so many times.
     pub(crate) fn refused(&self, id: &ThreadId, times: usize) {
         for round in 0..times {
@@ -183,11 +287,21 @@ impl Machine {
 
     /// Stores a step as the process of an agent does: the nodes, then the line that makes it safe from a crash.
     pub(crate) fn store(&self, asked: &Asked, attempt: &Attempt, output: &Value) -> Result<Hash> {
+        self.store_with(asked, attempt, output, |batch| batch.content(format!("what {} said", asked.role)))
+    }
+
+    fn store_with(
+        &self,
+        asked: &Asked,
+        attempt: &Attempt,
+        output: &Value,
+        detail: impl FnOnce(&mut Batch) -> Hash,
+    ) -> Result<Hash> {
         let home = &self.home;
         let thread = Thread::at(home, asked.thread.clone(), asked.head)?;
         let mut batch = Batch::default();
         let output = batch.add(self.output(asked, output)?);
-        let detail = batch.content(format!("what {} said", asked.role));
+        let detail = detail(&mut batch);
         let node = StepNode {
             start: thread.start_hash,
             prev: thread.last.is_some().then_some(thread.head),

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use json_cas::{Heads, HeadsError, Objects};
+use json_cas::{Heads, HeadsError, Journal, Objects, Swap};
 use serde_json::json;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::verbs::list::{self, Filter};
 use uwf_engine::verbs::start::{self, StartRequest, Started};
+use uwf_engine::verbs::{kill, rm, show};
 
 use crate::memory::{ESSAY, Machine, failure};
 
@@ -86,6 +88,82 @@ fn a_role_that_the_workflow_lacks_cannot_be_bound() {
     let error = start(&machine, &StartRequest { bound, ..machine.request("essay", "On rain.") }).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Usage);
     assert!(error.message.contains("`reader`"), "{}", error.message);
+}
+
+/// A request with an id that was chosen.
+fn chosen(machine: &Machine, prompt: &str) -> StartRequest {
+    let id = "01M84K4HXK7T9NNASSVRDMQ22G".parse().unwrap();
+    StartRequest { id: Some(id), ..machine.request("essay", prompt) }
+}
+
+#[test]
+fn a_repeated_start_reports_the_first_thread() {
+    let machine = Machine::with_essay();
+    let request = chosen(&machine, "On rain.");
+    let first = start(&machine, &request).unwrap();
+    assert_eq!(Some(&first.thread), request.id.as_ref());
+    let again = |when: &str| {
+        let before = show::show(&machine.home, &first.thread).unwrap();
+        assert_eq!(start(&machine, &request).unwrap(), first, "{when}");
+        assert_eq!(show::show(&machine.home, &first.thread).unwrap(), before, "{when}");
+        let all = Filter { all: true, ..Filter::default() };
+        assert_eq!(list::list(&machine.home, &all).unwrap().matching, 1, "{when}");
+    };
+    again("at once");
+    machine.answer(&first.thread, json!({"text": "It rains."})).unwrap();
+    again("after a step");
+    kill::kill(&machine.home, &first.thread, None).unwrap();
+    again("after its end");
+}
+
+#[test]
+fn a_chosen_id_names_one_thread() {
+    let machine = Machine::with_essay();
+    let first = start(&machine, &chosen(&machine, "On rain.")).unwrap();
+    let other = chosen(&machine, "On snow.");
+    let error = start(&machine, &other).unwrap_err();
+    let Started { thread, head, .. } = first;
+    let message = format!("thread id {thread} is taken: the thread that has it began otherwise, at {head}");
+    assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
+    assert_eq!(error.hints, [format!("choose another id; `uwf thread show {thread}` shows that thread")]);
+    kill::kill(&machine.home, &thread, None).unwrap();
+    assert_eq!(start(&machine, &other).unwrap_err().kind, ErrorKind::Usage);
+    rm::remove(&machine.home, &thread, false).unwrap();
+    let begun = start(&machine, &other).unwrap();
+    assert_eq!(begun.thread, thread, "nothing is known of a removed thread");
+    assert_ne!(begun.head, head);
+}
+
+#[test]
+fn an_id_with_records_only_is_taken() {
+    let machine = Machine::with_essay();
+    let request = chosen(&machine, "On rain.");
+    let lost = start(&machine, &request).unwrap().thread;
+    // As an index that was lost: the record stays.
+    let version = machine.heads.read(lost.as_str()).unwrap().unwrap().version;
+    assert_eq!(machine.heads.remove(lost.as_str(), &version, &json!({})).unwrap(), Swap::Done);
+    machine.heads.forget(&[lost.as_str()]).unwrap();
+    let error = start(&machine, &request).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Usage);
+    assert!(error.hints[0].contains("`uwf recover --dry-run`"), "{:?}", error.hints);
+    assert_eq!(machine.heads.list().unwrap(), []);
+}
+
+#[test]
+fn a_start_that_was_interrupted_is_completed() {
+    let machine = Machine::with_essay();
+    let request = chosen(&machine, "On rain.");
+    let first = start(&machine, &request).unwrap();
+    // As a command leaves it that was killed before the head was set.
+    let version = machine.heads.read(first.thread.as_str()).unwrap().unwrap().version;
+    assert_eq!(machine.heads.remove(first.thread.as_str(), &version, &json!({})).unwrap(), Swap::Done);
+    machine.heads.forget(&[first.thread.as_str()]).unwrap();
+    let record = machine.home.record_file(&first.thread);
+    let whole = fs::read_to_string(&record).unwrap();
+    let settings = whole.lines().find(|line| line.contains("settings")).unwrap();
+    fs::write(&record, format!("\n{settings}\n")).unwrap();
+    assert_eq!(start(&machine, &request).unwrap(), first);
+    machine.approved(&first.thread);
 }
 
 #[test]

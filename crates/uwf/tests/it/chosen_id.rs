@@ -1,4 +1,5 @@
-//! `--id`: whoever begins a thread chooses its id, and begins one thread however often the command is sent.
+//! `--id`: whoever begins a thread chooses its id, and begins one thread however often the command is sent. More is in
+//! `start.rs` and `fork.rs` of `crates/uwf-engine/tests/it`.
 
 use std::fs;
 use std::process::Stdio;
@@ -42,16 +43,7 @@ fn a_start_that_is_sent_again_reports_the_first_thread() {
     let home = counting();
     let first = start(&home, ID, "count").json();
     assert_eq!(first["thread"], json!(ID));
-    let again = |when: &str| {
-        let before = home.json(&["thread", "show", ID]);
-        assert_eq!(start(&home, &ID.to_lowercase(), "count").json(), first, "{when}");
-        assert_eq!((home.json(&["thread", "show", ID]), threads(&home)), (before, 2), "{when}");
-    };
-    again("at once");
-    home.json(&["thread", "step", ID]);
-    again("after a step");
-    home.json(&["thread", "kill", ID]);
-    again("after its end");
+    assert_eq!((start(&home, &ID.to_lowercase(), "count").json(), threads(&home)), (first, 2));
     let other = start(&home, ID, "count to ten");
     let began_at = text(&home.json(&["thread", "steps", ID])["steps"][0], "hash");
     assert_snapshot!(other.told().replace(ID, "<id>").replace(&began_at, "<start>"), @r"
@@ -60,8 +52,6 @@ fn a_start_that_is_sent_again_reports_the_first_thread() {
     error: thread id <id> is taken: the thread that has it began otherwise, at <start>
     hint: choose another id; `uwf thread show <id>` shows that thread
     ");
-    home.json(&["thread", "rm", ID]);
-    assert_eq!(start(&home, ID, "count to ten").json()["thread"], json!(ID), "of a removed thread nothing is known");
 }
 
 #[test]
@@ -102,14 +92,6 @@ fn a_start_that_was_killed_is_made_up_for() {
     assert_eq!(home.uwf(&["thread", "show", ID]).code, Some(69));
     assert_eq!(uwf_in(&home, &repo, &args).json(), first);
     assert_eq!(home.json(&["run", ID])["done"], json!(true));
-
-    // What the index has lost is no thread to begin anew.
-    let lost = home.start("count-rounds", "lost");
-    home.json(&["thread", "step", &lost]);
-    lose(&home, &lost);
-    let refused = start(&home, &lost, "lost");
-    assert_eq!(refused.code, Some(64), "{refused:?}");
-    assert!(refused.stderr.contains("uwf recover --dry-run"), "{refused:?}");
 }
 
 #[test]
@@ -132,16 +114,11 @@ fn a_fork_that_is_sent_again_reports_the_first_fork() {
     let home = counting();
     start(&home, ID, "count");
     let step = text(&home.json(&["thread", "step", ID]), "head");
-    let fork = |from: &str, more: &[&str]| home.uwf(&[&["thread", "fork", from, "--id", OTHER], more].concat());
-    let first = fork(ID, &[]).json();
-    assert_eq!(first, json!({ "thread": OTHER, "forkedFrom": { "step": step } }));
-    assert_eq!(fork(&step, &[]).json(), first, "the step it was forked at");
-    home.json(&["thread", "step", ID]);
-    home.json(&["run", OTHER]);
-    assert_eq!(fork(ID, &[]).json(), first, "both have gone on");
-    assert_eq!(fork(&home.head(ID).unwrap(), &[]).code, Some(64), "another step");
-    assert_eq!(fork(ID, &["-p", "something else"]).code, Some(64));
-    assert_eq!(threads(&home), 3);
+    for from in [ID, &step] {
+        let fork = home.json(&["thread", "fork", from, "--id", OTHER]);
+        assert_eq!((fork, threads(&home)), (json!({ "thread": OTHER, "forkedFrom": { "step": step } }), 3));
+    }
+    assert_eq!(home.uwf(&["thread", "fork", ID, "--id", OTHER, "-p", "something else"]).code, Some(64));
 }
 
 #[test]

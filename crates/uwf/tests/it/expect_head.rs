@@ -1,4 +1,5 @@
-//! `--expect-head`: a command is done for the head that somebody saw, and done once however often it is sent.
+//! `--expect-head`: a command is done for the head that somebody saw, and done once however often it is sent. What the verbs do
+//! about it is tested in `crates/uwf-engine/tests/it/expected_head.rs`.
 
 use std::process::Stdio;
 
@@ -6,11 +7,10 @@ use insta::assert_snapshot;
 use serde_json::Value;
 use uwf_testing::{TestHome, text};
 
-use crate::fixtures::people::{family, staffed, waiting};
 use crate::home;
 
 /// A worker that leaves a line for each time it runs.
-const WORKER: &str = "#!/bin/sh\necho ran >> runs\nsleep 0.3\necho '{\"n\": 1}'\n";
+const WORKER: &str = "#!/bin/sh\necho ran >> runs\necho '{\"n\": 1}'\n";
 
 fn counting(rounds: usize) -> (TestHome, String, String) {
     let home = home();
@@ -49,6 +49,7 @@ fn a_step_that_is_sent_again_is_refused() {
 #[test]
 fn of_steps_that_are_sent_at_once_one_is_done() {
     let (home, thread, head) = counting(9);
+    home.worker("output: json", &WORKER.replace("runs\n", "runs\nsleep 0.3\n"));
     let mut sent: Vec<_> = (0..4)
         .map(|_| {
             let mut step = home.command(&["thread", "step", &thread, "--expect-head", &head]);
@@ -90,54 +91,14 @@ fn what_was_meant_for_another_head_changes_nothing() {
         let ran = home.uwf(&[&args[..], &["--expect-head", &head]].concat());
         assert_eq!(ran.code, Some(75), "{ran:?}");
         assert!(ran.stderr.contains("has moved on"), "{ran:?}");
-        assert_eq!(home.json(&["thread", "show", &thread]), before, "{command}");
     }
+    assert_eq!(home.json(&["thread", "show", &thread]), before);
     assert!(home.json(&["thread", "limit", &thread])["limits"].get("maxSteps").is_none_or(|limit| *limit != 7));
-}
-
-#[test]
-fn at_the_head_it_was_meant_for_a_command_can_be_sent_again() {
-    let (home, thread, head) = counting(3);
-    for state in ["pause", "pause", "resume", "resume"] {
-        assert_eq!(code(&home, &["thread", state, &thread], &head), Some(0), "{state}");
-    }
+    let now = home.head(&thread).unwrap();
+    assert_eq!(code(&home, &["thread", "limit", &thread, "--steps", "+7"], &now), Some(64), "twice it were 14");
     for _ in 0..2 {
-        assert_eq!(code(&home, &["thread", "limit", &thread, "--steps", "7"], &head), Some(0));
+        assert_eq!(home.json(&["thread", "kill", &thread, "--expect-head", &now])["archived"], true);
     }
-    assert_eq!(code(&home, &["thread", "limit", &thread, "--steps", "+7"], &head), Some(64), "twice it were 14");
-    assert_eq!(home.json(&["thread", "limit", &thread])["limits"]["maxSteps"], 7);
-    for _ in 0..2 {
-        let killed = home.json(&["thread", "kill", &thread, "--expect-head", &head]);
-        assert_eq!(killed["archived"], true);
-    }
-    assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(69), "as ever without a head");
-    let (other, wrong) = (home.start("count-rounds", "another"), "0000000000000");
-    home.json(&["thread", "kill", &other]);
-    assert_eq!(code(&home, &["thread", "kill", &other], wrong), Some(75));
-    assert_eq!(home.json(&["thread", "list", "--state", "killed"]).as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn a_thread_that_completed_is_not_killed_afterwards() {
-    let (home, thread, _) = counting(1);
-    home.json(&["run", &thread]);
-    let last = text(&home.json(&["thread", "show", &thread]), "head");
-    let ran = home.uwf(&["thread", "kill", &thread, "--expect-head", &last]);
-    assert_eq!(ran.code, Some(75), "{ran:?}");
-    assert!(ran.stderr.contains(&format!("thread {thread} has ended since")), "{ran:?}");
-    assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
-}
-
-#[test]
-fn an_answer_is_recorded_once() {
-    let home = staffed();
-    let thread = waiting(&home);
-    let head = home.head(&thread).unwrap();
-    let answer = ["thread", "answer", &thread, "--data", "{\"approved\": false, \"why\": \"not yet\"}"];
-    assert_eq!(code(&home, &answer, &head), Some(0));
-    let steps = home.json(&["thread", "show", &thread])["steps"].clone();
-    assert_eq!(code(&home, &answer, &head), Some(75));
-    assert_eq!(home.json(&["thread", "show", &thread])["steps"], steps);
 }
 
 #[test]
@@ -166,20 +127,4 @@ fn what_was_meant_for_another_attempt_is_not_tried_again() {
     assert_eq!((sent(&["run", &thread], last().as_str().unwrap()), runs(&home)), (Some(40), 3));
     assert_eq!(home.uwf(&[&step[..], &["--expect-attempt", "none"]].concat()).code, Some(64), "of which head?");
     assert_eq!(sent(&step, "7Q2M"), Some(64));
-}
-
-#[test]
-fn a_child_thread_is_answered_by_its_own_attempt() {
-    let (home, parent) = family();
-    let shown = home.json(&["thread", "show", &parent]);
-    let (head, attempt) = (text(&shown, "head"), text(&shown, "lastAttempt"));
-    let answer = ["thread", "answer", &parent, "--data", "{\"approved\": true}"];
-    let told =
-        home.told(&[&answer[..], &["--expect-head", &head, "--expect-attempt", &attempt, "--format", "text"]].concat());
-    assert_snapshot!(told, @"
-    exit 64
-    --- stderr
-    error: child thread <id> of thread <id> is asked, and an attempt of <id> says nothing about it
-    hint: answer it with its own head and attempt: `uwf thread answer <id>`
-    ");
 }

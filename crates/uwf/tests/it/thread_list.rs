@@ -128,16 +128,16 @@ fn nodes_read(home: &TestHome, args: &[&str]) -> usize {
 #[test]
 fn a_listing_reads_the_nodes_of_what_it_shows() {
     let home = reviewing_home();
-    for n in 0..36 {
+    for n in 0..8 {
         let thread = home.start("review-text", &format!("task {n}"));
-        if n < 3 {
+        if n < 2 {
             home.json(&["thread", "kill", &thread]);
         }
     }
     let all = home.json(&["thread", "list", "--all"]);
-    assert_eq!(all.as_array().unwrap().len(), 36);
+    assert_eq!(all.as_array().unwrap().len(), 8);
     // Each row is a start; beside them there are the workflow and its conditions' schemas.
-    assert!(nodes_read(&home, &["thread", "list", "--format", "text"]) <= 30 + 1);
+    assert!(nodes_read(&home, &["thread", "list", "--limit", "3", "--format", "text"]) <= 3 + 1);
     assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "2", "--format", "text"]) <= 2 + 1);
     assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "5"]) <= 5);
     assert!(nodes_read(&home, &["thread", "list", "--state", "stuck"]) == 0);
@@ -176,31 +176,10 @@ fn an_empty_store_lists_nothing() {
     assert_eq!(std::fs::read_dir(home.root()).unwrap().count(), 0, "nothing is written");
 }
 
-/// Both share their `StartNode`, which has the time of the first.
-#[test]
-fn a_second_thread_with_the_same_task_has_times_of_its_own() {
-    let home = reviewing_home();
-    let first = home.start("review-text", "the same task");
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    let second = home.start("review-text", "the same task");
-    let show = |thread: &str| home.json(&["thread", "show", thread]);
-    let [one, two] = [&first, &second].map(|thread| show(thread));
-    assert_eq!(one["head"], two["head"]);
-    let started = two["startedAt"].as_u64().unwrap();
-    assert!(started >= one["startedAt"].as_u64().unwrap() + 20, "{one} {two}");
-    assert_eq!(two["changedAt"], json!(started));
-    assert_eq!(home.json(&["thread", "list"])[0]["changedAt"], json!(started));
-    assert_eq!(home.json(&["thread", "steps", &second])["steps"][0]["timestamp"], json!(started));
-    let fork = text(&home.json(&["thread", "fork", &second]), "thread");
-    assert_eq!(show(&fork)["changedAt"], show(&fork)["startedAt"]);
-}
-
 #[test]
 fn threads_are_listed_newest_first() {
     let home = reviewing_home();
     let [finished, stuck, active] = three_threads(&home);
-    assert_eq!(threads(&home.json(&["thread", "list"])), [active.clone(), stuck.clone()]);
-    assert_eq!(threads(&home.json(&["thread", "list", "--all"])), [active, stuck, finished]);
     assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
     exit 0
     [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#3","state":"stuck","role":"writer","startedAt":<ms>,"changedAt":<ms>,"why":"agent `broken` exited with 3; its last words: no licence for `claude`","workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#4","state":"completed","role":"reviewer","startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
@@ -214,23 +193,6 @@ fn threads_are_listed_newest_first() {
     <id>  completed  review-text  –         4      just now  the first
     the last 4 symbols of a thread are enough
     ");
-}
-
-#[test]
-fn a_listing_can_be_narrowed() {
-    let home = reviewing_home();
-    let [finished, stuck, active] = three_threads(&home);
-    let listed = |args: &[&str]| {
-        let args: Vec<&str> = ["thread", "list"].iter().chain(args).copied().collect();
-        threads(&home.json(&args))
-    };
-    assert_eq!(listed(&["--state", "stuck"]), [stuck.as_str()]);
-    assert_eq!(listed(&["--state", "completed"]), [finished.as_str()]);
-    assert_eq!(listed(&["--state", "Active"]), [active.as_str()]);
-    assert_eq!(listed(&["--state", "killed"]), [""; 0]);
-    assert_eq!(listed(&["--all", "--limit", "1", "--offset", "1"]), [stuck.as_str()]);
-    assert_eq!(listed(&["--all", "--limit", "0"]), [""; 0]);
-    assert_eq!(listed(&["--offset", "99"]), [""; 0]);
     assert_snapshot!(told(&home, &["thread", "list", "--all", "--limit", "1", "--offset", "1", "--format", "text"]), @"
     exit 0
     thread                      state  workflow     role      steps  changed   task
@@ -245,6 +207,21 @@ fn a_listing_can_be_narrowed() {
     no threads
     … 2 before
     ");
+    let found = |args: &[&str]| threads(&home.json(&[&["thread", "list"], args].concat()));
+    for (args, rows) in [
+        (&["--state", "Completed"][..], vec![&finished]),
+        (&["--state", "stuck,completed"], vec![&stuck, &finished]),
+        (&["--state", "stuck", "--state", "active"], vec![&active, &stuck]),
+        (&["--search", "The SECOND"], vec![&stuck]),
+        (&["--role", "writer"], vec![&stuck]),
+        (&["--all", "--after", &active[20..], "--limit", "1"], vec![&stuck]),
+    ] {
+        assert_eq!(found(args).iter().collect::<Vec<_>>(), rows, "{args:?}");
+    }
+    let listed = list(&home, &["--all", "--after", &active, "--limit", "1"]);
+    assert!(listed.contains("the second") && listed.contains("… 1 more"), "{listed}");
+    assert_eq!(home.uwf(&["thread", "list", "--after", "ZZZZZZ"]).code, Some(69));
+    assert_eq!(home.uwf(&["thread", "list", "--search", ""]).code, Some(64));
 }
 
 #[test]
@@ -287,11 +264,8 @@ fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
 #[test]
 fn a_broken_thread_is_a_row_that_says_so() {
     let home = reviewing_home();
-    let [_, stuck, active] = three_threads(&home);
-    damage(&home, &home.head(&stuck).unwrap());
-    let listed = home.json(&["thread", "list"]);
-    assert_eq!(threads(&listed), [active, stuck]);
-    assert_eq!(listed[1]["state"], json!("corrupt"));
+    let broken = home.start("review-text", "x");
+    damage(&home, &home.head(&broken).unwrap());
     assert_snapshot!(told(&home, &["thread", "list", "--state", "corrupt", "--format", "text"]), @"
     exit 0
     thread                      state    workflow  role  steps  changed  task
@@ -312,24 +286,4 @@ fn a_registry_that_is_not_readable_costs_names_only() {
     --- stderr
     warning: <dir>/root/registry.yaml is not readable: line 2 column 1: while parsing a node, did not find expected node content
     "##);
-}
-
-#[test]
-fn threads_are_searched_filtered_and_paged() {
-    let home = reviewing_home();
-    let [finished, stuck, active] = three_threads(&home);
-    let found = |args: &[&str]| threads(&home.json(&[&["thread", "list"], args].concat()));
-    assert_eq!(found(&["--search", "The SECOND"]), [stuck.as_str()]);
-    assert_eq!(found(&["--search", "review-t", "--all"]), [active.as_str(), &stuck, &finished]);
-    assert_eq!(found(&["--search", "the first"]), Vec::<String>::new());
-    assert_eq!(found(&["--state", "stuck,completed"]), [stuck.as_str(), &finished]);
-    assert_eq!(found(&["--state", "stuck", "--state", "active"]), [active.as_str(), &stuck]);
-    let role = text(&home.json(&["thread", "show", &stuck]), "role");
-    assert_eq!(found(&["--role", &role]), [stuck.as_str()]);
-    assert_eq!(found(&["--all", "--after", &active[20..], "--limit", "1"]), [stuck.as_str()]);
-    assert_eq!(found(&["--all", "--after", &stuck]), [finished.as_str()]);
-    let listed = list(&home, &["--all", "--after", &active, "--limit", "1"]);
-    assert!(listed.contains("the second") && listed.contains("… 1 more"), "{listed}");
-    assert_eq!(home.uwf(&["thread", "list", "--after", "ZZZZZZ"]).code, Some(69));
-    assert_eq!(home.uwf(&["thread", "list", "--search", ""]).code, Some(64));
 }

@@ -1,7 +1,6 @@
 //! `uwf thread show`: where one thread stands.
 
 use insta::assert_snapshot;
-use serde_json::json;
 
 use crate::fixtures::review::{reviewing_home, step};
 use crate::told;
@@ -54,11 +53,10 @@ fn a_stuck_thread_shows_the_failed_attempt_and_why_it_failed() {
     changed:   <time>
     workspace: <dir>/work
     ");
-    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("stuck"));
 }
 
 #[test]
-fn an_ended_thread_shows_how_it_ended_until_it_is_removed() {
+fn an_ended_thread_shows_how_it_ended() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_eq!(home.json(&["run", &thread])["done"], true);
@@ -77,12 +75,5 @@ fn an_ended_thread_shows_how_it_ended_until_it_is_removed() {
     changed:   <time>
     end:       #3
     workspace: <dir>/work
-    ");
-    home.json(&["thread", "rm", &thread]);
-    assert_snapshot!(told(&home, &["thread", "show", &thread]), @"
-    exit 69
-    --- stderr
-    error: there is no thread <id>
-    hint: `uwf thread list --all` lists every thread
     ");
 }
