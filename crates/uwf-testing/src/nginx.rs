@@ -42,7 +42,7 @@ impl Nginx {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // Where Debian has it, which is not on the PATH of everybody.
         command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
-        let nginx = Nginx { process: command.spawn().expect("nginx is installed; ./test does it") };
+        let nginx = Nginx { process: command.spawn().expect("nginx is installed; ./test --tools installs it") };
         until("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         nginx
     }

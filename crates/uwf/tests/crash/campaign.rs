@@ -34,6 +34,6 @@ impl Campaign {
     /// What to run to see a failure again.
     pub(crate) fn again(&self) -> String {
         let long = if is_long() { "UWF_LONG=1 " } else { "" };
-        format!("{long}{SEED}={} ./test {}", self.seed, self.name)
+        format!("{long}{SEED}={} ./test --campaigns {}", self.seed, self.name)
     }
 }

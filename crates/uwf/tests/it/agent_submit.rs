@@ -10,39 +10,6 @@ use uwf_testing::text;
 use crate::fixtures::protocol_agents::{REVIEWER, fresh, submit, with_scripts};
 
 #[test]
-fn agents_in_sh_and_python_run_a_workflow_to_its_end() {
-    let (home, thread) = fresh();
-    let report = home.json(&["thread", "run", &thread]);
-    assert_eq!(report["done"], true, "{report}");
-    let roles: Vec<String> = home.json(&["thread", "steps", &thread])["steps"].as_array().unwrap()[1..]
-        .iter()
-        .map(|step| format!("{} by {}: {}", text(step, "role"), text(step, "agent"), step["output"]))
-        .collect();
-    assert_eq!(
-        roles,
-        [
-            r#"writer by writer: {"title":"Cats"}"#,
-            r#"reviewer by reviewer: {"notes":null,"approved":false}"#,
-            r#"writer by writer: {"title":"Cats"}"#,
-            r#"reviewer by reviewer: {"notes":null,"approved":true}"#,
-        ]
-    );
-}
-
-#[test]
-fn what_an_agent_says_of_its_run_is_kept_in_the_detail() {
-    let (home, thread) = fresh();
-    home.json(&["thread", "step", &thread]);
-    let head = text(&home.json(&["thread", "step", &thread]), "head");
-    let step = home.json(&["cas", "get", &head])["payload"].clone();
-    let detail = home.json(&["cas", "get", &text(&step, "detail")])["payload"].clone();
-    let kept = ["sessionId", "durationMs", "source", "extractedBy"].map(|key| detail[key].clone());
-    assert_eq!(kept, [json!("s-1"), json!(1200), json!("submit"), json!("submit")]);
-    assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "I have read it twice.\n");
-    assert_eq!(home.json(&["cas", "get", &text(&detail, "agent")])["payload"]["config"], json!({ "strictness": 3 }));
-}
-
-#[test]
 fn data_that_does_not_fit_is_refused_with_every_reason() {
     let (home, thread) = fresh();
     assert_snapshot!(submit(&home, &thread, &["--data", r#"{"aproved": true, "notes": 3}"#]), @r"
@@ -142,16 +109,6 @@ fn a_refused_answer_is_kept_with_the_reason() {
 }
 
 #[test]
-fn how_a_person_likes_reports_does_not_reach_their_agents() {
-    let (home, thread) = fresh();
-    for format in ["text", "yaml"] {
-        let mut step = home.command(&["thread", "step", &thread]);
-        let output = step.env("UWF_FORMAT", format).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-}
-
-#[test]
 fn secrets_in_what_is_submitted_are_not_stored() {
     let writer = "#!/bin/sh\nprintf 'I used %s.\\n' \"$SERVICE_TOKEN\" > said.md\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data \"{\\\"title\\\": \\\"$SERVICE_TOKEN\\\"}\" --raw said.md\n";
     let (home, thread) = with_scripts(writer, REVIEWER);
@@ -176,4 +133,54 @@ fn a_long_answer_from_stdin_is_kept_whole() {
     let step: Value = home.json(&["cas", "get", step.trim_end()])["payload"].clone();
     let detail = home.json(&["cas", "get", &text(&step, "detail")])["payload"].clone();
     assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], json!(answer));
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn agents_in_sh_and_python_run_a_workflow_to_its_end() {
+        let (home, thread) = fresh();
+        let report = home.json(&["thread", "run", &thread]);
+        assert_eq!(report["done"], true, "{report}");
+        let roles: Vec<String> = home.json(&["thread", "steps", &thread])["steps"].as_array().unwrap()[1..]
+            .iter()
+            .map(|step| format!("{} by {}: {}", text(step, "role"), text(step, "agent"), step["output"]))
+            .collect();
+        assert_eq!(
+            roles,
+            [
+                r#"writer by writer: {"title":"Cats"}"#,
+                r#"reviewer by reviewer: {"notes":null,"approved":false}"#,
+                r#"writer by writer: {"title":"Cats"}"#,
+                r#"reviewer by reviewer: {"notes":null,"approved":true}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn what_an_agent_says_of_its_run_is_kept_in_the_detail() {
+        let (home, thread) = fresh();
+        home.json(&["thread", "step", &thread]);
+        let head = text(&home.json(&["thread", "step", &thread]), "head");
+        let step = home.json(&["cas", "get", &head])["payload"].clone();
+        let detail = home.json(&["cas", "get", &text(&step, "detail")])["payload"].clone();
+        let kept = ["sessionId", "durationMs", "source", "extractedBy"].map(|key| detail[key].clone());
+        assert_eq!(kept, [json!("s-1"), json!(1200), json!("submit"), json!("submit")]);
+        assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "I have read it twice.\n");
+        assert_eq!(
+            home.json(&["cas", "get", &text(&detail, "agent")])["payload"]["config"],
+            json!({ "strictness": 3 })
+        );
+    }
+
+    #[test]
+    fn how_a_person_likes_reports_does_not_reach_their_agents() {
+        let (home, thread) = fresh();
+        for format in ["text", "yaml"] {
+            let mut step = home.command(&["thread", "step", &thread]);
+            let output = step.env("UWF_FORMAT", format).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
 }

@@ -125,26 +125,6 @@ fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
     assert_eq!(ran(&home), ["plan", "code", "check", "check", "tell"]);
 }
 
-/// The index has lost a child thread, and the disk is full when it is begun anew: what its record tells stays.
-#[test]
-fn a_child_that_cannot_be_begun_anew_keeps_its_record() {
-    let home = staffed();
-    go(&home);
-    home.config(&AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }"));
-    let thread = planned(&home);
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
-    let child = child_of(&home, &thread);
-    let paid = text(&recorded(&home, &child, "finished"), "step");
-    let index = home.root().join("threads.yaml");
-    let kept: Vec<String> =
-        fs::read_to_string(&index).unwrap().lines().filter(|line| !line.contains(&child)).map(str::to_owned).collect();
-    fs::write(&index, kept.join("\n") + "\n").unwrap();
-    let ran = with_fault(&home, "renameat:error=ENOSPC:when=1", &["thread", "step", &thread]);
-    assert_ne!(ran.code, Some(0), "{ran:?}");
-    assert!(!fs::read_to_string(&index).unwrap().contains(&child), "it was not begun: {ran:?}");
-    assert_eq!(text(&recorded(&home, &child, "finished"), "step"), paid);
-}
-
 #[test]
 fn a_pause_of_the_parent_lets_what_runs_in_the_child_end() {
     let home = staffed();
@@ -215,4 +195,32 @@ fn a_child_that_is_paused_itself_makes_its_parent_wait() {
     home.json(&["thread", "resume", &child]);
     assert_eq!(home.json(&["run", &thread])["done"], true, "and somebody else answers for the person");
     assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+mod with_tools {
+    use super::*;
+
+    /// The index has lost a child thread, and the disk is full when it is begun anew: what its record tells stays.
+    #[test]
+    fn a_child_that_cannot_be_begun_anew_keeps_its_record() {
+        let home = staffed();
+        go(&home);
+        home.config(&AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }"));
+        let thread = planned(&home);
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
+        let child = child_of(&home, &thread);
+        let paid = text(&recorded(&home, &child, "finished"), "step");
+        let index = home.root().join("threads.yaml");
+        let kept: Vec<String> = fs::read_to_string(&index)
+            .unwrap()
+            .lines()
+            .filter(|line| !line.contains(&child))
+            .map(str::to_owned)
+            .collect();
+        fs::write(&index, kept.join("\n") + "\n").unwrap();
+        let ran = with_fault(&home, "renameat:error=ENOSPC:when=1", &["thread", "step", &thread]);
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        assert!(!fs::read_to_string(&index).unwrap().contains(&child), "it was not begun: {ran:?}");
+        assert_eq!(text(&recorded(&home, &child, "finished"), "step"), paid);
+    }
 }

@@ -223,62 +223,6 @@ fn lock_of(home: &TestHome, thread: &str) -> std::path::PathBuf {
     home.root().join("threads").join(thread).join("lock")
 }
 
-/// Records come before the head: killed in between, `thread start` leaves those of a thread there never was.
-#[test]
-fn records_of_a_thread_that_never_began_are_removed() {
-    let home = home();
-    home.put("count-rounds", &counting_workflow(3));
-    let start = ["thread", "start", "count-rounds", "-p", "count"];
-    let mut command = Command::new("strace");
-    home.prepare(&mut command);
-    // The first that is replaced is the index.
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=1"]);
-    command.arg(home.command(&start).get_program()).args(start);
-    assert_eq!(command.status().expect("strace is installed").code(), None);
-    let [record] = home.records("").try_into().unwrap();
-    let none = "ok: 0 active threads, 0 finished";
-    assert_eq!(found(&home, &["--fix"], "threads"), none, "it may be a command that is at it");
-    let record = fs::File::open(record).unwrap();
-    record.set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
-    record.lock().unwrap();
-    assert_eq!(found(&home, &["--fix"], "threads"), none, "it is one that takes its time");
-    record.unlock().unwrap();
-    let told = "warn: there are records of 1 thread whose command was killed before it began: <id>";
-    assert_eq!(found(&home, &[], "threads"), format!("{none}\n{told}"));
-    let thread = home.start("count-rounds", "count");
-    let removed = "ok: 1 active thread, 0 finished\nok: removed the records of 1 thread that never began";
-    assert_eq!(found(&home, &["--fix"], "threads"), removed);
-    assert_eq!(home.records(""), home.records(&thread));
-}
-
-/// The head is set before its record says so: killed in between, `thread start` leaves a thread like any other.
-#[test]
-fn a_thread_whose_command_was_killed_when_it_had_begun_is_whole() {
-    let home = home();
-    home.put("count-rounds", &counting_workflow(2));
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\npwd > where\necho '{\"n\": 1}'\n");
-    home.config("agents:\n  w: { command: worker, output: json }\n");
-    let elsewhere = home.work().join("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    let start = ["thread", "start", "count-rounds", "-p", "count", "--cwd", "elsewhere", "--agent", "worker=w"];
-    let mut command = Command::new("strace");
-    home.prepare(&mut command);
-    // The sixth: the nodes are held twice, and once let go; after the record and the index were locked, the index is given
-    // back, and the head is set.
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=flock:signal=SIGKILL:when=6"]);
-    command.arg(home.command(&start).get_program()).args(start);
-    assert_eq!(command.status().expect("strace is installed").code(), None);
-    let listed = home.json(&["thread", "list"]);
-    let thread = text(&listed[0], "thread");
-    assert!(!fs::read_to_string(home.record_file(&thread)).unwrap().contains("begun\""));
-    assert_eq!(found(&home, &[], "threads"), "ok: 1 active thread, 0 finished");
-    fs::remove_file(home.root().join("threads.yaml")).unwrap();
-    assert_eq!(home.json(&["recover"])["threads"][0]["from"], "settings");
-    home.json(&["thread", "step", &thread]);
-    assert!(elsewhere.join("where").exists(), "its agent works where it was told to");
-    assert_eq!(home.json(&["thread", "list"])[0]["thread"], thread.as_str());
-}
-
 /// An agent that leaves its process id, and a child that does not listen to TERM.
 const STUBBORN: &str = "#!/bin/sh\ncat >/dev/null\necho $$ > \"$PWD/pid\"\n(trap '' TERM; exec setsid sleep 300) &\necho $! > child\nsleep 300\n";
 
@@ -365,4 +309,64 @@ fn a_thread_with_a_hole_and_a_damaged_record_are_told() {
     let step = home.uwf(&["thread", "step", &garbled]);
     assert_eq!(step.code, Some(65), "{}", step.told());
     assert!(step.stderr.contains("agents and a limit that the thread was started with are lost"), "{}", step.stderr);
+}
+
+mod with_tools {
+    use super::*;
+
+    /// Records come before the head: killed in between, `thread start` leaves those of a thread there never was.
+    #[test]
+    fn records_of_a_thread_that_never_began_are_removed() {
+        let home = home();
+        home.put("count-rounds", &counting_workflow(3));
+        let start = ["thread", "start", "count-rounds", "-p", "count"];
+        let mut command = Command::new("strace");
+        home.prepare(&mut command);
+        // The first that is replaced is the index.
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=1"]);
+        command.arg(home.command(&start).get_program()).args(start);
+        assert_eq!(command.status().expect("strace is installed").code(), None);
+        let [record] = home.records("").try_into().unwrap();
+        let none = "ok: 0 active threads, 0 finished";
+        assert_eq!(found(&home, &["--fix"], "threads"), none, "it may be a command that is at it");
+        let record = fs::File::open(record).unwrap();
+        record.set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
+        record.lock().unwrap();
+        assert_eq!(found(&home, &["--fix"], "threads"), none, "it is one that takes its time");
+        record.unlock().unwrap();
+        let told = "warn: there are records of 1 thread whose command was killed before it began: <id>";
+        assert_eq!(found(&home, &[], "threads"), format!("{none}\n{told}"));
+        let thread = home.start("count-rounds", "count");
+        let removed = "ok: 1 active thread, 0 finished\nok: removed the records of 1 thread that never began";
+        assert_eq!(found(&home, &["--fix"], "threads"), removed);
+        assert_eq!(home.records(""), home.records(&thread));
+    }
+
+    /// The head is set before its record says so: killed in between, `thread start` leaves a thread like any other.
+    #[test]
+    fn a_thread_whose_command_was_killed_when_it_had_begun_is_whole() {
+        let home = home();
+        home.put("count-rounds", &counting_workflow(2));
+        home.script("worker", "#!/bin/sh\ncat > /dev/null\npwd > where\necho '{\"n\": 1}'\n");
+        home.config("agents:\n  w: { command: worker, output: json }\n");
+        let elsewhere = home.work().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let start = ["thread", "start", "count-rounds", "-p", "count", "--cwd", "elsewhere", "--agent", "worker=w"];
+        let mut command = Command::new("strace");
+        home.prepare(&mut command);
+        // The sixth: the nodes are held twice, and once let go; after the record and the index were locked, the index is given
+        // back, and the head is set.
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=flock:signal=SIGKILL:when=6"]);
+        command.arg(home.command(&start).get_program()).args(start);
+        assert_eq!(command.status().expect("strace is installed").code(), None);
+        let listed = home.json(&["thread", "list"]);
+        let thread = text(&listed[0], "thread");
+        assert!(!fs::read_to_string(home.record_file(&thread)).unwrap().contains("begun\""));
+        assert_eq!(found(&home, &[], "threads"), "ok: 1 active thread, 0 finished");
+        fs::remove_file(home.root().join("threads.yaml")).unwrap();
+        assert_eq!(home.json(&["recover"])["threads"][0]["from"], "settings");
+        home.json(&["thread", "step", &thread]);
+        assert!(elsewhere.join("where").exists(), "its agent works where it was told to");
+        assert_eq!(home.json(&["thread", "list"])[0]["thread"], thread.as_str());
+    }
 }

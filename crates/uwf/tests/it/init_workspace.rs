@@ -159,46 +159,6 @@ fn a_directory_that_cannot_be_written_is_named() {
     assert_eq!(ran.code, Some(74), "{}", ran.told());
 }
 
-/// Each call that makes a file fails once, or is the last; what is there then is whole, and the same command again makes the rest.
-#[test]
-fn a_full_disk_or_a_kill_leaves_whole_files_and_the_next_call_goes_on() {
-    let home = home();
-    let mut hit = 0;
-    for (fault, call) in [
-        ("error=ENOSPC", "write"),
-        ("error=ENOSPC", "fsync"),
-        ("error=ENOSPC", "linkat"),
-        ("error=ENOSPC", "renameat2"),
-        ("signal=KILL", "fsync"),
-        ("signal=KILL", "linkat"),
-        ("signal=KILL", "renameat2"),
-    ] {
-        for at in 1..=6 {
-            let project = format!("{call}-{}-{at}", &fault[..5]);
-            let mut strace = Command::new("strace");
-            home.prepare(&mut strace);
-            strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("inject={call}:{fault}:when={at}")]);
-            let run = strace.args([env!("CARGO_BIN_EXE_uwf"), "init", "workspace", &project]);
-            let ran: Ran = run.output().unwrap().into();
-            let is_killed = ran.code.is_none_or(|code| code == 137);
-            assert!(is_killed || matches!(ran.code, Some(0 | 74)), "{call} {at}: {}", ran.told());
-            hit += usize::from(ran.code != Some(0));
-            let dir = home.work().join(&project).join(".workflows");
-            for name in ["review.yaml", "mock/review.yaml", "config.yaml"] {
-                let text = fs::read_to_string(dir.join(name)).unwrap_or_default();
-                let is_whole = text.starts_with("# yaml-language-server") && text.ends_with('\n');
-                assert!(!dir.join(name).exists() || is_whole, "{call} {at}: {name}: {text}");
-            }
-            let again = home.json(&["init", "workspace", &project]);
-            let files = [&again["written"], &again["kept"]].map(|list| list.as_array().unwrap().len());
-            assert_eq!(files.iter().sum::<usize>(), 6, "{call} {at}: {again}");
-            let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-            assert!(is_killed || left.len() == 4, "a temporary file is left after {call} {at}: {left:?}");
-        }
-    }
-    assert!(hit >= 12, "only {hit} calls were hit");
-}
-
 #[test]
 fn two_at_once_make_one_project() {
     let home = home();
@@ -220,4 +180,48 @@ fn a_group_without_a_command_says_which_there_are() {
     assert!(ran.stderr.contains("uwf init --help"), "{}", ran.stderr);
     let help = home().uwf(&["init", "--help"]);
     assert!(help.stdout.contains("workspace") && help.stdout.contains("workflow"), "{}", help.stdout);
+}
+
+mod with_tools {
+    use super::*;
+
+    /// Each call that makes a file fails once, or is the last; what is there then is whole, and the same command again makes the rest.
+    #[test]
+    fn a_full_disk_or_a_kill_leaves_whole_files_and_the_next_call_goes_on() {
+        let home = home();
+        let mut hit = 0;
+        for (fault, call) in [
+            ("error=ENOSPC", "write"),
+            ("error=ENOSPC", "fsync"),
+            ("error=ENOSPC", "linkat"),
+            ("error=ENOSPC", "renameat2"),
+            ("signal=KILL", "fsync"),
+            ("signal=KILL", "linkat"),
+            ("signal=KILL", "renameat2"),
+        ] {
+            for at in 1..=6 {
+                let project = format!("{call}-{}-{at}", &fault[..5]);
+                let mut strace = Command::new("strace");
+                home.prepare(&mut strace);
+                strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("inject={call}:{fault}:when={at}")]);
+                let run = strace.args([env!("CARGO_BIN_EXE_uwf"), "init", "workspace", &project]);
+                let ran: Ran = run.output().unwrap().into();
+                let is_killed = ran.code.is_none_or(|code| code == 137);
+                assert!(is_killed || matches!(ran.code, Some(0 | 74)), "{call} {at}: {}", ran.told());
+                hit += usize::from(ran.code != Some(0));
+                let dir = home.work().join(&project).join(".workflows");
+                for name in ["review.yaml", "mock/review.yaml", "config.yaml"] {
+                    let text = fs::read_to_string(dir.join(name)).unwrap_or_default();
+                    let is_whole = text.starts_with("# yaml-language-server") && text.ends_with('\n');
+                    assert!(!dir.join(name).exists() || is_whole, "{call} {at}: {name}: {text}");
+                }
+                let again = home.json(&["init", "workspace", &project]);
+                let files = [&again["written"], &again["kept"]].map(|list| list.as_array().unwrap().len());
+                assert_eq!(files.iter().sum::<usize>(), 6, "{call} {at}: {again}");
+                let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+                assert!(is_killed || left.len() == 4, "a temporary file is left after {call} {at}: {left:?}");
+            }
+        }
+        assert!(hit >= 12, "only {hit} calls were hit");
+    }
 }

@@ -228,20 +228,25 @@ fn what_had_come_of_a_value_is_kept_when_the_provider_falls_silent() {
     assert_eq!(attempt["raw"], "{\"ok\":true,\"why");
 }
 
-/// The model is paid once, however often its value cannot be stored.
-#[test]
-fn a_value_that_could_not_be_stored_is_not_asked_for_again() {
-    let server = LlmServer::start([Say::text("Let me see.").and_call("submit", json!({ "ok": true, "why": "it is" }))]);
-    let (home, thread) = judged(&server, "", REASONED);
-    let step = home.command(&["thread", "step", &thread]);
-    let mut full = std::process::Command::new("strace");
-    home.prepare(&mut full);
-    full.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat2:error=ENOSPC"]);
-    let ran = full.arg(step.get_program()).args(step.get_args()).output().unwrap();
-    assert_eq!(ran.status.code(), Some(74), "{ran:?}");
-    let report = home.json(&["thread", "step", &thread]);
-    assert_eq!([&report["adopted"], &report["done"]], [&json!(true), &json!(true)]);
-    assert_eq!(output(&home, &thread), json!({ "ok": true, "why": "it is" }));
-    assert_eq!(home.last_detail(&thread)["raw"], "Let me see.");
-    assert_eq!(server.asked().len(), 1);
+mod with_tools {
+    use super::*;
+
+    /// The model is paid once, however often its value cannot be stored.
+    #[test]
+    fn a_value_that_could_not_be_stored_is_not_asked_for_again() {
+        let server =
+            LlmServer::start([Say::text("Let me see.").and_call("submit", json!({ "ok": true, "why": "it is" }))]);
+        let (home, thread) = judged(&server, "", REASONED);
+        let step = home.command(&["thread", "step", &thread]);
+        let mut full = std::process::Command::new("strace");
+        home.prepare(&mut full);
+        full.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat2:error=ENOSPC"]);
+        let ran = full.arg(step.get_program()).args(step.get_args()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(74), "{ran:?}");
+        let report = home.json(&["thread", "step", &thread]);
+        assert_eq!([&report["adopted"], &report["done"]], [&json!(true), &json!(true)]);
+        assert_eq!(output(&home, &thread), json!({ "ok": true, "why": "it is" }));
+        assert_eq!(home.last_detail(&thread)["raw"], "Let me see.");
+        assert_eq!(server.asked().len(), 1);
+    }
 }

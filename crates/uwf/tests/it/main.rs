@@ -2,8 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 #![expect(clippy::print_stderr, reason = "a test says when files it would read are not there")]
 
-mod acp;
-mod acp_ending;
 mod advisors;
 mod agent_context;
 mod agent_describe;
@@ -11,9 +9,7 @@ mod agent_environment;
 mod agent_extract;
 mod agent_link;
 mod agent_list;
-mod agent_mcp;
 mod agent_run;
-mod agent_sessions;
 mod agent_submit;
 mod any_bytes;
 mod api;
@@ -22,12 +18,10 @@ mod cas;
 mod cas_put;
 mod cas_reindex;
 mod cas_verify;
-mod check_release;
 mod child_threads;
 mod child_threads_ending;
 mod child_workflows;
 mod chosen_id;
-mod clock;
 mod command_agent;
 mod completions;
 mod config_edit;
@@ -36,15 +30,12 @@ mod config_set;
 mod config_trust;
 mod config_unset;
 mod config_validate;
-mod cursor;
 mod doctor;
-mod documents;
 mod earlier_names;
 mod errors;
 mod examples;
 mod expect_head;
 mod extraction_ladder;
-mod faults;
 mod fixtures;
 mod foreign_store;
 mod frontmatter;
@@ -52,7 +43,6 @@ mod gateway;
 mod gc;
 mod github;
 mod help;
-mod hermes;
 mod hostile;
 mod init_workflow;
 mod init_workspace;
@@ -102,7 +92,6 @@ mod store_copy;
 mod store_init;
 mod store_show;
 mod thread_answer;
-mod thread_answer_terminal;
 mod thread_cost;
 mod thread_diff;
 mod thread_eval;
@@ -128,7 +117,6 @@ mod thread_steps;
 mod thread_verify;
 mod thread_why;
 mod thread_worktree;
-mod top;
 mod traces;
 mod worker;
 mod workflow_graph;
@@ -140,6 +128,23 @@ mod workflow_show;
 mod workflow_validate;
 mod working_directory;
 mod worktree_files;
+
+/// Tests that need python3, strace, faketime, nginx, openssl or a collector of OpenTelemetry. `./test --tools` installs these programs
+/// and runs this module and the modules of the same name in other files; `./test` leaves them out.
+mod with_tools {
+    mod acp;
+    mod acp_ending;
+    mod agent_mcp;
+    mod agent_sessions;
+    mod check_release;
+    mod clock;
+    mod cursor;
+    mod documents;
+    mod faults;
+    mod hermes;
+    mod thread_answer_terminal;
+    mod top;
+}
 
 use uwf_testing::{TestHome, numbered};
 

@@ -113,17 +113,6 @@ print('{"n": 1}')
 "#;
 
 #[test]
-fn a_daemon_does_not_survive_its_agent() {
-    let (home, thread) = with_agent("output: json", DAEMON);
-    home.json(&["thread", "step", &thread]);
-    assert_gone(&home, 1);
-    fs::remove_file(home.work().join("pids")).unwrap();
-    home.file("fail", "");
-    fails(&home, &thread, 40);
-    assert_gone(&home, 1);
-}
-
-#[test]
 fn one_that_closes_its_output_and_lives_on_is_idle() {
     let script =
         "#!/bin/sh\ncat > /dev/null\necho $$ >> pids\necho '{\"n\": 1}'\nexec >&- 2>&-\nwhile :; do sleep 0.05; done\n";
@@ -229,14 +218,6 @@ fn one_that_lies_about_its_step_is_refused() {
         home.json(&["thread", "step", &thread, "--agent", agent.to_str().unwrap(), "--output", "step"])["head"],
         json!(honest)
     );
-}
-
-#[test]
-fn one_that_needs_more_memory_than_it_may_have_has_failed() {
-    let script = "#!/bin/sh\ncat > /dev/null\nulimit -v 200000\nexec python3 -c 'x = bytearray(1 << 30); print(\"{\\\"n\\\": 1}\")'\n";
-    let (home, thread) = with_agent("output: json", script);
-    let ran = fails(&home, &thread, 40);
-    assert!(ran.stderr.contains("MemoryError"), "{ran:?}");
 }
 
 /// Nobody types; an agent that asks gets the end of the input, and has no terminal to ask on.
@@ -357,4 +338,27 @@ fn what_is_said_after_the_end_was_asked_for_is_not_linked() {
     let node = home.json(&["cas", "get", &attempt]);
     let raw = home.json(&["cas", "get", &text(&node["payload"], "raw")])["payload"]["text"].clone();
     assert_eq!(raw, "{\"n\": 2}\n", "it is kept all the same");
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn a_daemon_does_not_survive_its_agent() {
+        let (home, thread) = with_agent("output: json", DAEMON);
+        home.json(&["thread", "step", &thread]);
+        assert_gone(&home, 1);
+        fs::remove_file(home.work().join("pids")).unwrap();
+        home.file("fail", "");
+        fails(&home, &thread, 40);
+        assert_gone(&home, 1);
+    }
+
+    #[test]
+    fn one_that_needs_more_memory_than_it_may_have_has_failed() {
+        let script = "#!/bin/sh\ncat > /dev/null\nulimit -v 200000\nexec python3 -c 'x = bytearray(1 << 30); print(\"{\\\"n\\\": 1}\")'\n";
+        let (home, thread) = with_agent("output: json", script);
+        let ran = fails(&home, &thread, 40);
+        assert!(ran.stderr.contains("MemoryError"), "{ran:?}");
+    }
 }

@@ -66,72 +66,6 @@ fn tree(spans: &[Received]) -> String {
 }
 
 #[test]
-fn a_real_collector_receives_a_thread_step_by_step_as_one_trace() {
-    let model = LlmServer::start([
-        Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
-        Say::text("---\ntext: a plan\n---\nDone."),
-    ]);
-    let home = staffed();
-    let collector = Collector::start(&home);
-    let agents = AGENTS
-        .replace("  inner:", "  thinker: { command: uwf-react }\n  teller: { command: teller, output: json }\n  inner:")
-        .replace("build: inner", "plan: thinker, build: inner, tell: teller");
-    home.config(&format!(
-        "{agents}providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
-         defaultModel: m\notel: {{ endpoint: \"{}\" }}\n",
-        model.url(),
-        collector.endpoint()
-    ));
-    home.script("teller", "#!/bin/sh\n[ -e fixed ] || exit 3\necho '{\"text\": \"told\"}'\n");
-    go(&home);
-    let thread = home.start("ship-change", "Cross the river.");
-    assert_eq!(home.uwf(&["run", &thread]).code, Some(40));
-    collector.spans(9);
-    home.file("fixed", "");
-    home.json(&["run", &thread]);
-    let spans = collector.spans(11);
-    assert_snapshot!(tree(&spans), @"
-    invoke_workflow ship-change
-      invoke_agent thinker
-        chat scripted-model
-          execute_tool shell_exec
-        chat scripted-model
-      invoke_agent uwf-workflow
-        invoke_workflow write-code
-          invoke_agent says
-          invoke_agent checks
-      invoke_agent teller (failed)
-      invoke_agent teller
-    ");
-    assert!(spans.iter().all(|span| span.trace == spans[0].trace), "{spans:#?}");
-    let report = home.json(&["otel", "export", &thread]);
-    assert_eq!(json!([report["traceId"], report["spans"], report["ended"]]), json!([spans[0].trace, 11, true]));
-    let again = collector.spans(22);
-    let ids = |spans: &[Received]| {
-        let mut ids: Vec<_> = spans.iter().map(|span| (span.id.clone(), span.clone())).collect();
-        ids.sort_by(|a, b| a.0.cmp(&b.0));
-        ids
-    };
-    assert_eq!(ids(&again[11..]), ids(&spans), "all of it is the same when it is sent again");
-    let child = child_of(&home, &thread);
-    let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
-    assert_eq!(named("invoke_workflow write-code").attributes["gen_ai.conversation.id"], format!("Str({child})"));
-    let chat = named("chat scripted-model");
-    let told: Vec<String> =
-        ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.usage.input_tokens"]
-            .map(|key| chat.attributes[key].clone())
-            .into();
-    assert_eq!(
-        (told.join(" "), chat.kind.as_str()),
-        ("Str(chat) Str(p) Str(scripted-model) Int(11)".to_owned(), "SPAN_KIND_CLIENT")
-    );
-    let all = fs::read_to_string(home.root().parent().unwrap().join("collector.log")).unwrap();
-    for text in ["Cross the river", "First I look", "echo seen", "a bridge"] {
-        assert!(!all.contains(text), "no content is sent: {text}");
-    }
-}
-
-#[test]
 fn what_is_sent_can_be_printed_and_is_the_same_each_time() {
     let home = counting("");
     let thread = home.start_counting(1, "count the moons");
@@ -456,4 +390,77 @@ fn bad_settings_are_refused_with_their_place() {
     home.config("otel: { headers: {} }\n");
     let ran = home.uwf(&["config", "validate"]);
     assert!(ran.stdout.contains("the collector `otel` has no `endpoint`"), "{ran:?}");
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn a_real_collector_receives_a_thread_step_by_step_as_one_trace() {
+        let model = LlmServer::start([
+            Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
+            Say::text("---\ntext: a plan\n---\nDone."),
+        ]);
+        let home = staffed();
+        let collector = Collector::start(&home);
+        let agents = AGENTS
+            .replace(
+                "  inner:",
+                "  thinker: { command: uwf-react }\n  teller: { command: teller, output: json }\n  inner:",
+            )
+            .replace("build: inner", "plan: thinker, build: inner, tell: teller");
+        home.config(&format!(
+            "{agents}providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
+         defaultModel: m\notel: {{ endpoint: \"{}\" }}\n",
+            model.url(),
+            collector.endpoint()
+        ));
+        home.script("teller", "#!/bin/sh\n[ -e fixed ] || exit 3\necho '{\"text\": \"told\"}'\n");
+        go(&home);
+        let thread = home.start("ship-change", "Cross the river.");
+        assert_eq!(home.uwf(&["run", &thread]).code, Some(40));
+        collector.spans(9);
+        home.file("fixed", "");
+        home.json(&["run", &thread]);
+        let spans = collector.spans(11);
+        assert_snapshot!(tree(&spans), @"
+    invoke_workflow ship-change
+      invoke_agent thinker
+        chat scripted-model
+          execute_tool shell_exec
+        chat scripted-model
+      invoke_agent uwf-workflow
+        invoke_workflow write-code
+          invoke_agent says
+          invoke_agent checks
+      invoke_agent teller (failed)
+      invoke_agent teller
+    ");
+        assert!(spans.iter().all(|span| span.trace == spans[0].trace), "{spans:#?}");
+        let report = home.json(&["otel", "export", &thread]);
+        assert_eq!(json!([report["traceId"], report["spans"], report["ended"]]), json!([spans[0].trace, 11, true]));
+        let again = collector.spans(22);
+        let ids = |spans: &[Received]| {
+            let mut ids: Vec<_> = spans.iter().map(|span| (span.id.clone(), span.clone())).collect();
+            ids.sort_by(|a, b| a.0.cmp(&b.0));
+            ids
+        };
+        assert_eq!(ids(&again[11..]), ids(&spans), "all of it is the same when it is sent again");
+        let child = child_of(&home, &thread);
+        let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
+        assert_eq!(named("invoke_workflow write-code").attributes["gen_ai.conversation.id"], format!("Str({child})"));
+        let chat = named("chat scripted-model");
+        let told: Vec<String> =
+            ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.usage.input_tokens"]
+                .map(|key| chat.attributes[key].clone())
+                .into();
+        assert_eq!(
+            (told.join(" "), chat.kind.as_str()),
+            ("Str(chat) Str(p) Str(scripted-model) Int(11)".to_owned(), "SPAN_KIND_CLIENT")
+        );
+        let all = fs::read_to_string(home.root().parent().unwrap().join("collector.log")).unwrap();
+        for text in ["Cross the river", "First I look", "echo seen", "a bridge"] {
+            assert!(!all.contains(text), "no content is sent: {text}");
+        }
+    }
 }

@@ -421,34 +421,6 @@ fn a_pack_that_is_gone_or_unreadable_is_told_by_doctor_and_verify() {
     assert!(!home.uwf(&["doctor"]).stdout.contains("it is missing"));
 }
 
-#[test]
-fn a_full_disk_keeps_no_node_from_being_removed_and_no_report_from_being_told() {
-    let mut not_reclaimed = 0;
-    for write in 1..=4 {
-        let home = reviewing_home();
-        let removed = ended(&home, "one task");
-        let kept = ended(&home, "another task");
-        home.json(&["pack"]);
-        home.json(&["thread", "rm", &removed]);
-        put_text(&home, "nobody needs this");
-        // The list of packs is written, and then a pack in the place of the one there is.
-        let ran = with_fault(&home, &format!("write:error=ENOSPC:when={write}"), &["gc", "--grace", "0s"]);
-        if ran.code == Some(0) {
-            let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-            assert!(report["deletedEntries"].as_u64().unwrap() > 5, "{report}");
-            let why = report["notReclaimed"].as_str().unwrap_or_default();
-            not_reclaimed += usize::from(why.contains("No space left"));
-        } else {
-            assert!(ran.code == Some(74) && ran.stderr.contains("No space left"), "{ran:?}");
-        }
-        let again = home.json(&["gc", "--grace", "0s"]);
-        assert_eq!(again.get("notReclaimed"), None);
-        assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
-        assert_eq!(home.json(&["thread", "verify", &kept])["verdict"], "intact");
-    }
-    assert!(not_reclaimed > 0, "one of the writes is that of a pack");
-}
-
 /// Kinds of problems in the store, with how many there are of each.
 fn problems(home: &TestHome) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
@@ -458,37 +430,69 @@ fn problems(home: &TestHome) -> BTreeMap<String, usize> {
     found
 }
 
-#[test]
-fn giving_up_a_pack_survives_a_kill_and_a_full_disk() {
-    let big: String = (0..18_000).map(|number| format!("{number} ")).collect();
-    let faults = [
-        "fsync:signal=SIGKILL:when=99",
-        "fsync:signal=SIGKILL:when=1",
-        "fsync:signal=SIGKILL:when=3",
-        "rename:signal=SIGKILL:when=1",
-        "renameat:signal=SIGKILL:when=1",
-        "renameat:error=ENOSPC:when=1",
-        "write:error=ENOSPC:when=1",
-        "write:error=ENOSPC:when=3",
-        "fsync:error=EIO:when=2",
-    ];
-    let mut ends = BTreeSet::new();
-    let mut interrupted = 0;
-    for fault in faults {
-        let home = reviewing_home();
-        ended(&home, "one task");
-        ended(&home, &big);
-        home.json(&["pack"]);
-        let name = pack_name(&home);
-        damage(&home, |_| 200);
-        let ran = with_fault(&home, fault, &["pack", "--forget", &name]);
-        interrupted += usize::from(ran.code != Some(0));
-        let again = home.uwf(&["pack", "--forget", &name]);
-        // It was given up, and only the report was not told, or it is given up now.
-        assert!(matches!(again.code, Some(0 | 69)), "{fault}: {ran:?} {again:?}");
-        assert!(packs(&home).is_empty(), "{fault}");
-        ends.insert((problems(&home), files(&home).len()));
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_keeps_no_node_from_being_removed_and_no_report_from_being_told() {
+        let mut not_reclaimed = 0;
+        for write in 1..=4 {
+            let home = reviewing_home();
+            let removed = ended(&home, "one task");
+            let kept = ended(&home, "another task");
+            home.json(&["pack"]);
+            home.json(&["thread", "rm", &removed]);
+            put_text(&home, "nobody needs this");
+            // The list of packs is written, and then a pack in the place of the one there is.
+            let ran = with_fault(&home, &format!("write:error=ENOSPC:when={write}"), &["gc", "--grace", "0s"]);
+            if ran.code == Some(0) {
+                let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+                assert!(report["deletedEntries"].as_u64().unwrap() > 5, "{report}");
+                let why = report["notReclaimed"].as_str().unwrap_or_default();
+                not_reclaimed += usize::from(why.contains("No space left"));
+            } else {
+                assert!(ran.code == Some(74) && ran.stderr.contains("No space left"), "{ran:?}");
+            }
+            let again = home.json(&["gc", "--grace", "0s"]);
+            assert_eq!(again.get("notReclaimed"), None);
+            assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+            assert_eq!(home.json(&["thread", "verify", &kept])["verdict"], "intact");
+        }
+        assert!(not_reclaimed > 0, "one of the writes is that of a pack");
     }
-    assert_eq!(ends.len(), 1, "whatever happened, it came to the same: {ends:?}");
-    assert!(interrupted >= 4, "{interrupted}");
+
+    #[test]
+    fn giving_up_a_pack_survives_a_kill_and_a_full_disk() {
+        let big: String = (0..18_000).map(|number| format!("{number} ")).collect();
+        let faults = [
+            "fsync:signal=SIGKILL:when=99",
+            "fsync:signal=SIGKILL:when=1",
+            "fsync:signal=SIGKILL:when=3",
+            "rename:signal=SIGKILL:when=1",
+            "renameat:signal=SIGKILL:when=1",
+            "renameat:error=ENOSPC:when=1",
+            "write:error=ENOSPC:when=1",
+            "write:error=ENOSPC:when=3",
+            "fsync:error=EIO:when=2",
+        ];
+        let mut ends = BTreeSet::new();
+        let mut interrupted = 0;
+        for fault in faults {
+            let home = reviewing_home();
+            ended(&home, "one task");
+            ended(&home, &big);
+            home.json(&["pack"]);
+            let name = pack_name(&home);
+            damage(&home, |_| 200);
+            let ran = with_fault(&home, fault, &["pack", "--forget", &name]);
+            interrupted += usize::from(ran.code != Some(0));
+            let again = home.uwf(&["pack", "--forget", &name]);
+            // It was given up, and only the report was not told, or it is given up now.
+            assert!(matches!(again.code, Some(0 | 69)), "{fault}: {ran:?} {again:?}");
+            assert!(packs(&home).is_empty(), "{fault}");
+            ends.insert((problems(&home), files(&home).len()));
+        }
+        assert_eq!(ends.len(), 1, "whatever happened, it came to the same: {ends:?}");
+        assert!(interrupted >= 4, "{interrupted}");
+    }
 }

@@ -193,11 +193,6 @@ fn the_page_about_steering_does_what_it_says() {
 }
 
 #[test]
-fn the_page_about_watching_does_what_it_says() {
-    follow(&home(), "docs/guide/watching.md");
-}
-
-#[test]
 fn the_page_about_the_dashboard_does_what_it_says() {
     follow(&home(), "docs/guide/dashboard.md");
 }
@@ -210,11 +205,6 @@ fn the_reference_of_the_api_does_what_it_says() {
 #[test]
 fn the_guide_to_tracing_holds() {
     follow(&home(), "docs/guide/tracing.md");
-}
-
-#[test]
-fn the_page_about_explaining_does_what_it_says() {
-    follow(&home(), "docs/guide/explaining.md");
 }
 
 #[test]
@@ -232,19 +222,6 @@ fn the_questions_and_answers_do_what_they_say() {
     follow(&home(), "docs/guide/faq.md");
 }
 
-/// Makes the picture of the README anew and compares it with the one that is shown.
-#[test]
-fn the_picture_of_the_readme_is_of_a_real_run() {
-    let script = repository().join("scripts/readme-picture.py");
-    let output = Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let stored = fs::read_to_string(repository().join("docs/run.svg")).unwrap_or_default();
-    assert!(
-        stored == String::from_utf8(output.stdout).unwrap(),
-        "docs/run.svg is out of date; run: python3 scripts/readme-picture.py target/debug/uwf > docs/run.svg"
-    );
-}
-
 #[test]
 fn what_a_page_leaves_out_is_any_lines() {
     assert!(is_shown("a\n…\nd", "a\nb\nc\nd"));
@@ -259,4 +236,31 @@ fn what_a_page_leaves_out_is_any_lines() {
 fn only_what_varies_in_a_page_is_replaced() {
     let text = "✓ writer, 0.1 s\nhead 7NT9C7HSDN96H, step `7687YAJ8TMMX4`: 3 steps, 12 s";
     assert_eq!(steady(&home(), text), "✓ writer, <n> s\nhead <hash>, step `<hash>`: 3 steps, <n> s");
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn the_page_about_watching_does_what_it_says() {
+        follow(&home(), "docs/guide/watching.md");
+    }
+
+    #[test]
+    fn the_page_about_explaining_does_what_it_says() {
+        follow(&home(), "docs/guide/explaining.md");
+    }
+
+    /// Makes the picture of the README anew and compares it with the one that is shown.
+    #[test]
+    fn the_picture_of_the_readme_is_of_a_real_run() {
+        let script = repository().join("scripts/readme-picture.py");
+        let output = Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let stored = fs::read_to_string(repository().join("docs/run.svg")).unwrap_or_default();
+        assert!(
+            stored == String::from_utf8(output.stdout).unwrap(),
+            "docs/run.svg is out of date; run: python3 scripts/readme-picture.py target/debug/uwf > docs/run.svg"
+        );
+    }
 }

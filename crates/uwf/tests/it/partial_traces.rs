@@ -211,31 +211,6 @@ fn two_looks(output: &str) -> Value {
 const SAID: &str = "I look twice.\n\n[tool call: look a]\n\n[tool call: look b]\n\nThere are";
 
 #[test]
-fn an_acp_agent_that_hangs_after_two_tool_calls_is_ended_and_told() {
-    let (home, thread) = hanging_acp("timeout: 3s", &json!({ "ignoreTerm": true, "ignoreEof": true }));
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
-    let attempt = kept(&home, &thread);
-    assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("acp"), &json!("s-1")));
-    assert_eq!(told(&attempt), two_looks(&format!("{SAID} (cancelled)")), "what it says when it is cancelled, too");
-}
-
-#[test]
-fn an_acp_agent_whose_process_is_killed_is_told_too() {
-    let (home, thread) = hanging_acp("timeout: 1m", &json!({}));
-    let mut step = step(&home, &thread);
-    let at_work: PathBuf = home.work().join("at-work");
-    until("the agent is at work", || at_work.exists());
-    // What was told last is recorded within a second.
-    let opened = recorded(&home, &thread, "opened").unwrap();
-    let turn = home.root().join("threads").join(&thread).join("attempts");
-    let turn = turn.join(format!("{}.trace", text(&opened, "attempt")));
-    until("it is recorded", || fs::read_to_string(&turn).unwrap_or_default().contains("There are"));
-    kill_agent(&home, &thread);
-    assert_eq!(step.wait().unwrap().code(), Some(40));
-    assert_eq!(told(&kept(&home, &thread)), two_looks(SAID));
-}
-
-#[test]
 fn events_a_program_had_printed_when_it_failed_are_its_turns() {
     let home = home();
     let events = [
@@ -283,4 +258,33 @@ fn events_of_a_cursor_that_hangs_are_its_turns() {
     let turn = &told(&attempt)[0];
     assert_eq!((&turn[0], &turn[1][0][0]), (&json!("I look."), &json!("read")), "{attempt}");
     assert!(text(&attempt["turns"][0]["toolCalls"][0], "result").contains("phobos"), "{attempt}");
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn an_acp_agent_that_hangs_after_two_tool_calls_is_ended_and_told() {
+        let (home, thread) = hanging_acp("timeout: 3s", &json!({ "ignoreTerm": true, "ignoreEof": true }));
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+        let attempt = kept(&home, &thread);
+        assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("acp"), &json!("s-1")));
+        assert_eq!(told(&attempt), two_looks(&format!("{SAID} (cancelled)")), "what it says when it is cancelled, too");
+    }
+
+    #[test]
+    fn an_acp_agent_whose_process_is_killed_is_told_too() {
+        let (home, thread) = hanging_acp("timeout: 1m", &json!({}));
+        let mut step = step(&home, &thread);
+        let at_work: PathBuf = home.work().join("at-work");
+        until("the agent is at work", || at_work.exists());
+        // What was told last is recorded within a second.
+        let opened = recorded(&home, &thread, "opened").unwrap();
+        let turn = home.root().join("threads").join(&thread).join("attempts");
+        let turn = turn.join(format!("{}.trace", text(&opened, "attempt")));
+        until("it is recorded", || fs::read_to_string(&turn).unwrap_or_default().contains("There are"));
+        kill_agent(&home, &thread);
+        assert_eq!(step.wait().unwrap().code(), Some(40));
+        assert_eq!(told(&kept(&home, &thread)), two_looks(SAID));
+    }
 }

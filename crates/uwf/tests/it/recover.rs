@@ -53,29 +53,6 @@ fn findings(report: &Value) -> Vec<(String, String)> {
     report["threads"].as_array().unwrap().iter().map(row).collect()
 }
 
-/// What cannot be read just now may be whole: nothing is put in its place.
-#[test]
-fn what_cannot_be_read_just_now_is_not_taken_for_damaged() {
-    let (home, [stepped, ..]) = home_with_threads();
-    let index = home.root().join("threads.yaml");
-    let head = home.root().join("cas").join(format!("{}.bin", home.head(&stepped).unwrap()));
-    let failing = [
-        (index.clone(), "openat:error=EIO"),
-        (home.record_file(&stepped), "openat:error=EMFILE"),
-        (home.record_file(&stepped), "openat:error=EIO"),
-        (head, "openat:error=EIO"),
-    ];
-    fs::write(&index, "damaged\n").unwrap();
-    for (path, fault) in failing {
-        let ran = failing_at(&home, &path, fault, &["recover"]);
-        assert_eq!(ran.code, Some(74), "{} {fault}: {ran:?}", path.display());
-        assert!(ran.stderr.contains(&path.display().to_string()), "{fault}: {}", ran.stderr);
-        assert_eq!(fs::read_to_string(&index).unwrap(), "damaged\n", "{} {fault}", path.display());
-    }
-    let restored = ("restored".to_owned(), "attempt".to_owned());
-    assert!(findings(&home.json(&["recover"])).contains(&restored));
-}
-
 #[test]
 fn a_history_that_names_nodes_that_never_were_is_put_right() {
     let (home, [.., ended]) = home_with_threads();
@@ -188,34 +165,6 @@ fn a_thread_nobody_can_place_is_told() {
     assert!(home.head(&stepped).is_some(), "the others are found all the same");
 }
 
-/// What is on the disk then is unknown: nothing is reported as done, and either head goes on from here.
-#[test]
-fn a_head_that_moved_without_its_sync_is_told_to_be_unsure() {
-    let (home, [stepped, ..]) = home_with_threads();
-    let before = home.head(&stepped);
-    let index = fs::read(home.root().join("threads.yaml")).unwrap();
-    let ran = failing_at(&home, &home.root(), "fsync:error=EIO", &["thread", "step", &stepped]);
-    assert_eq!(ran.code, Some(74), "{ran:?}");
-    assert_snapshot!(steady(&home, &ran.stderr), @r"
-    error: the head of thread <id> moved to <hash>, but may move back: cannot sync <dir>/root: Input/output error (os error 5)
-    hint: nothing is lost or paid for twice: the next `uwf thread step` goes on from either head
-    ");
-    let after = home.head(&stepped);
-    assert_ne!(after, before);
-    let paid = || fs::read_to_string(home.work().join("ledger")).unwrap().lines().count();
-    let so_far = paid();
-    // The power goes: the old index is there again.
-    let moved = fs::read(home.root().join("threads.yaml")).unwrap();
-    fs::write(home.root().join("threads.yaml"), index).unwrap();
-    let report = home.json(&["thread", "step", &stepped]);
-    assert_eq!(json!([report["adopted"], report["head"]]), json!([true, after]));
-    assert_eq!(paid(), so_far);
-    // It does not go.
-    fs::write(home.root().join("threads.yaml"), moved).unwrap();
-    assert_eq!(home.json(&["thread", "step", &stepped])["done"], true);
-    assert_eq!(paid(), so_far + 1);
-}
-
 /// A command that is just beginning a thread has written its record and waits for the index: nothing is damaged.
 #[test]
 fn a_thread_that_is_being_begun_is_left_to_who_begins_it() {
@@ -276,4 +225,59 @@ fn recover_finds_nothing_in_what_others_are_at() {
         is_over.store(true, Ordering::SeqCst);
         assert!(done.into_iter().all(|done| done.is_ok()), "each began and ended its threads");
     });
+}
+
+mod with_tools {
+    use super::*;
+
+    /// What cannot be read just now may be whole: nothing is put in its place.
+    #[test]
+    fn what_cannot_be_read_just_now_is_not_taken_for_damaged() {
+        let (home, [stepped, ..]) = home_with_threads();
+        let index = home.root().join("threads.yaml");
+        let head = home.root().join("cas").join(format!("{}.bin", home.head(&stepped).unwrap()));
+        let failing = [
+            (index.clone(), "openat:error=EIO"),
+            (home.record_file(&stepped), "openat:error=EMFILE"),
+            (home.record_file(&stepped), "openat:error=EIO"),
+            (head, "openat:error=EIO"),
+        ];
+        fs::write(&index, "damaged\n").unwrap();
+        for (path, fault) in failing {
+            let ran = failing_at(&home, &path, fault, &["recover"]);
+            assert_eq!(ran.code, Some(74), "{} {fault}: {ran:?}", path.display());
+            assert!(ran.stderr.contains(&path.display().to_string()), "{fault}: {}", ran.stderr);
+            assert_eq!(fs::read_to_string(&index).unwrap(), "damaged\n", "{} {fault}", path.display());
+        }
+        let restored = ("restored".to_owned(), "attempt".to_owned());
+        assert!(findings(&home.json(&["recover"])).contains(&restored));
+    }
+
+    /// What is on the disk then is unknown: nothing is reported as done, and either head goes on from here.
+    #[test]
+    fn a_head_that_moved_without_its_sync_is_told_to_be_unsure() {
+        let (home, [stepped, ..]) = home_with_threads();
+        let before = home.head(&stepped);
+        let index = fs::read(home.root().join("threads.yaml")).unwrap();
+        let ran = failing_at(&home, &home.root(), "fsync:error=EIO", &["thread", "step", &stepped]);
+        assert_eq!(ran.code, Some(74), "{ran:?}");
+        assert_snapshot!(steady(&home, &ran.stderr), @r"
+    error: the head of thread <id> moved to <hash>, but may move back: cannot sync <dir>/root: Input/output error (os error 5)
+    hint: nothing is lost or paid for twice: the next `uwf thread step` goes on from either head
+    ");
+        let after = home.head(&stepped);
+        assert_ne!(after, before);
+        let paid = || fs::read_to_string(home.work().join("ledger")).unwrap().lines().count();
+        let so_far = paid();
+        // The power goes: the old index is there again.
+        let moved = fs::read(home.root().join("threads.yaml")).unwrap();
+        fs::write(home.root().join("threads.yaml"), index).unwrap();
+        let report = home.json(&["thread", "step", &stepped]);
+        assert_eq!(json!([report["adopted"], report["head"]]), json!([true, after]));
+        assert_eq!(paid(), so_far);
+        // It does not go.
+        fs::write(home.root().join("threads.yaml"), moved).unwrap();
+        assert_eq!(home.json(&["thread", "step", &stepped])["done"], true);
+        assert_eq!(paid(), so_far + 1);
+    }
 }

@@ -52,20 +52,6 @@ fn a_workflow_loops_until_its_condition_lets_it_go() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(69), "a finished thread is not active");
 }
 
-#[test]
-fn progress_stays_in_its_line() {
-    let home = talking_home();
-    let session = session_in(&home, 40, &["run", "count-rounds", "-p", "x", "--max-steps", "1"], &[]);
-    assert_eq!(session.code, Some(30), "{}", session.shown);
-    let live: Vec<String> = session.shown.split("\r\u{1b}[2K").skip(1).map(plain).collect();
-    let told: Vec<&String> = live.iter().filter(|line| line.contains("never will")).collect();
-    assert!(!told.is_empty(), "{live:?}");
-    for line in told {
-        assert!(line.starts_with("worker by w, ") && columns(line) < 40, "{line:?}");
-        assert!(!line.contains("[31m") && !line.contains("[0m") && !line.contains('\n'), "{line:?}");
-    }
-}
-
 /// `$number` of a text that is none fails, so nobody can tell what follows the worker.
 const UNROUTABLE: &str = "name: unroutable\ndescription: breaks\nroles:\n  worker:\n    goal: Work.\n    meta: { type: object, properties: { n: { type: integer } }, required: [n] }\n\
      conditions:\n  broken: { description: It cannot be told, expression: '$number(steps[-1].output.n & \"x\") > 1' }\n\
@@ -147,4 +133,22 @@ fn limits_end_a_run_with_their_own_exit_code() {
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 step, its limit is 1"]));
     assert_eq!(ledger(&home), 3);
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn progress_stays_in_its_line() {
+        let home = talking_home();
+        let session = session_in(&home, 40, &["run", "count-rounds", "-p", "x", "--max-steps", "1"], &[]);
+        assert_eq!(session.code, Some(30), "{}", session.shown);
+        let live: Vec<String> = session.shown.split("\r\u{1b}[2K").skip(1).map(plain).collect();
+        let told: Vec<&String> = live.iter().filter(|line| line.contains("never will")).collect();
+        assert!(!told.is_empty(), "{live:?}");
+        for line in told {
+            assert!(line.starts_with("worker by w, ") && columns(line) < 40, "{line:?}");
+            assert!(!line.contains("[31m") && !line.contains("[0m") && !line.contains('\n'), "{line:?}");
+        }
+    }
 }

@@ -137,28 +137,32 @@ fn each_line_about_writing_workflows_runs() {
     }
 }
 
-#[test]
-fn each_line_about_writing_agents_runs() {
-    let home = home();
-    home.script("my-agent", "#!/bin/sh\necho '{}'\n");
-    let thread = home.start_counting(3, "one two three");
-    let text_ = printed("develop");
-    let replaced = [("THREAD", thread.as_str()), ("ROLE", "worker")];
-    home.config("agents:\n  w: { command: my-agent, output: json }\ndefaultAgent: w\n");
-    assert!(run_all(&home, &text_, &[0], &replaced) >= 8);
-    // The script is an agent that works.
-    let script = blocks(&text_, "sh").into_iter().find(|block| block.starts_with("#!")).unwrap();
-    home.script("counter", script);
-    home.config("agents:\n  w: { command: counter }\ndefaultAgent: w\n");
-    let step = home.json(&["thread", "step", &thread]);
-    assert_eq!(text(&step, "role"), "worker");
-    assert_eq!(home.last_step(&thread)["output"]["n"], 3);
-    // What the text says an agent gets, it gets.
-    let variables = text_.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    let variables: Vec<&str> = variables.collect();
-    assert!(variables.len() >= 6, "{variables:?}");
-    let shown: String = variables.iter().map(|name| format!("test -n \"${name}\" || exit 9\n")).collect();
-    home.script("counter", &format!("#!/bin/sh\n{shown}echo '{{\"n\": 1}}'\n"));
-    home.config("agents:\n  w: { command: counter, output: json }\ndefaultAgent: w\n");
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(0));
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn each_line_about_writing_agents_runs() {
+        let home = home();
+        home.script("my-agent", "#!/bin/sh\necho '{}'\n");
+        let thread = home.start_counting(3, "one two three");
+        let text_ = printed("develop");
+        let replaced = [("THREAD", thread.as_str()), ("ROLE", "worker")];
+        home.config("agents:\n  w: { command: my-agent, output: json }\ndefaultAgent: w\n");
+        assert!(run_all(&home, &text_, &[0], &replaced) >= 8);
+        // The script is an agent that works.
+        let script = blocks(&text_, "sh").into_iter().find(|block| block.starts_with("#!")).unwrap();
+        home.script("counter", script);
+        home.config("agents:\n  w: { command: counter }\ndefaultAgent: w\n");
+        let step = home.json(&["thread", "step", &thread]);
+        assert_eq!(text(&step, "role"), "worker");
+        assert_eq!(home.last_step(&thread)["output"]["n"], 3);
+        // What the text says an agent gets, it gets.
+        let variables = text_.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let variables: Vec<&str> = variables.collect();
+        assert!(variables.len() >= 6, "{variables:?}");
+        let shown: String = variables.iter().map(|name| format!("test -n \"${name}\" || exit 9\n")).collect();
+        home.script("counter", &format!("#!/bin/sh\n{shown}echo '{{\"n\": 1}}'\n"));
+        home.config("agents:\n  w: { command: counter, output: json }\ndefaultAgent: w\n");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(0));
+    }
 }

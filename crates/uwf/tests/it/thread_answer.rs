@@ -235,30 +235,6 @@ fn a_person_whose_keeper_died_is_simply_asked_again() {
 }
 
 #[test]
-fn an_answer_that_was_recorded_and_not_linked_is_linked_when_it_is_given_again() {
-    let home = staffed();
-    let thread = waiting(&home);
-    let given = ["thread", "answer", &thread, "--data", r#"{"approved": true}"#];
-    // Killed before the index is replaced; by then all is stored.
-    let mut command = Command::new("strace");
-    home.prepare(&mut command);
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=1"]);
-    command.arg(home.command(&given).get_program()).args(given);
-    assert_eq!(command.status().expect("strace is installed").code(), None);
-    let other = told(&home, &["thread", "answer", &thread, "--data", r#"{"approved": false}"#]);
-    assert_snapshot!(other, @r"
-    exit 75
-    --- stderr
-    error: role `approver` has another answer already, #1
-    hint: `uwf cas get #1` shows it, `uwf thread step <id>` takes it over
-    hint: nothing of this one was recorded
-    ");
-    let report = home.json(&given);
-    assert_eq!(json!([report["adopted"], report["role"], report["done"]]), json!([true, "approver", true]));
-    assert_eq!(last(&home, &thread).0, json!({"approved": true}));
-}
-
-#[test]
 fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
     let home = staffed();
     let (mut recorded, mut lost) = (0, 0);
@@ -294,4 +270,32 @@ fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
     }
     assert!(recorded >= 3 && lost > 0, "{recorded} recorded, {lost} lost");
     assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_was_recorded_and_not_linked_is_linked_when_it_is_given_again() {
+        let home = staffed();
+        let thread = waiting(&home);
+        let given = ["thread", "answer", &thread, "--data", r#"{"approved": true}"#];
+        // Killed before the index is replaced; by then all is stored.
+        let mut command = Command::new("strace");
+        home.prepare(&mut command);
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=1"]);
+        command.arg(home.command(&given).get_program()).args(given);
+        assert_eq!(command.status().expect("strace is installed").code(), None);
+        let other = told(&home, &["thread", "answer", &thread, "--data", r#"{"approved": false}"#]);
+        assert_snapshot!(other, @r"
+    exit 75
+    --- stderr
+    error: role `approver` has another answer already, #1
+    hint: `uwf cas get #1` shows it, `uwf thread step <id>` takes it over
+    hint: nothing of this one was recorded
+    ");
+        let report = home.json(&given);
+        assert_eq!(json!([report["adopted"], report["role"], report["done"]]), json!([true, "approver", true]));
+        assert_eq!(last(&home, &thread).0, json!({"approved": true}));
+    }
 }

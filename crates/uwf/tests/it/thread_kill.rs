@@ -102,31 +102,6 @@ fn killing_reaches_the_keeper_however_the_thread_was_named() {
     }
 }
 
-/// Whether somebody is at work is not guessed; the thread has ended by then, and the next `thread kill` meets its agent.
-#[test]
-fn an_agent_that_could_not_be_looked_for_is_ended_by_the_same_command_again() {
-    let home = reviewing_home();
-    home.script("writer", "#!/bin/sh\necho $$ > pid.new\nmv pid.new pid\nexec sleep 300\n");
-    let thread = home.start("review-text", "x");
-    let mut window =
-        home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until("the agent works", || home.work().join("pid").exists());
-    let agent = std::fs::read_to_string(home.work().join("pid")).unwrap();
-    let lock = home.root().join("threads").join(&thread).join("lock");
-    let ran = failing_at(&home, &lock, "openat:error=EIO", &["thread", "kill", &thread]);
-    let told = format!(
-        "error: cannot open {}: Input/output error (os error 5)\n\
-         hint: the thread has ended; the same command again ends what is left of its agent\n",
-        lock.display()
-    );
-    assert_eq!((ran.code, ran.stderr), (Some(74), told));
-    assert!(is_alive(agent.trim()));
-    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
-    assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(69), "it is not active any more");
-    assert!(!is_alive(agent.trim()));
-    assert!(!window.wait().unwrap().success());
-}
-
 #[test]
 fn a_broken_thread_can_be_ended_and_removed() {
     let home = reviewing_home();
@@ -177,4 +152,33 @@ fn threads_that_do_not_exist_are_not_found() {
     error: the following required arguments were not provided: <THREAD>
     hint: usage: uwf thread kill <THREAD>
     ");
+}
+
+mod with_tools {
+    use super::*;
+
+    /// Whether somebody is at work is not guessed; the thread has ended by then, and the next `thread kill` meets its agent.
+    #[test]
+    fn an_agent_that_could_not_be_looked_for_is_ended_by_the_same_command_again() {
+        let home = reviewing_home();
+        home.script("writer", "#!/bin/sh\necho $$ > pid.new\nmv pid.new pid\nexec sleep 300\n");
+        let thread = home.start("review-text", "x");
+        let mut window =
+            home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        until("the agent works", || home.work().join("pid").exists());
+        let agent = std::fs::read_to_string(home.work().join("pid")).unwrap();
+        let lock = home.root().join("threads").join(&thread).join("lock");
+        let ran = failing_at(&home, &lock, "openat:error=EIO", &["thread", "kill", &thread]);
+        let told = format!(
+            "error: cannot open {}: Input/output error (os error 5)\n\
+         hint: the thread has ended; the same command again ends what is left of its agent\n",
+            lock.display()
+        );
+        assert_eq!((ran.code, ran.stderr), (Some(74), told));
+        assert!(is_alive(agent.trim()));
+        assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
+        assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(69), "it is not active any more");
+        assert!(!is_alive(agent.trim()));
+        assert!(!window.wait().unwrap().success());
+    }
 }

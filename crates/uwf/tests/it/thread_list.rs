@@ -29,23 +29,6 @@ fn threads(report: &Value) -> Vec<String> {
     report.as_array().unwrap().iter().map(|row| text(row, "thread")).collect()
 }
 
-#[test]
-fn tables_fit_the_terminal() {
-    let home = reviewing_home();
-    let thread = home.start(
-        "review-text",
-        "日本語の長い文です。Write about cats, then about dogs, and about all other animals too.",
-    );
-    step(&home, &thread, 2);
-    for width in [80, 100, 200] {
-        let session = session_in(&home, width, &["thread", "steps", &thread], &[]);
-        let table = plain(&session.shown);
-        assert_eq!(table.lines().count(), 4, "{table}");
-        assert!(table.lines().all(|line| columns(line) <= width), "{table}");
-        assert!(table.contains("日本語"), "{table}");
-    }
-}
-
 pub(crate) fn list(home: &TestHome, args: &[&str]) -> String {
     let ran = home.uwf(&[&["thread", "list", "--format", "text"], args].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -71,43 +54,6 @@ fn children_are_listed_below_their_parents() {
     assert!(alone.contains(&format!("(for …{}) ", &parent[parent.len() - 4..])), "{alone}");
 }
 
-#[test]
-fn people_are_shown_thirty_threads_and_programs_all() {
-    let home = reviewing_home();
-    let ids: Vec<String> = (0..35).map(|n| home.start("review-text", &format!("task {n}"))).collect();
-    let listed = list(&home, &[]);
-    let shown: Vec<&str> = listed.lines().filter(|line| line.starts_with("01")).collect();
-    assert_eq!(shown.len(), 30, "{listed}");
-    assert!(shown[0].starts_with(&ids[34]) && shown[0].ends_with("task 34"), "{listed}");
-    assert!(listed.ends_with("… 5 more: --limit 35, or the next with --offset 30\n"), "{listed}");
-    assert!(list(&home, &["--limit", "35"]).contains("task 0\n"));
-    assert_eq!(home.json(&["thread", "list"]).as_array().unwrap().len(), 35);
-    assert_eq!(home.json(&["thread", "list", "--limit", "3"]).as_array().unwrap().len(), 3);
-
-    // What is longer than the terminal goes to the pager, if there is one.
-    std::os::unix::fs::symlink("/bin/sh", home.bin_dir().join("sh")).unwrap();
-    let paged = home.work().join("paged");
-    let pager = format!("/bin/cat > '{}'", paged.display());
-    let session = |pager: &str, args: &[&str]| {
-        let session = session_with(&home, 80, &[("PAGER", pager)], &[&["thread", "list"], args].concat(), &[]);
-        assert_eq!(session.code, Some(0), "{}", session.shown);
-        plain(&session.shown)
-    };
-    assert_eq!(session(&pager, &[]), "");
-    let listed = plain(&std::fs::read_to_string(&paged).unwrap());
-    let copied = listed.lines().nth(1).unwrap().split(' ').next().unwrap();
-    assert_eq!(home.json(&["thread", "show", copied])["thread"], json!(ids[34]));
-    assert_eq!(listed.lines().filter(|line| line.starts_with('…')).count(), 31, "{listed}");
-    assert!(listed.lines().all(|line| columns(line) <= 80), "{listed}");
-    std::fs::remove_file(&paged).unwrap();
-    for (pager, args) in
-        [(pager.as_str(), &["--no-pager"][..]), (&pager, &["--limit", "3"]), ("no-such-pager", &[]), ("", &[])]
-    {
-        assert!(session(pager, args).contains("task 34"), "{pager} {args:?}");
-        assert!(!paged.exists());
-    }
-}
-
 /// Nodes that a command opens, as strace sees it.
 fn nodes_read(home: &TestHome, args: &[&str]) -> usize {
     let log = home.work().join("strace");
@@ -123,25 +69,6 @@ fn nodes_read(home: &TestHome, args: &[&str]) -> usize {
         .filter_map(|call| call.split("/cas/").nth(1)?.split(".bin\"").next())
         .collect();
     nodes.len()
-}
-
-#[test]
-fn a_listing_reads_the_nodes_of_what_it_shows() {
-    let home = reviewing_home();
-    for n in 0..8 {
-        let thread = home.start("review-text", &format!("task {n}"));
-        if n < 2 {
-            home.json(&["thread", "kill", &thread]);
-        }
-    }
-    let all = home.json(&["thread", "list", "--all"]);
-    assert_eq!(all.as_array().unwrap().len(), 8);
-    // Each row is a start; beside them there are the workflow and its conditions' schemas.
-    assert!(nodes_read(&home, &["thread", "list", "--limit", "3", "--format", "text"]) <= 3 + 1);
-    assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "2", "--format", "text"]) <= 2 + 1);
-    assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "5"]) <= 5);
-    assert!(nodes_read(&home, &["thread", "list", "--state", "stuck"]) == 0);
-    assert!(nodes_read(&home, &["thread", "list", "--state", "killed", "--limit", "1"]) <= 1);
 }
 
 #[test]
@@ -286,4 +213,81 @@ fn a_registry_that_is_not_readable_costs_names_only() {
     --- stderr
     warning: <dir>/root/registry.yaml is not readable: line 2 column 1: while parsing a node, did not find expected node content
     "##);
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn tables_fit_the_terminal() {
+        let home = reviewing_home();
+        let thread = home.start(
+            "review-text",
+            "日本語の長い文です。Write about cats, then about dogs, and about all other animals too.",
+        );
+        step(&home, &thread, 2);
+        for width in [80, 100, 200] {
+            let session = session_in(&home, width, &["thread", "steps", &thread], &[]);
+            let table = plain(&session.shown);
+            assert_eq!(table.lines().count(), 4, "{table}");
+            assert!(table.lines().all(|line| columns(line) <= width), "{table}");
+            assert!(table.contains("日本語"), "{table}");
+        }
+    }
+
+    #[test]
+    fn people_are_shown_thirty_threads_and_programs_all() {
+        let home = reviewing_home();
+        let ids: Vec<String> = (0..35).map(|n| home.start("review-text", &format!("task {n}"))).collect();
+        let listed = list(&home, &[]);
+        let shown: Vec<&str> = listed.lines().filter(|line| line.starts_with("01")).collect();
+        assert_eq!(shown.len(), 30, "{listed}");
+        assert!(shown[0].starts_with(&ids[34]) && shown[0].ends_with("task 34"), "{listed}");
+        assert!(listed.ends_with("… 5 more: --limit 35, or the next with --offset 30\n"), "{listed}");
+        assert!(list(&home, &["--limit", "35"]).contains("task 0\n"));
+        assert_eq!(home.json(&["thread", "list"]).as_array().unwrap().len(), 35);
+        assert_eq!(home.json(&["thread", "list", "--limit", "3"]).as_array().unwrap().len(), 3);
+
+        // What is longer than the terminal goes to the pager, if there is one.
+        std::os::unix::fs::symlink("/bin/sh", home.bin_dir().join("sh")).unwrap();
+        let paged = home.work().join("paged");
+        let pager = format!("/bin/cat > '{}'", paged.display());
+        let session = |pager: &str, args: &[&str]| {
+            let session = session_with(&home, 80, &[("PAGER", pager)], &[&["thread", "list"], args].concat(), &[]);
+            assert_eq!(session.code, Some(0), "{}", session.shown);
+            plain(&session.shown)
+        };
+        assert_eq!(session(&pager, &[]), "");
+        let listed = plain(&std::fs::read_to_string(&paged).unwrap());
+        let copied = listed.lines().nth(1).unwrap().split(' ').next().unwrap();
+        assert_eq!(home.json(&["thread", "show", copied])["thread"], json!(ids[34]));
+        assert_eq!(listed.lines().filter(|line| line.starts_with('…')).count(), 31, "{listed}");
+        assert!(listed.lines().all(|line| columns(line) <= 80), "{listed}");
+        std::fs::remove_file(&paged).unwrap();
+        for (pager, args) in
+            [(pager.as_str(), &["--no-pager"][..]), (&pager, &["--limit", "3"]), ("no-such-pager", &[]), ("", &[])]
+        {
+            assert!(session(pager, args).contains("task 34"), "{pager} {args:?}");
+            assert!(!paged.exists());
+        }
+    }
+
+    #[test]
+    fn a_listing_reads_the_nodes_of_what_it_shows() {
+        let home = reviewing_home();
+        for n in 0..8 {
+            let thread = home.start("review-text", &format!("task {n}"));
+            if n < 2 {
+                home.json(&["thread", "kill", &thread]);
+            }
+        }
+        let all = home.json(&["thread", "list", "--all"]);
+        assert_eq!(all.as_array().unwrap().len(), 8);
+        // Each row is a start; beside them there are the workflow and its conditions' schemas.
+        assert!(nodes_read(&home, &["thread", "list", "--limit", "3", "--format", "text"]) <= 3 + 1);
+        assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "2", "--format", "text"]) <= 2 + 1);
+        assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "5"]) <= 5);
+        assert!(nodes_read(&home, &["thread", "list", "--state", "stuck"]) == 0);
+        assert!(nodes_read(&home, &["thread", "list", "--state", "killed", "--limit", "1"]) <= 1);
+    }
 }

@@ -348,34 +348,6 @@ fn signing() -> (TestHome, PathBuf, String) {
 }
 
 #[test]
-fn who_signs_commits_is_asked_at_the_terminal() {
-    let (home, repo, thread) = signing();
-    for (manner, answer) in [("--no-ff", "first"), ("--squash", "second")] {
-        let before = git(&home, &repo, &["rev-parse", "HEAD"]);
-        let dialog = [("Passphrase?", &*format!("{answer}\r"))];
-        let seen = session_at(&home, &repo, 100, &[], &["thread", "merge", &thread, manner], &dialog);
-        assert_eq!(seen.code, Some(0), "{}", seen.shown);
-        assert_eq!(fs::read_to_string(home.work().join("said")).unwrap(), format!("{answer}\n"));
-        assert!(git(&home, &repo, &["cat-file", "commit", "HEAD"]).contains("gpgsig"), "it is signed");
-        git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
-    }
-}
-
-#[test]
-fn who_does_not_want_to_sign_after_all_merges_nothing() {
-    let (home, repo, thread) = signing();
-    let before = git(&home, &repo, &["rev-parse", "HEAD"]);
-    for manner in ["--no-ff", "--squash"] {
-        let args = ["thread", "merge", &thread, manner];
-        let seen = session_at(&home, &repo, 100, &[], &args, &[("Passphrase?", "\u{3}")]);
-        assert_eq!(seen.code, Some(130), "{}", seen.shown);
-        assert_eq!(git(&home, &repo, &["status", "--porcelain", "--branch"]), "## main", "{manner}");
-        assert_eq!(git(&home, &repo, &["rev-parse", "HEAD"]), before);
-        assert!(!repo.join(".git/MERGE_HEAD").exists() && !repo.join(".git/SQUASH_MSG").exists());
-    }
-}
-
-#[test]
 fn a_branch_or_repository_that_is_gone_is_told() {
     let (home, repo, thread, worktree) = worked();
     git(&home, &worktree, &["switch", "--quiet", "--detach"]);
@@ -396,4 +368,36 @@ fn a_branch_or_repository_that_is_gone_is_told() {
     hint: if it was moved, stand in it and merge there: git merge uwf/<id>
     hint: or move it back
     ");
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn who_signs_commits_is_asked_at_the_terminal() {
+        let (home, repo, thread) = signing();
+        for (manner, answer) in [("--no-ff", "first"), ("--squash", "second")] {
+            let before = git(&home, &repo, &["rev-parse", "HEAD"]);
+            let dialog = [("Passphrase?", &*format!("{answer}\r"))];
+            let seen = session_at(&home, &repo, 100, &[], &["thread", "merge", &thread, manner], &dialog);
+            assert_eq!(seen.code, Some(0), "{}", seen.shown);
+            assert_eq!(fs::read_to_string(home.work().join("said")).unwrap(), format!("{answer}\n"));
+            assert!(git(&home, &repo, &["cat-file", "commit", "HEAD"]).contains("gpgsig"), "it is signed");
+            git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
+        }
+    }
+
+    #[test]
+    fn who_does_not_want_to_sign_after_all_merges_nothing() {
+        let (home, repo, thread) = signing();
+        let before = git(&home, &repo, &["rev-parse", "HEAD"]);
+        for manner in ["--no-ff", "--squash"] {
+            let args = ["thread", "merge", &thread, manner];
+            let seen = session_at(&home, &repo, 100, &[], &args, &[("Passphrase?", "\u{3}")]);
+            assert_eq!(seen.code, Some(130), "{}", seen.shown);
+            assert_eq!(git(&home, &repo, &["status", "--porcelain", "--branch"]), "## main", "{manner}");
+            assert_eq!(git(&home, &repo, &["rev-parse", "HEAD"]), before);
+            assert!(!repo.join(".git/MERGE_HEAD").exists() && !repo.join(".git/SQUASH_MSG").exists());
+        }
+    }
 }

@@ -92,15 +92,19 @@ fn a_running_step_ends_as_it_would() {
     assert_eq!(json!([shown["state"], shown["steps"]]), json!(["paused", 1]));
 }
 
-/// Somebody wanted it to stay where it is.
-#[test]
-fn a_thread_of_which_cannot_be_told_whether_it_is_paused_is_not_stepped() {
-    let (home, thread) = counting();
-    home.json(&["thread", "pause", &thread]);
-    let mark = home.root().join("marks").join(format!("{thread}.paused"));
-    let before = home.head(&thread);
-    let ran = failing_at(&home, &mark, "openat:error=EIO", &["thread", "step", &thread]);
-    let told = format!("error: cannot read {}: Input/output error (os error 5)\n", mark.display());
-    assert_eq!((ran.code, ran.stderr), (Some(74), told));
-    assert_eq!(home.head(&thread), before);
+mod with_tools {
+    use super::*;
+
+    /// Somebody wanted it to stay where it is.
+    #[test]
+    fn a_thread_of_which_cannot_be_told_whether_it_is_paused_is_not_stepped() {
+        let (home, thread) = counting();
+        home.json(&["thread", "pause", &thread]);
+        let mark = home.root().join("marks").join(format!("{thread}.paused"));
+        let before = home.head(&thread);
+        let ran = failing_at(&home, &mark, "openat:error=EIO", &["thread", "step", &thread]);
+        let told = format!("error: cannot read {}: Input/output error (os error 5)\n", mark.display());
+        assert_eq!((ran.code, ran.stderr), (Some(74), told));
+        assert_eq!(home.head(&thread), before);
+    }
 }

@@ -249,15 +249,6 @@ fn an_agent_that_prints_json_asks_too() {
     assert_eq!(home.json(&["run", &thread])["done"], true);
 }
 
-#[test]
-fn a_run_at_a_terminal_asks_right_there() {
-    let (home, thread) = asking();
-    let session = session_in(&home, 100, &["run", &thread], &[("your reply", "PostgreSQL, please\r")]);
-    assert_eq!(session.code, Some(0), "{}", session.shown);
-    assert!(plain(&session.shown).contains("SQLite or PostgreSQL?"), "{}", session.shown);
-    assert_eq!(calls(&home), 2);
-}
-
 /// A codex that asks once, and knows its session.
 const CODEX: &str = r#"#!/usr/bin/env python3
 import json, sys
@@ -271,24 +262,37 @@ say({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "tex
 say({"type": "turn.completed", "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}})
 "#;
 
-#[test]
-fn an_agent_that_keeps_its_session_goes_on_in_it() {
-    let home = home();
-    home.script("codex", CODEX);
-    home.config("agents:\n  c: { command: codex, args: [exec, --json, \"-\"], output: text, config: { trace: codex, resume: true } }\ndefaultAgent: c\n");
-    let thread = home.start_counting(1, "choose");
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
-    home.json(&["thread", "answer", &thread, "-m", "The second."]);
-    assert_eq!(home.json(&["thread", "step", &thread, "--dry-run"])["session"], "t-1");
-    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
-    let calls = json_lines(home.work().join("calls.jsonl"));
-    assert_eq!(calls.len(), 2);
-    assert_snapshot!(text(&calls[1], "prompt"), @"
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn a_run_at_a_terminal_asks_right_there() {
+        let (home, thread) = asking();
+        let session = session_in(&home, 100, &["run", &thread], &[("your reply", "PostgreSQL, please\r")]);
+        assert_eq!(session.code, Some(0), "{}", session.shown);
+        assert!(plain(&session.shown).contains("SQLite or PostgreSQL?"), "{}", session.shown);
+        assert_eq!(calls(&home), 2);
+    }
+
+    #[test]
+    fn an_agent_that_keeps_its_session_goes_on_in_it() {
+        let home = home();
+        home.script("codex", CODEX);
+        home.config("agents:\n  c: { command: codex, args: [exec, --json, \"-\"], output: text, config: { trace: codex, resume: true } }\ndefaultAgent: c\n");
+        let thread = home.start_counting(1, "choose");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+        home.json(&["thread", "answer", &thread, "-m", "The second."]);
+        assert_eq!(home.json(&["thread", "step", &thread, "--dry-run"])["session"], "t-1");
+        assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+        let calls = json_lines(home.work().join("calls.jsonl"));
+        assert_eq!(calls.len(), 2);
+        assert_snapshot!(text(&calls[1], "prompt"), @"
     # What the person replied
 
     The second.
 
     Go on with that, and answer in the form you were given.
     ");
-    assert_eq!(home.last_detail(&thread)["resumed"], true);
+        assert_eq!(home.last_detail(&thread)["resumed"], true);
+    }
 }

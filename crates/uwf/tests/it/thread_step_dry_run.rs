@@ -93,26 +93,6 @@ fn a_command_gets_it_on_stdin() {
 }
 
 #[test]
-fn an_agent_with_the_submit_tool_is_told_of_it() {
-    for (settings, told) in [("", true), ("mcp: false", false)] {
-        let home = home();
-        home.script("scripted-acp", SCRIPTED_ACP);
-        home.config(&format!(
-            "agents:\n  a: {{ command: uwf-acp, args: [scripted-acp], config: {{ {settings} }} }}\ndefaultAgent: a\n"
-        ));
-        home.file("acp.json", &json!({ "prompts": [[{ "text": "---\nn: 1\n---\n" }]] }).to_string());
-        let thread = home.start_counting(1, "count the moons");
-        let shown = shown(&home, &thread);
-        assert_eq!(shown.contains("`submit`"), told, "{shown}");
-        home.json(&["thread", "step", &thread]);
-        let heard = fs::read_to_string(home.work().join("heard.jsonl")).unwrap();
-        let heard = heard.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let prompt = heard.into_iter().find(|message| message["method"] == "session/prompt").unwrap();
-        assert_eq!(prompt["params"]["prompt"][0]["text"], Value::from(shown));
-    }
-}
-
-#[test]
 fn a_person_is_shown_the_question() {
     let home = home();
     home.config("agents:\n  a: { command: uwf-human }\ndefaultAgent: a\n");
@@ -182,5 +162,29 @@ fn what_keeps_the_step_from_asking_is_told() {
         let dry = home.uwf(&["thread", "step", &thread, "--dry-run"]);
         assert_eq!(dry.code, Some(78), "{}", dry.told());
         assert!(dry.stderr.contains(told), "{}", dry.stderr);
+    }
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn an_agent_with_the_submit_tool_is_told_of_it() {
+        for (settings, told) in [("", true), ("mcp: false", false)] {
+            let home = home();
+            home.script("scripted-acp", SCRIPTED_ACP);
+            home.config(&format!(
+            "agents:\n  a: {{ command: uwf-acp, args: [scripted-acp], config: {{ {settings} }} }}\ndefaultAgent: a\n"
+        ));
+            home.file("acp.json", &json!({ "prompts": [[{ "text": "---\nn: 1\n---\n" }]] }).to_string());
+            let thread = home.start_counting(1, "count the moons");
+            let shown = shown(&home, &thread);
+            assert_eq!(shown.contains("`submit`"), told, "{shown}");
+            home.json(&["thread", "step", &thread]);
+            let heard = fs::read_to_string(home.work().join("heard.jsonl")).unwrap();
+            let heard = heard.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let prompt = heard.into_iter().find(|message| message["method"] == "session/prompt").unwrap();
+            assert_eq!(prompt["params"]["prompt"][0]["text"], Value::from(shown));
+        }
     }
 }

@@ -151,19 +151,6 @@ fn failed_attempts_at_the_next_step_are_shown() {
 }
 
 #[test]
-fn an_answer_that_was_read_again_says_so() {
-    let home = home();
-    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
-    let thread = home.start_counting(1, "count");
-    assert_eq!(with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]).code, Some(74));
-    home.json(&["thread", "step", &thread]);
-    let output = why(&home, &thread)["step"]["output"].take();
-    assert_eq!(text(&output, "reread"), text(&output["failed"][0], "attempt"));
-    let told = told(&home, &["thread", "why", &thread, "--format", "text"]);
-    assert!(told.contains("read again from the text of the failed attempt #"), "{told}");
-}
-
-#[test]
 fn what_is_no_step_is_refused() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
@@ -183,4 +170,21 @@ fn what_is_no_step_is_refused() {
         assert!(ran.stderr.contains(message), "{what}: {}", ran.stderr);
     }
     assert_eq!(home.uwf(&["thread", "why"]).code, Some(64));
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_was_read_again_says_so() {
+        let home = home();
+        home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+        let thread = home.start_counting(1, "count");
+        assert_eq!(with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]).code, Some(74));
+        home.json(&["thread", "step", &thread]);
+        let output = why(&home, &thread)["step"]["output"].take();
+        assert_eq!(text(&output, "reread"), text(&output["failed"][0], "attempt"));
+        let told = told(&home, &["thread", "why", &thread, "--format", "text"]);
+        assert!(told.contains("read again from the text of the failed attempt #"), "{told}");
+    }
 }

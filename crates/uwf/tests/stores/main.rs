@@ -1,6 +1,6 @@
 //! Stores that several machines share, on real servers: each machine is a storage root of its own.
 //!
-//! Needs a uwf with the features `s3` and `postgres`: `./test` builds and runs it, `./test -E 'binary(stores)'` alone.
+//! `./test --stores` installs the servers, builds uwf with the features `s3` and `postgres`, and runs these tests.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
 mod attempts;

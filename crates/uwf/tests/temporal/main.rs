@@ -1,5 +1,5 @@
-//! Threads on workers of Temporal, on a real server. Needs a uwf with the feature `temporal`: `./test` builds and runs it,
-//! `./test -E 'binary(temporal)'` alone.
+//! Threads on workers of Temporal, on a real server. `./test --temporal` installs the server, builds uwf with the
+//! feature `temporal`, and runs these tests.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
 mod entry;

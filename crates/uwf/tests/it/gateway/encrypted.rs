@@ -39,28 +39,6 @@ fn over_tls(home: &TestHome, cert: &str, url: &str) -> String {
 }
 
 #[test]
-fn a_machine_connects_over_tls_if_it_trusts_the_certificate() {
-    let of_gateway = home();
-    let (cert, key) = certified(&of_gateway);
-    let server = Server::start(&of_gateway, &["--gateway", "--tls-cert", &cert, "--tls-key", &key]);
-    let port = server.address.rsplit(':').next().unwrap().to_owned();
-    let url = format!("https://localhost:{port}");
-    let answer = over_tls(&of_gateway, &cert, &format!("{url}/login?token={}", server.secret));
-    assert!(answer.starts_with("303 ") && answer.contains("SameSite=Strict; Secure"), "{answer}");
-
-    let laptop = home();
-    let token = text(&of_gateway.json(&["gateway", "token", "laptop"]), "token");
-    let args = ["--name", "laptop", "--gateway", url.as_str()];
-    let trusting = [("WORKFLOW_GATEWAY_TOKEN", token.as_str()), ("SSL_CERT_FILE", cert.as_str())];
-    let machine = Machine::start(&laptop, &args, &trusting);
-    machine.says("connected to https://localhost:", 1);
-    drop(machine);
-    let doubting = Machine::start(&laptop, &args, &trusting[..1]);
-    doubting.says("invalid peer certificate", 1);
-    assert!(!doubting.said().contains("connected to https"), "{}", doubting.said());
-}
-
-#[test]
 fn a_certificate_that_cannot_be_used_is_said_at_the_start() {
     let of_gateway = home();
     let (cert, key) = certified(&of_gateway);
@@ -75,68 +53,6 @@ fn a_certificate_that_cannot_be_used_is_said_at_the_start() {
     let (_, other) = certified(&home());
     let (code, said) = serve(&cert, &other);
     assert!(code == Some(78), "{said}");
-}
-
-#[test]
-fn pages_events_and_machines_pass_through_nginx() {
-    let gateway = Gateway::start();
-    let (cert, key) = certified(&gateway.home);
-    let ports = free_ports(2);
-    let (plain, encrypted) = (ports[0], ports[1]);
-    // What the guide shows.
-    let settings = format!(
-        "map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
-        server {{
-          listen 127.0.0.1:{plain};
-          listen 127.0.0.1:{encrypted} ssl;
-          ssl_certificate {cert};
-          ssl_certificate_key {key};
-          location / {{
-            proxy_pass http://{address};
-            proxy_http_version 1.1;
-            proxy_set_header Host $http_host;
-            proxy_set_header X-Forwarded-Proto $scheme;
-            proxy_set_header Upgrade $http_upgrade;
-            proxy_set_header Connection $connection_upgrade;
-          }}
-        }}",
-        address = gateway.server.address
-    );
-    let _nginx = Nginx::start(&gateway.home.work().join("nginx"), encrypted, &settings);
-
-    // A machine dials through TLS of nginx.
-    let (laptop, thread) = with_thread();
-    let token = gateway.token("laptop");
-    let url = format!("https://localhost:{encrypted}");
-    let args = ["--name", "laptop", "--gateway", url.as_str()];
-    let machine =
-        Machine::start(&laptop, &args, &[("WORKFLOW_GATEWAY_TOKEN", token.as_str()), ("SSL_CERT_FILE", cert.as_str())]);
-    machine.says("connected to https://localhost:", 1);
-
-    // Pages, and the cookie, which is marked by what nginx says of itself.
-    let login = over_tls(&gateway.home, &cert, &format!("{url}/login?token={}", gateway.server.secret));
-    assert!(login.starts_with("303 ") && login.contains("; Secure"), "{login}");
-    let mut through = Through { gateway: &gateway, port: plain };
-    assert!(through.get("/m/laptop/").contains("data-prefix=\"/m/laptop\""));
-    assert!(through.get(&format!("/m/laptop/api/threads/{thread}")).contains(" 200 "));
-
-    // Events come at once, not when a buffer is full.
-    let mut stream = through.open("/m/laptop/api/events");
-    stream.set_nonblocking(true).unwrap();
-    let mut heard = String::new();
-    let mut hears = |events: usize| {
-        until("an event comes", || {
-            let mut bytes = [0; 8 << 10];
-            if let Ok(length) = stream.read(&mut bytes) {
-                assert_ne!(length, 0, "the stream ended: {heard}");
-                heard.push_str(&String::from_utf8_lossy(&bytes[..length]));
-            }
-            heard.matches("event: threads").count() + heard.matches("event:threads").count() >= events
-        });
-    };
-    hears(1);
-    laptop.json(&["thread", "step", &thread]);
-    hears(2);
 }
 
 /// Requests through nginx, unencrypted.
@@ -159,5 +75,96 @@ impl Through<'_> {
         let mut answer = String::new();
         self.open(path).read_to_string(&mut answer).unwrap();
         answer
+    }
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn a_machine_connects_over_tls_if_it_trusts_the_certificate() {
+        let of_gateway = home();
+        let (cert, key) = certified(&of_gateway);
+        let server = Server::start(&of_gateway, &["--gateway", "--tls-cert", &cert, "--tls-key", &key]);
+        let port = server.address.rsplit(':').next().unwrap().to_owned();
+        let url = format!("https://localhost:{port}");
+        let answer = over_tls(&of_gateway, &cert, &format!("{url}/login?token={}", server.secret));
+        assert!(answer.starts_with("303 ") && answer.contains("SameSite=Strict; Secure"), "{answer}");
+
+        let laptop = home();
+        let token = text(&of_gateway.json(&["gateway", "token", "laptop"]), "token");
+        let args = ["--name", "laptop", "--gateway", url.as_str()];
+        let trusting = [("WORKFLOW_GATEWAY_TOKEN", token.as_str()), ("SSL_CERT_FILE", cert.as_str())];
+        let machine = Machine::start(&laptop, &args, &trusting);
+        machine.says("connected to https://localhost:", 1);
+        drop(machine);
+        let doubting = Machine::start(&laptop, &args, &trusting[..1]);
+        doubting.says("invalid peer certificate", 1);
+        assert!(!doubting.said().contains("connected to https"), "{}", doubting.said());
+    }
+
+    #[test]
+    fn pages_events_and_machines_pass_through_nginx() {
+        let gateway = Gateway::start();
+        let (cert, key) = certified(&gateway.home);
+        let ports = free_ports(2);
+        let (plain, encrypted) = (ports[0], ports[1]);
+        // What the guide shows.
+        let settings = format!(
+            "map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
+        server {{
+          listen 127.0.0.1:{plain};
+          listen 127.0.0.1:{encrypted} ssl;
+          ssl_certificate {cert};
+          ssl_certificate_key {key};
+          location / {{
+            proxy_pass http://{address};
+            proxy_http_version 1.1;
+            proxy_set_header Host $http_host;
+            proxy_set_header X-Forwarded-Proto $scheme;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection $connection_upgrade;
+          }}
+        }}",
+            address = gateway.server.address
+        );
+        let _nginx = Nginx::start(&gateway.home.work().join("nginx"), encrypted, &settings);
+
+        // A machine dials through TLS of nginx.
+        let (laptop, thread) = with_thread();
+        let token = gateway.token("laptop");
+        let url = format!("https://localhost:{encrypted}");
+        let args = ["--name", "laptop", "--gateway", url.as_str()];
+        let machine = Machine::start(
+            &laptop,
+            &args,
+            &[("WORKFLOW_GATEWAY_TOKEN", token.as_str()), ("SSL_CERT_FILE", cert.as_str())],
+        );
+        machine.says("connected to https://localhost:", 1);
+
+        // Pages, and the cookie, which is marked by what nginx says of itself.
+        let login = over_tls(&gateway.home, &cert, &format!("{url}/login?token={}", gateway.server.secret));
+        assert!(login.starts_with("303 ") && login.contains("; Secure"), "{login}");
+        let mut through = Through { gateway: &gateway, port: plain };
+        assert!(through.get("/m/laptop/").contains("data-prefix=\"/m/laptop\""));
+        assert!(through.get(&format!("/m/laptop/api/threads/{thread}")).contains(" 200 "));
+
+        // Events come at once, not when a buffer is full.
+        let mut stream = through.open("/m/laptop/api/events");
+        stream.set_nonblocking(true).unwrap();
+        let mut heard = String::new();
+        let mut hears = |events: usize| {
+            until("an event comes", || {
+                let mut bytes = [0; 8 << 10];
+                if let Ok(length) = stream.read(&mut bytes) {
+                    assert_ne!(length, 0, "the stream ended: {heard}");
+                    heard.push_str(&String::from_utf8_lossy(&bytes[..length]));
+                }
+                heard.matches("event: threads").count() + heard.matches("event:threads").count() >= events
+            });
+        };
+        hears(1);
+        laptop.json(&["thread", "step", &thread]);
+        hears(2);
     }
 }

@@ -70,94 +70,98 @@ fn check(home: &TestHome, args: &[&str], code: i64) -> String {
     session.shown
 }
 
-#[test]
-fn no_command_lets_a_terminal_be_controlled() {
-    let (home, thread) = attacked();
-    check(&home, &["thread", "step", &thread], 0);
-    check(&home, &["thread", "run", &thread, "--max-steps", "1"], 30);
-    let head = home.head(&thread).unwrap();
-    let output = text(&home.json(&["cas", "get", &head])["payload"], "output");
-    let type_of_output = text(&home.json(&["cas", "get", &output]), "type");
-    for args in [
-        vec!["thread", "list"],
-        vec!["thread", "list", "--all"],
-        vec!["thread", "show", &thread],
-        vec!["thread", "show", &thread, "--format", "json"],
-        vec!["thread", "steps", &thread],
-        vec!["thread", "steps", &thread, "--format", "yaml"],
-        vec!["thread", "read", &thread],
-        vec!["thread", "step-details", &head],
-        vec!["thread", "step-details", &head, "--format", "json"],
-        vec!["thread", "step", &thread, "--dry-run"],
-        vec!["thread", "eval", &thread, "steps.output"],
-        vec!["cas", "get", &output, "--format", "yaml"],
-        vec!["cas", "list"],
-        vec!["cas", "refs", &head],
-        vec!["cas", "walk", &head],
-        vec!["cas", "schema", "list"],
-        vec!["cas", "schema", "get", &type_of_output],
-        vec!["workflow", "show", "be-hostile"],
-        vec!["workflow", "list", "--format", "json"],
-        vec!["workflow", "history", "be-hostile"],
-        vec!["workflow", "graph", "be-hostile"],
-        vec!["doctor", "--offline"],
-        vec!["recover", "--dry-run"],
-        vec!["agent", "context", &thread, "worker"],
-    ] {
-        let shown = check(&home, &args, 0);
-        assert!(!shown.is_empty(), "{args:?}");
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn no_command_lets_a_terminal_be_controlled() {
+        let (home, thread) = attacked();
+        check(&home, &["thread", "step", &thread], 0);
+        check(&home, &["thread", "run", &thread, "--max-steps", "1"], 30);
+        let head = home.head(&thread).unwrap();
+        let output = text(&home.json(&["cas", "get", &head])["payload"], "output");
+        let type_of_output = text(&home.json(&["cas", "get", &output]), "type");
+        for args in [
+            vec!["thread", "list"],
+            vec!["thread", "list", "--all"],
+            vec!["thread", "show", &thread],
+            vec!["thread", "show", &thread, "--format", "json"],
+            vec!["thread", "steps", &thread],
+            vec!["thread", "steps", &thread, "--format", "yaml"],
+            vec!["thread", "read", &thread],
+            vec!["thread", "step-details", &head],
+            vec!["thread", "step-details", &head, "--format", "json"],
+            vec!["thread", "step", &thread, "--dry-run"],
+            vec!["thread", "eval", &thread, "steps.output"],
+            vec!["cas", "get", &output, "--format", "yaml"],
+            vec!["cas", "list"],
+            vec!["cas", "refs", &head],
+            vec!["cas", "walk", &head],
+            vec!["cas", "schema", "list"],
+            vec!["cas", "schema", "get", &type_of_output],
+            vec!["workflow", "show", "be-hostile"],
+            vec!["workflow", "list", "--format", "json"],
+            vec!["workflow", "history", "be-hostile"],
+            vec!["workflow", "graph", "be-hostile"],
+            vec!["doctor", "--offline"],
+            vec!["recover", "--dry-run"],
+            vec!["agent", "context", &thread, "worker"],
+        ] {
+            let shown = check(&home, &args, 0);
+            assert!(!shown.is_empty(), "{args:?}");
+        }
     }
-}
 
-/// Whoever answers is shown the schema, and what is wrong with an answer.
-#[test]
-fn no_question_lets_a_terminal_be_controlled() {
-    let (home, thread) = attacked();
-    check(&home, &["thread", "step", &thread, "--agent", "h"], 20);
-    check(&home, &["thread", "show", &thread], 0);
-    check(&home, &["thread", "answer", &thread, "--data", &json!({ATTACK: ATTACK}).to_string()], 41);
-    let dialog = [("`s` (required)", "some text\r"), ("`n` (required)", "1\r")];
-    let session = session(&home, &["thread", "answer", &thread], &dialog);
-    assert_eq!(session.code, Some(0), "{:?}", session.shown);
-    assert_harmless("thread answer", &session.shown);
-}
+    /// Whoever answers is shown the schema, and what is wrong with an answer.
+    #[test]
+    fn no_question_lets_a_terminal_be_controlled() {
+        let (home, thread) = attacked();
+        check(&home, &["thread", "step", &thread, "--agent", "h"], 20);
+        check(&home, &["thread", "show", &thread], 0);
+        check(&home, &["thread", "answer", &thread, "--data", &json!({ATTACK: ATTACK}).to_string()], 41);
+        let dialog = [("`s` (required)", "some text\r"), ("`n` (required)", "1\r")];
+        let session = session(&home, &["thread", "answer", &thread], &dialog);
+        assert_eq!(session.code, Some(0), "{:?}", session.shown);
+        assert_harmless("thread answer", &session.shown);
+    }
 
-#[test]
-fn no_failure_lets_a_terminal_be_controlled() {
-    let (home, thread) = attacked();
-    home.file("code", "3\n");
-    let shown = check(&home, &["thread", "step", &thread], 40);
-    assert!(shown.contains("gone"), "the last words are told: {shown:?}");
-    home.file("code", "0\n");
-    home.file("answer", &json!({"s": [ATTACK], ATTACK: ATTACK, "n": ATTACK}).to_string());
-    check(&home, &["thread", "step", &thread], 41);
-    check(&home, &["thread", "run", &thread], 41);
-    check(&home, &["thread", "list"], 0);
-    check(&home, &["thread", "show", &thread], 0);
-    check(&home, &["thread", "read", &thread], 0);
-    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
-    check(&home, &["thread", "step-details", &attempt], 0);
-    check(&home, &["thread", "show", ATTACK], 64);
-    check(&home, &["workflow", "show", ATTACK], 69);
-    check(&home, &["thread", "step", &thread, "--agent", ATTACK], 78);
-    check(&home, &["thread", "eval", &thread, ATTACK], 65);
-    check(&home, &["thread", "list", "--state", ATTACK], 64);
-    check(&home, &["thread", ATTACK], 64);
-    check(&home, &["thread", "list", &format!("--{ATTACK}")], 64);
-}
+    #[test]
+    fn no_failure_lets_a_terminal_be_controlled() {
+        let (home, thread) = attacked();
+        home.file("code", "3\n");
+        let shown = check(&home, &["thread", "step", &thread], 40);
+        assert!(shown.contains("gone"), "the last words are told: {shown:?}");
+        home.file("code", "0\n");
+        home.file("answer", &json!({"s": [ATTACK], ATTACK: ATTACK, "n": ATTACK}).to_string());
+        check(&home, &["thread", "step", &thread], 41);
+        check(&home, &["thread", "run", &thread], 41);
+        check(&home, &["thread", "list"], 0);
+        check(&home, &["thread", "show", &thread], 0);
+        check(&home, &["thread", "read", &thread], 0);
+        let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+        check(&home, &["thread", "step-details", &attempt], 0);
+        check(&home, &["thread", "show", ATTACK], 64);
+        check(&home, &["workflow", "show", ATTACK], 69);
+        check(&home, &["thread", "step", &thread, "--agent", ATTACK], 78);
+        check(&home, &["thread", "eval", &thread, ATTACK], 65);
+        check(&home, &["thread", "list", "--state", ATTACK], 64);
+        check(&home, &["thread", ATTACK], 64);
+        check(&home, &["thread", "list", &format!("--{ATTACK}")], 64);
+    }
 
-/// What is refused is quoted, and that on a terminal too.
-#[test]
-fn a_refused_file_lets_no_terminal_be_controlled() {
-    let home = home();
-    let quoted = json!(ATTACK).to_string();
-    home.file(
+    /// What is refused is quoted, and that on a terminal too.
+    #[test]
+    fn a_refused_file_lets_no_terminal_be_controlled() {
+        let home = home();
+        let quoted = json!(ATTACK).to_string();
+        home.file(
         "w.yaml",
         &format!("name: {quoted}\n{quoted}: 1\nroles:\n  {quoted}:\n    meta: {{ type: {quoted}, pattern: {quoted}, $ref: {quoted} }}\nconditions: {{ {quoted}: {{ expression: {quoted} }} }}\ngraph: {{ $START: [ {{ role: {quoted}, condition: {quoted} }} ] }}\n"),
     );
-    check(&home, &["workflow", "put", "w.yaml"], 65);
-    check(&home, &["workflow", "validate", "w.yaml", "--format", "json"], 65);
-    home.config(&format!("agents:\n  w: {{ command: {quoted}, output: {quoted} }}\n{quoted}: {quoted}\n"));
-    check(&home, &["config", "validate"], 78);
-    check(&home, &["config", "get", ATTACK], 0);
+        check(&home, &["workflow", "put", "w.yaml"], 65);
+        check(&home, &["workflow", "validate", "w.yaml", "--format", "json"], 65);
+        home.config(&format!("agents:\n  w: {{ command: {quoted}, output: {quoted} }}\n{quoted}: {quoted}\n"));
+        check(&home, &["config", "validate"], 78);
+        check(&home, &["config", "get", ATTACK], 0);
+    }
 }

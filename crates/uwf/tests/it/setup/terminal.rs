@@ -28,29 +28,32 @@ fn with<'d>(begin: &'d [(&'static str, String)], more: &[(&'static str, &'d str)
     begin.iter().map(|(question, answer)| (*question, answer.as_str())).chain(more.iter().copied()).collect()
 }
 
-#[test]
-fn a_person_is_asked_for_everything() {
-    let home = home();
-    home.script("codex", "#!/bin/sh\n");
-    home.config("# mine\nmaxSteps: 7\n");
-    let server = ready();
-    let begin = until_key(&server.url());
-    let key = format!("oops\u{15}{KEY}x\u{7f}\r");
-    let dialog = with(
-        &begin,
-        &[
-            ("(not shown)", &key),
-            ("models of here, 3 in all", "small\r"),
-            ("small-model-2", "2\r"),
-            ("Which agent plays roles by default?", "\r"),
-        ],
-    );
-    let session = session(&home, &[], &dialog);
-    assert_eq!((session.code, session.echo), (Some(0), true), "{}", session.shown);
-    assert!(session.shown.contains("it answered `ready`"), "{}", session.shown);
-    assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
-    let config = file(&home, "config.yaml").unwrap().replace(&server.origin(), "SERVER");
-    insta::assert_snapshot!(config, @r#"
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn a_person_is_asked_for_everything() {
+        let home = home();
+        home.script("codex", "#!/bin/sh\n");
+        home.config("# mine\nmaxSteps: 7\n");
+        let server = ready();
+        let begin = until_key(&server.url());
+        let key = format!("oops\u{15}{KEY}x\u{7f}\r");
+        let dialog = with(
+            &begin,
+            &[
+                ("(not shown)", &key),
+                ("models of here, 3 in all", "small\r"),
+                ("small-model-2", "2\r"),
+                ("Which agent plays roles by default?", "\r"),
+            ],
+        );
+        let session = session(&home, &[], &dialog);
+        assert_eq!((session.code, session.echo), (Some(0), true), "{}", session.shown);
+        assert!(session.shown.contains("it answered `ready`"), "{}", session.shown);
+        assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
+        let config = file(&home, "config.yaml").unwrap().replace(&server.origin(), "SERVER");
+        insta::assert_snapshot!(config, @r#"
     # mine
     maxSteps: 7
     providers:
@@ -70,88 +73,89 @@ fn a_person_is_asked_for_everything() {
         config: { trace: codex }
     defaultAgent: codex
     "#);
-}
+    }
 
-#[test]
-fn what_is_known_is_offered_again() {
-    let home = home();
-    let server = ready();
-    let url = server.url();
-    home.config(&format!(
+    #[test]
+    fn what_is_known_is_offered_again() {
+        let home = home();
+        let server = ready();
+        let url = server.url();
+        home.config(&format!(
         "providers:\n  here: {{ baseUrl: '{url}', apiKeyEnv: MY_KEY }}\nmodels:\n  m: {{ provider: here, name: big-model }}\ndefaultModel: m\nagents:\n  mine: {{ command: sh }}\ndefaultAgent: mine\n"
     ));
-    std::fs::write(home.root().join(".env"), format!("MY_KEY={KEY}\n")).unwrap();
-    let before = (file(&home, "config.yaml"), file(&home, ".env"));
-    let dialog = [
-        ("Which provider of models?", "custom\r"),
-        ("a name for it", "here\r"),
-        ("base URL", "\r"),
-        ("empty keeps the one in MY_KEY", "\r"),
-        ("part of it", "\r"),
-        ("Which agent", "mine\r"),
-    ];
-    let session = session(&home, &[], &dialog);
-    assert_eq!(session.code, Some(0), "{}", session.shown);
-    assert!(session.shown.contains("nothing new"), "{}", session.shown);
-    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), before);
-}
+        std::fs::write(home.root().join(".env"), format!("MY_KEY={KEY}\n")).unwrap();
+        let before = (file(&home, "config.yaml"), file(&home, ".env"));
+        let dialog = [
+            ("Which provider of models?", "custom\r"),
+            ("a name for it", "here\r"),
+            ("base URL", "\r"),
+            ("empty keeps the one in MY_KEY", "\r"),
+            ("part of it", "\r"),
+            ("Which agent", "mine\r"),
+        ];
+        let session = session(&home, &[], &dialog);
+        assert_eq!(session.code, Some(0), "{}", session.shown);
+        assert!(session.shown.contains("nothing new"), "{}", session.shown);
+        assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), before);
+    }
 
-#[test]
-fn ctrl_c_at_the_key_gives_the_terminal_back_and_writes_nothing() {
-    let home = home();
-    let server = ready();
-    let begin = until_key(&server.url());
-    for (answer, code) in [("sk-te\u{3}", 130), ("\u{4}", 130), ("<signal 15>", 143), ("<signal 2>", 143)] {
-        let session = session(&home, &[], &with(&begin, &[("(not shown)", answer)]));
-        assert_eq!((session.code, session.echo), (Some(code), true), "{answer:?}: {}", session.shown);
+    #[test]
+    fn ctrl_c_at_the_key_gives_the_terminal_back_and_writes_nothing() {
+        let home = home();
+        let server = ready();
+        let begin = until_key(&server.url());
+        for (answer, code) in [("sk-te\u{3}", 130), ("\u{4}", 130), ("<signal 15>", 143), ("<signal 2>", 143)] {
+            let session = session(&home, &[], &with(&begin, &[("(not shown)", answer)]));
+            assert_eq!((session.code, session.echo), (Some(code), true), "{answer:?}: {}", session.shown);
+            assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
+        }
+        assert_eq!(server.requests().len(), 0);
+    }
+
+    #[test]
+    fn ctrl_c_at_any_other_question_ends_it_at_once() {
+        let home = home();
+        let server = ready();
+        let begin = until_key(&server.url());
+        let key = format!("{KEY}\r");
+        let after_key = with(&begin, &[("(not shown)", &key), ("part of it", "\u{3}")]);
+        for dialog in [&[("number or name", "\u{3}")][..], &after_key] {
+            let session = session(&home, &[], dialog);
+            assert_eq!((session.code, session.echo), (Some(-2), true), "{}", session.shown);
+        }
+        let session = session(&home, &[], &[("number or name", "\u{4}")]);
+        assert_eq!(session.code, Some(130), "{}", session.shown);
         assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
     }
-    assert_eq!(server.requests().len(), 0);
-}
 
-#[test]
-fn ctrl_c_at_any_other_question_ends_it_at_once() {
-    let home = home();
-    let server = ready();
-    let begin = until_key(&server.url());
-    let key = format!("{KEY}\r");
-    let after_key = with(&begin, &[("(not shown)", &key), ("part of it", "\u{3}")]);
-    for dialog in [&[("number or name", "\u{3}")][..], &after_key] {
-        let session = session(&home, &[], dialog);
-        assert_eq!((session.code, session.echo), (Some(-2), true), "{}", session.shown);
+    #[test]
+    fn a_failing_proof_leads_back_or_is_saved_when_asked_to() {
+        let home = home();
+        home.script("codex", "#!/bin/sh\n");
+        let server = refusing();
+        let begin = until_key(&server.url());
+        let key = format!("{KEY}\r");
+        let once = [("(not shown)", key.as_str()), ("part of it", "1\r"), ("Which agent", "none\r")];
+        let no = with(&begin, &[&once[..], &[("save it all the same?", "n\r"), ("Which provider", "\u{4}")]].concat());
+        let session_no = session(&home, &[], &no);
+        assert_eq!(session_no.code, Some(130), "{}", session_no.shown);
+        assert!(session_no.shown.contains("refuses access (401)"), "{}", session_no.shown);
+        assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
+        let yes = with(&begin, &[&once[..], &[("save it all the same?", "y\r")]].concat());
+        assert_eq!(session(&home, &[], &yes).code, Some(0));
+        assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
     }
-    let session = session(&home, &[], &[("number or name", "\u{4}")]);
-    assert_eq!(session.code, Some(130), "{}", session.shown);
-    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
-}
 
-#[test]
-fn a_failing_proof_leads_back_or_is_saved_when_asked_to() {
-    let home = home();
-    home.script("codex", "#!/bin/sh\n");
-    let server = refusing();
-    let begin = until_key(&server.url());
-    let key = format!("{KEY}\r");
-    let once = [("(not shown)", key.as_str()), ("part of it", "1\r"), ("Which agent", "none\r")];
-    let no = with(&begin, &[&once[..], &[("save it all the same?", "n\r"), ("Which provider", "\u{4}")]].concat());
-    let session_no = session(&home, &[], &no);
-    assert_eq!(session_no.code, Some(130), "{}", session_no.shown);
-    assert!(session_no.shown.contains("refuses access (401)"), "{}", session_no.shown);
-    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
-    let yes = with(&begin, &[&once[..], &[("save it all the same?", "y\r")]].concat());
-    assert_eq!(session(&home, &[], &yes).code, Some(0));
-    assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
-}
-
-#[test]
-fn agents_alone_need_no_provider() {
-    let home = home();
-    home.script("codex", "#!/bin/sh\n");
-    let session = session(&home, &[], &[("Which provider", "none\r"), ("Which agent", "codex\r")]);
-    assert_eq!(session.code, Some(0), "{}", session.shown);
-    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("codex"));
-    assert_eq!(
-        home.json(&["config", "list"]).as_object().unwrap().keys().filter(|key| key.contains("model")).count(),
-        0
-    );
+    #[test]
+    fn agents_alone_need_no_provider() {
+        let home = home();
+        home.script("codex", "#!/bin/sh\n");
+        let session = session(&home, &[], &[("Which provider", "none\r"), ("Which agent", "codex\r")]);
+        assert_eq!(session.code, Some(0), "{}", session.shown);
+        assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("codex"));
+        assert_eq!(
+            home.json(&["config", "list"]).as_object().unwrap().keys().filter(|key| key.contains("model")).count(),
+            0
+        );
+    }
 }

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs what parts of ./test need: Debian's packages with apt-get, then packages from PyPI and npm below target/.
+# Usage: scripts/install.sh PART...
+# It prints what it is about to install, asks for root only if a package of Debian is missing, and installs nothing twice.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# Debian keeps nginx and ip where not every PATH leads.
+PATH=$PATH:/usr/sbin:/sbin
+
+programs=()
+scripts=()
+for part in "$@"; do
+    case $part in
+        tools | campaigns | stores | temporal | browser | real-agents | cluster)
+            command -v cargo-nextest >/dev/null 2>&1 || { programs+=(python3); scripts+=(checkers.sh); }
+            ;;
+    esac
+    case $part in
+        dependencies | docs) programs+=(python3); scripts+=(checkers.sh) ;;
+        forge) programs+=(npm) ;;
+        tools) programs+=(python3 strace faketime nginx openssl); scripts+=(otel-collector.sh) ;;
+        campaigns) programs+=(strace) ;;
+        stores) programs+=(python3 npm faketime openssl); scripts+=(postgres.sh s3-servers.sh) ;;
+        temporal) programs+=(python3 npm nginx openssl); scripts+=(postgres.sh s3-servers.sh temporal.sh) ;;
+        browser) programs+=(python3 npm chromium); scripts+=(browser.sh) ;;
+        real-agents) programs+=(python3 npm); scripts+=(real-agents.sh) ;;
+        cluster) programs+=(python3 npm faketime ip); scripts+=(s3-servers.sh temporal.sh) ;;
+    esac
+done
+
+# The package of a program, where it has another name.
+package() { case $1 in ip) echo iproute2 ;; *) echo "$1" ;; esac; }
+packages=()
+for program in "${programs[@]}"; do
+    command -v "$program" >/dev/null 2>&1 || packages+=("$(package "$program")")
+done
+if [[ " ${programs[*]} " == *" python3 "* ]]; then
+    python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+fi
+if [[ " ${scripts[*]} " == *" otel-collector.sh "* ]]; then
+    # The collector is linked against libpython.
+    library=libpython$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)
+    [[ "$(ldconfig -p)" == *"$library.so"* ]] || packages+=("$library")
+fi
+if [ ${#packages[@]} -gt 0 ]; then
+    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
+    echo "installing Debian's packages ${packages[*]}"
+    command -v apt-get >/dev/null 2>&1 || {
+        echo "install.sh: this system has no apt-get; install these with its package manager: ${packages[*]}" >&2
+        exit 1
+    }
+    as_root=$([ "$(id -u)" -eq 0 ] || echo sudo)
+    $as_root apt-get update -q
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
+fi
+for script in $(printf '%s\n' "${scripts[@]}" | sort -u); do
+    "scripts/$script" >/dev/null
+done
