@@ -53,6 +53,12 @@ if [ ${#packages[@]} -gt 0 ]; then
     $as_root apt-get update -q
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
 fi
+# They wait for registries and disks more than they compute.
+started=()
 for script in $(printf '%s\n' "${scripts[@]}" | sort -u); do
-    "scripts/$script" >/dev/null
+    "scripts/$script" >/dev/null &
+    started+=($!)
+done
+for process in "${started[@]}"; do
+    wait "$process"
 done

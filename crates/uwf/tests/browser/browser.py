@@ -35,7 +35,7 @@ MODES = {
 # Milliseconds a page may take for what it does at once.
 PATIENCE = 15_000
 # Seconds after which a case hangs.
-LIMIT = 150
+LIMIT = 300
 
 
 class Browser:

@@ -7,6 +7,7 @@ use uwf_testing::processes::{signal, until};
 use uwf_testing::server::Server;
 use uwf_testing::text;
 
+use crate::looks::{Page, described};
 use crate::showcase::{Showcase, staffed, waiting};
 use crate::{UWF, browse};
 
@@ -33,10 +34,9 @@ impl Two {
         Two { laptop, desk, server, showcase, office, asked, _gateway: gateway }
     }
 
-    /// Looks at a page in all modes.
-    fn look(&self, name: &str, path: &str, status: u16, says: &[&str]) {
-        let with = json!({ "name": name, "path": path, "says": says, "status": status, "logged_in": true });
-        browse(&self.showcase.home, &self.server, "pages.looks_right", with);
+    /// Looks at pages in all modes.
+    fn look(&self, pages: &[Page]) {
+        browse(&self.showcase.home, &self.server, "pages.look_right", json!({ "pages": described(pages) }));
     }
 
     /// Waits until the gateway knows that a machine is away.
@@ -61,17 +61,18 @@ fn connected(gateway: &TestHome, server: &Server, home: &TestHome, name: &str) -
 fn pages_of_a_gateway() {
     let two = Two::new();
     let threads = ["On all machines", "laptop", "desk", "Announce the next release", "Announce the office hours."];
-    two.look("machines", "/machines", 200, &threads);
-    two.look("gateway-inbox", "/", 200, &threads);
+    two.look(&[Page::new("machines", "/machines", &threads), Page::new("gateway-inbox", "/", &threads)]);
     assert!(!two.server.page("/").body.contains("Nothing needs you"));
 }
 
 #[test]
 fn pages_of_a_machine() {
     let two = Two::new();
-    two.look("gateway-machine", "/m/laptop/", 200, &["Announce the next release", "429 Too Many Requests", "Running"]);
     let thread = format!("/m/laptop/threads/{}", two.showcase.done);
-    two.look("gateway-thread", &thread, 200, &["Pages that follow", "reviewer", "editor"]);
+    two.look(&[
+        Page::new("gateway-machine", "/m/laptop/", &["Announce the next release", "429 Too Many Requests", "Running"]),
+        Page::new("gateway-thread", thread, &["Pages that follow", "reviewer", "editor"]),
+    ]);
 }
 
 #[test]
@@ -83,16 +84,17 @@ fn machines_that_are_away_are_shown_as_such() {
     signal(two.desk.pid(), "STOP");
     two.is_away("laptop");
     two.is_away("desk");
-    let says = ["laptop", "desk", "not connected since", "waiting"];
-    two.look("machines-away", "/machines", 200, &says);
-    two.look("gateway-inbox-away", "/", 200, &["laptop (not connected)", "desk (not connected)"]);
-    for (name, machine) in [("gateway-killed", "laptop"), ("gateway-frozen", "desk")] {
-        let says = format!("The machine {machine} has not been connected since");
-        two.look(name, &format!("/m/{machine}/"), 502, &[&says, "uwf connect"]);
-    }
+    let away = |machine: &str| format!("The machine {machine} has not been connected since");
+    let (killed, frozen) = (away("laptop"), away("desk"));
+    two.look(&[
+        Page::new("machines-away", "/machines", &["laptop", "desk", "not connected since", "waiting"]),
+        Page::new("gateway-inbox-away", "/", &["laptop (not connected)", "desk (not connected)"]),
+        Page { status: 502, ..Page::new("gateway-killed", "/m/laptop/", &[&killed, "uwf connect"]) },
+        Page { status: 502, ..Page::new("gateway-frozen", "/m/desk/", &[&frozen, "uwf connect"]) },
+    ]);
     signal(two.desk.pid(), "CONT");
     two.desk.says("connected to ", 2);
-    two.look("gateway-thawed", "/m/desk/", 200, &["Announce the office hours."]);
+    two.look(&[Page::new("gateway-thawed", "/m/desk/", &["Announce the office hours."])]);
 }
 
 #[test]

@@ -3,33 +3,36 @@
 from browser import MODES
 
 
-def looks_right(browser):
-    """The page at `path`, called `name`, in each mode."""
+def look_right(browser):
+    """All `pages`, each with a `name`, a `path`, a `status` and texts that it has to contain (`says`), in each mode."""
     told = browser.told
     for mode in MODES:
         context = browser.context(mode)
-        page = opened(browser, context)
-        for text in told["says"]:
-            assert text in page.inner_text("body"), f"{mode}: nothing says {text!r}: {page.inner_text('body')}"
-        name = f"{told['name']}-{mode}"
-        if mode == "noscript":
-            browser.picture(page, name)
-            # axe is a script itself, so it looks at the page with none but its own.
-            context = browser.context("light")
-            context.route("**/*.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
-            browser.check(opened(browser, context), name)
-        else:
+        # axe is a script itself, so it looks at pages that have none but its own.
+        scriptless = browser.context("light") if mode == "noscript" else None
+        if scriptless:
+            scriptless.route("**/*.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
+        for wanted in told["pages"]:
+            page = opened(context, wanted)
+            for text in wanted["says"]:
+                shown = page.inner_text("body")
+                assert text in shown, f"{wanted['path']}, {mode}: nothing says {text!r}: {shown}"
+            name = f"{wanted['name']}-{mode}"
+            if scriptless:
+                browser.picture(page, name)
+                page.close()
+                page = opened(scriptless, wanted)
             browser.check(page, name)
+            page.close()
         context.close()
 
 
-def opened(browser, context):
-    told = browser.told
-    if not told["logged_in"]:
+def opened(context, wanted):
+    if not wanted["logged_in"]:
         context.clear_cookies()
     page = context.new_page()
-    answer = page.goto(told["path"])
-    assert answer.status == told["status"], f"{told['path']}: {answer.status}\n{answer.text()}"
+    answer = page.goto(wanted["path"])
+    assert answer.status == wanted["status"], f"{wanted['path']}: {answer.status}\n{answer.text()}"
     return page
 
 

@@ -1,4 +1,4 @@
-//! What GitHub is given: forms it can show, and a release that is built as it is built here.
+//! GitHub's forms and workflows: valid forms, a job for each part of `./test`, and a release built by the script that also runs here.
 
 use std::fs;
 use std::path::PathBuf;
@@ -55,5 +55,21 @@ fn a_release_is_built_by_the_script_that_runs_here() {
     assert_eq!(targets.len(), 2);
     for target in targets {
         assert!(script.contains(target["target"].as_str().unwrap()), "{target}");
+    }
+}
+
+#[test]
+fn every_part_has_a_job() {
+    let script = fs::read_to_string(repository().join("test")).unwrap();
+    let (_, after) = script.split_once("\nrest=(").unwrap();
+    let parts: Vec<&str> = after.split_once(')').unwrap().0.split_whitespace().collect();
+    assert!(parts.contains(&"browser"), "{parts:?}");
+    let workflow = yaml(&repository().join(".github/workflows/test.yml"));
+    let jobs = workflow["jobs"]["part"]["strategy"]["matrix"]["part"].as_array().unwrap();
+    assert_eq!(*jobs, parts);
+    for file in [".ci/run", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(repository().join(file)).unwrap();
+        let missing: Vec<&&str> = parts.iter().filter(|part| !text.contains(&format!("--{part}"))).collect();
+        assert!(missing.is_empty(), "{file} lacks {missing:?}");
     }
 }
