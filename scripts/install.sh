@@ -51,7 +51,7 @@ if [ ${#packages[@]} -gt 0 ]; then
     }
     as_root=$([ "$(id -u)" -eq 0 ] || echo sudo)
     $as_root apt-get update -q
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y "${packages[@]}"
 fi
 # They wait for registries and disks more than they compute.
 started=()
