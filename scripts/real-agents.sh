@@ -15,6 +15,8 @@ NPM_PACKAGES=("@openai/codex@0.169.0" "@zed-industries/codex-acp@0.16.0" "@anthr
 dir=${UWF_REAL_AGENTS_CACHE:-target/real-agents}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
+exec 9>"$dir/lock"
+flock 9
 say() { printf '%s\n' "$*" >&2; }
 
 # Each step leaves a stamp with what it installed, so that a half-done one is done again and a new version too.

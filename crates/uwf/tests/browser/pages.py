@@ -25,6 +25,8 @@ def look_right(browser):
             browser.check(page, name)
             page.close()
         context.close()
+        if scriptless:
+            scriptless.close()
 
 
 def opened(context, wanted):
