@@ -314,7 +314,7 @@ fn a_thread_with_a_hole_and_a_damaged_record_are_told() {
 mod with_tools {
     use super::*;
 
-    /// Records come before the head: killed in between, `thread start` leaves those of a thread there never was.
+    /// Records are written before the head. If `thread start` is killed in between, records of a thread without a head remain.
     #[test]
     fn records_of_a_thread_that_never_began_are_removed() {
         let home = home();

@@ -251,7 +251,7 @@ mod with_tools {
         follow(&home(), "docs/guide/explaining.md");
     }
 
-    /// Makes the picture of the README anew and compares it with the one that is shown.
+    /// Draws the README's picture again and compares it with the committed one.
     #[test]
     fn the_picture_of_the_readme_is_of_a_real_run() {
         let script = repository().join("scripts/readme-picture.py");

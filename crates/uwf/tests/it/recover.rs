@@ -230,7 +230,7 @@ fn recover_finds_nothing_in_what_others_are_at() {
 mod with_tools {
     use super::*;
 
-    /// What cannot be read just now may be whole: nothing is put in its place.
+    /// A file that can't be read right now may be intact, so it is not replaced.
     #[test]
     fn what_cannot_be_read_just_now_is_not_taken_for_damaged() {
         let (home, [stepped, ..]) = home_with_threads();

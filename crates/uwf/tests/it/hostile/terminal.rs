@@ -149,7 +149,7 @@ mod with_tools {
         check(&home, &["thread", "list", &format!("--{ATTACK}")], 64);
     }
 
-    /// What is refused is quoted, and that on a terminal too.
+    /// Error messages quote refused input on a terminal, too.
     #[test]
     fn a_refused_file_lets_no_terminal_be_controlled() {
         let home = home();
