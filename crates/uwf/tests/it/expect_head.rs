@@ -1,4 +1,4 @@
-//! `--expect-head`: a command is done for the head that somebody saw, and done once however often it is sent. What the verbs do
+//! `--expect-head`: a command runs only for the head that the caller saw, and only once, however often it is sent. What the verbs do
 //! about it is tested in `crates/uwf-engine/tests/it/expected_head.rs`.
 
 use std::process::Stdio;
