@@ -2,6 +2,8 @@
 import { keys } from './keys.js';
 import { live } from './live.js';
 
+const { root } = document.documentElement.dataset;
+
 /** Milliseconds since what an attribute says. @param {Element} it @param {string} name */
 const since = (it, name) => Math.max(0, Date.now() - Number(it.getAttribute(name)));
 
@@ -24,6 +26,14 @@ function times() {
   }
 }
 
+/** Leads a browser that comes without the server's own path, by an old link say, to where it is logged in. */
+async function comeBack() {
+  const known = localStorage.root;
+  if (root) localStorage.root = root;
+  else if (known && location.pathname === '/login' && (await fetch(known + '/login')).ok)
+    location.replace(known + (new URLSearchParams(location.search).get('next') ?? '/'));
+}
+
 document.addEventListener('submit', (event) => {
   const form = event.target;
   const asks = form instanceof HTMLElement && form.dataset.confirm;
@@ -31,5 +41,6 @@ document.addEventListener('submit', (event) => {
 });
 setInterval(durations, 1000);
 setInterval(times, 60_000);
+comeBack();
 live();
 keys();

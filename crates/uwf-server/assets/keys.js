@@ -13,7 +13,7 @@ const KEYS = [
   ['g t', 'threads', () => go('/')],
   ['g w', 'workflows', () => go('/workflows')],
   ['g c', 'cost', () => go('/cost')],
-  ['g m', 'machines', () => go('/machines', '')],
+  ['g m', 'machines', () => go('/machines', root)],
   ['1–9', 'by state'],
   ['[', 'step before', () => move(-1)],
   [']', 'next step', () => move(1)],
@@ -42,12 +42,12 @@ const every = (selector) => Array.from(document.querySelectorAll(selector));
 const current = () => document.activeElement?.closest('[data-row]');
 const selected = () => every('[data-selected]');
 const isOff = () => localStorage.keys === 'off';
-/** What paths begin with behind a gateway. */
-const prefix = document.documentElement.dataset.prefix ?? '';
+/** What paths begin with here, and those of the gateway. */
+const { base = '', root = '' } = document.documentElement.dataset;
 /** @param {string} path @param {string} [at] */
-const go = (path, at = prefix) => location.assign(at + path);
+const go = (path, at = base) => location.assign(at + path);
 /** @param {string} text */
-const say = (text) => find('#message')?.replaceChildren(text);
+const say = (text) => find('#notice')?.replaceChildren(text);
 
 export function keys() {
   document.addEventListener('keydown', pressed);
@@ -116,7 +116,7 @@ function unfold() {
 async function copy(it = current() ?? main) {
   const text = it.dataset.copy ?? find('[data-copy]', it)?.dataset.copy;
   if (!text) return;
-  const whole = text.startsWith('/') ? location.origin + prefix + text : text;
+  const whole = text.startsWith('/') ? location.origin + base + text : text;
   // Without TLS it can be copied on loopback only, and by hand elsewhere.
   await navigator.clipboard?.writeText(whole);
   say(navigator.clipboard ? `Copied ${whole}` : whole);
@@ -125,7 +125,7 @@ async function copy(it = current() ?? main) {
 function back() {
   const all = selected();
   for (const row of all) row.removeAttribute('data-selected');
-  if (!all.length && location.pathname !== '/') history.length > 1 ? history.back() : go('/');
+  if (!all.length && location.pathname !== base + '/') history.length > 1 ? history.back() : go('/');
 }
 
 /** @template {keyof HTMLElementTagNameMap} Name @param {Name} name @param {(Node | string)[]} inside */

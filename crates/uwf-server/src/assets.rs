@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     /// Bytes of all scripts together.
-    const MAX_SCRIPTS: usize = 10 << 10;
+    const MAX_SCRIPTS: usize = 10_700;
 
     #[test]
     fn scripts_stay_small() {

@@ -25,7 +25,7 @@ use uwf_engine::root::home::Home;
 use crate::app::{App, Door};
 use crate::gateway::{READ_ONLY_HEADER, VERSION_HEADER};
 use crate::machines::name::MachineName;
-use crate::place::{USER_HEADER, below_prefix};
+use crate::place::USER_HEADER;
 use crate::tls::{self, TlsError};
 use crate::tunnel::{self, Connection, Ended, Farewell};
 use crate::{open_files, serve};
@@ -156,9 +156,7 @@ pub fn connect(settings: Connect<'_>, tell: impl Fn(&Event) + Send + Sync + 'sta
 
 async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), ConnectError> {
     let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Inside, None);
-    let router = serve::router(app)
-        .layer(middleware::from_fn(below_prefix))
-        .layer(middleware::from_fn_with_state(tell.clone(), tell_changes));
+    let router = serve::router(app).layer(middleware::from_fn_with_state(tell.clone(), tell_changes));
     let tls = settings.gateway.is_tls().then(tls::connector).transpose()?;
     let mut pause = FIRST_PAUSE;
     loop {

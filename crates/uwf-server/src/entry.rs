@@ -2,6 +2,7 @@
 
 pub(crate) mod headers;
 pub(crate) mod login;
+pub(crate) mod own_path;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};

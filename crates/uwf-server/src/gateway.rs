@@ -3,9 +3,11 @@
 //! What it knows of them is in [`crate::machines`].
 
 mod accept;
+mod answer;
 mod events;
 mod forward;
 pub(crate) mod lists;
+mod markup;
 mod summary;
 
 use axum::Router;
@@ -20,7 +22,7 @@ pub(crate) fn routes() -> Router<App> {
     Router::new().merge(lists::routes()).merge(events::routes()).merge(summary::routes())
 }
 
-/// Pages and API of the machines: answers that are the machine's, and stay as they are.
+/// Pages and API of the machines.
 pub(crate) fn forwarded() -> Router<App> {
     forward::routes()
 }

@@ -1,120 +1,127 @@
-//! Where a page is read: at this server itself, or behind a gateway, which has the pages of a machine below `/m/NAME`.
+//! The path at which a page is read.
 //!
-//! No page needs to know. Links are written as if the server were reached directly (`/threads/…`); what leaves through the
-//! tunnel gets the prefix here, in one place: links, forms, scripts and styles of pages, and where answers redirect to. Scripts
-//! find the prefix in `data-prefix` of the root element.
+//! Pages don't need to know it. Their links are written as if the server had the whole address for itself (`/threads/…`), and
+//! [`Place::prefixed`] adds the rest when a page is drawn: the server's own path ([`crate::entry::own_path`]), and `/m/NAME` for a
+//! page of a machine.
 
-use axum::body::{Body, to_bytes};
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
 
-/// The header in which a gateway says below which path a machine's pages are. Only what comes through the tunnel is believed.
-pub(crate) const PREFIX_HEADER: &str = "x-forwarded-prefix";
+use crate::machines::name::MachineName;
+use crate::url::is_own_path;
 
-/// The header in which it says who asks.
+/// The header in which a gateway says who asks. A machine trusts it because it comes through the tunnel.
 pub(crate) const USER_HEADER: &str = "x-uwf-user";
 
-/// The header in which it names all its machines, for the menu: `NAME` or `NAME=away`, separated by commas.
-pub(crate) const MACHINES_HEADER: &str = "x-uwf-machines";
-
-/// The cookie that says until when somebody has seen what is done, in Unix milliseconds. Of all cookies it alone passes a
-/// gateway, below the machine's path.
+/// The cookie with the time until which a person has seen finished threads, in Unix milliseconds. The only cookie that passes a
+/// gateway, below the path of the machine.
 pub(crate) const SEEN: &str = "uwf-seen";
 
+/// The cookie of [`SEEN`] with a time in Unix milliseconds, for all pages of this server.
+pub(crate) fn seen_cookie(unix_ms: u64) -> String {
+    format!("{SEEN}={unix_ms}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict")
+}
+
 /// Attributes that hold a path of this server.
-const PATHS: [&str; 5] = ["href", "src", "action", "formaction", "data-live"];
+const PATHS: [&str; 6] = ["href", "src", "action", "formaction", "data-live", "data-prefix"];
 
-/// What a link ends with that leads to the gateway itself.
+/// The end of a tag whose link leads from a machine's page to the gateway.
 const OUTSIDE: &str = " data-outside>";
-
-/// Largest page.
-const MAX_PAGE: usize = 64 << 20;
 
 tokio::task_local! {
     static PLACE: Place;
 }
 
-/// A place behind a gateway.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where a page is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// What paths begin with.
-    pub(crate) prefix: String,
-    /// The gateway's machines, and whether they are connected.
-    pub(crate) machines: Vec<(String, bool)>,
+    /// Path of this server that only its visitors know; empty where its pages are at `/`.
+    own: String,
+    /// The machine whose page this is; `None` for this server's own pages.
+    machine: Option<MachineName>,
 }
 
 impl Place {
-    /// Where the page is read that is being drawn; `None` at this server itself.
-    pub(crate) fn current() -> Option<Place> {
-        PLACE.try_with(Place::clone).ok()
+    /// The place of the page that is being drawn.
+    pub(crate) fn current() -> Place {
+        PLACE.try_with(Place::clone).unwrap_or_default()
     }
 
-    fn of(headers: &HeaderMap) -> Option<Place> {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let prefix = text(PREFIX_HEADER)?.to_owned();
-        let machines = text(MACHINES_HEADER).unwrap_or_default().split(',').filter(|entry| !entry.is_empty());
-        let machines = machines.map(|entry| match entry.split_once('=') {
-            Some((name, _)) => (name.to_owned(), false),
-            None => (entry.to_owned(), true),
-        });
-        Some(Place { prefix, machines: machines.collect() })
+    /// This server's pages below its own path.
+    pub(crate) fn below(own: &str) -> Place {
+        Place { own: own.to_owned(), machine: None }
     }
-}
 
-/// Answers below the prefix that the gateway names.
-pub(crate) async fn below_prefix(request: Request, next: Next) -> Response {
-    let Some(place) = Place::of(request.headers()) else { return next.run(request).await };
-    let prefix = place.prefix.clone();
-    let mut response = PLACE.scope(place, next.run(request)).await;
-    if let Some(target) = response.headers().get(header::LOCATION).and_then(|target| target.to_str().ok())
-        && is_own_path(target)
-        && let Ok(target) = HeaderValue::from_str(&format!("{prefix}{target}"))
-    {
-        response.headers_mut().insert(header::LOCATION, target);
+    /// The pages of a machine at this place.
+    pub(crate) fn of_machine(self, name: &MachineName) -> Place {
+        Place { machine: Some(name.clone()), ..self }
     }
-    if let Some(cookie) = response.headers().get(header::SET_COOKIE).and_then(|cookie| cookie.to_str().ok())
-        && let Ok(cookie) = HeaderValue::from_str(&cookie.replacen("; Path=/;", &format!("; Path={prefix}/;"), 1))
-    {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    if !kind.is_some_and(|kind| kind.starts_with("text/html")) {
-        return response;
-    }
-    let (mut parts, body) = response.into_parts();
-    let Ok(page) = to_bytes(body, MAX_PAGE).await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, Body::from(prefixed(&String::from_utf8_lossy(&page), &prefix)))
-}
 
-/// Whether a link leads to a path of this server; `//` begins the name of another one.
-fn is_own_path(target: &str) -> bool {
-    target.starts_with('/') && !target.starts_with("//")
-}
+    /// Runs `work` with this as the current place.
+    pub(crate) async fn scope<F: Future>(self, work: F) -> F::Output {
+        PLACE.scope(self, work).await
+    }
 
-/// A page of this server with the prefix before each of its paths. Only tags are looked at: what agents wrote is text, in
-/// which every `<` is escaped, or the value of an attribute, in which every quote is.
-fn prefixed(page: &str, prefix: &str) -> String {
-    let mut out = String::with_capacity(page.len() + page.len() / 16);
-    let mut rest = page;
-    while let Some(start) = rest.find('<') {
-        out.push_str(&rest[..start]);
-        rest = &rest[start..];
-        let (tag, after) = rest.split_at(end_of_tag(rest));
-        if tag.ends_with(OUTSIDE) {
-            out.push_str(tag);
-        } else {
-            push_prefixed(&mut out, tag, prefix);
+    /// Runs `work` with this as the current place, without waiting for anything.
+    pub(crate) fn sync_scope<T>(self, work: impl FnOnce() -> T) -> T {
+        PLACE.sync_scope(self, work)
+    }
+
+    /// The machine whose page this is.
+    pub(crate) fn machine(&self) -> Option<&MachineName> {
+        self.machine.as_ref()
+    }
+
+    /// The path of the gateway's own pages, without `/` at its end.
+    pub(crate) fn root(&self) -> &str {
+        &self.own
+    }
+
+    /// The path before every path of the page.
+    pub(crate) fn prefix(&self) -> String {
+        self.machine.as_ref().map_or_else(|| self.own.clone(), |name| format!("{}{}", self.own, name.prefix()))
+    }
+
+    /// A page with the prefix before each path in its tags. Texts of agents can't look like tags: in text every `<` is escaped, in
+    /// values of attributes every quote is.
+    pub(crate) fn prefixed(&self, page: String) -> String {
+        let prefix = self.prefix();
+        if prefix.is_empty() {
+            return page;
         }
-        rest = after;
+        let mut out = String::with_capacity(page.len() + page.len() / 16);
+        let mut rest = page.as_str();
+        while let Some(start) = rest.find('<') {
+            out.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let (tag, after) = rest.split_at(end_of_tag(rest));
+            push_prefixed(&mut out, tag, if tag.ends_with(OUTSIDE) { &self.own } else { &prefix });
+            rest = after;
+        }
+        out.push_str(rest);
+        out
     }
-    out.push_str(rest);
-    out
 }
 
-/// Where a tag ends: at the first `>` that is in no value.
+/// Adds a prefix to the paths in an answer's headers: where it redirects to, and where its cookies are sent.
+pub(crate) fn prefix_headers(response: &mut Response, prefix: &str) {
+    let headers = response.headers_mut();
+    let target = headers.get(header::LOCATION).and_then(|target| target.to_str().ok());
+    let target = target.filter(|target| is_own_path(target)).map(|target| format!("{prefix}{target}"));
+    if let Some(target) = target.and_then(|target| HeaderValue::from_str(&target).ok()) {
+        headers.insert(header::LOCATION, target);
+    }
+    let cookies: Vec<HeaderValue> = headers
+        .get_all(header::SET_COOKIE)
+        .iter()
+        .filter_map(|cookie| cookie.to_str().ok())
+        .filter_map(|cookie| HeaderValue::from_str(&cookie.replacen("; Path=/", &format!("; Path={prefix}/"), 1)).ok())
+        .collect();
+    headers.remove(header::SET_COOKIE);
+    headers.extend(cookies.into_iter().map(|cookie| (header::SET_COOKIE, cookie)));
+}
+
+/// Where a tag ends: after the first `>` outside a value.
 fn end_of_tag(tag: &str) -> usize {
     let mut is_value = false;
     for (at, byte) in tag.bytes().enumerate() {
@@ -145,30 +152,46 @@ fn push_prefixed(out: &mut String, tag: &str, prefix: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::prefixed;
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    fn machine() -> Place {
+        Place::below("/~s").of_machine(&"a".parse().unwrap())
+    }
 
     #[test]
-    fn paths_of_this_server_get_the_prefix_and_nothing_else_does() {
+    fn only_paths_of_this_server_get_the_prefix() {
         for (page, expected) in [
-            ("<a href=\"/threads/X?a=1\">x</a>", "<a href=\"/m/a/threads/X?a=1\">x</a>"),
-            ("<a class=\"b\" href=\"/\">x</a>", "<a class=\"b\" href=\"/m/a/\">x</a>"),
-            (
-                "<form method=\"post\" action=\"/x\"><button formaction=\"/y\">",
-                "<form method=\"post\" action=\"/m/a/x\"><button formaction=\"/m/a/y\">",
-            ),
-            ("<main data-live=\"/api/events\">", "<main data-live=\"/m/a/api/events\">"),
-            ("<script src=\"/assets/1/a.js\"></script>", "<script src=\"/m/a/assets/1/a.js\"></script>"),
-            ("<a href=\"https://x.example/\">", "<a href=\"https://x.example/\">"),
-            ("<a href=\"//x.example/\">", "<a href=\"//x.example/\">"),
-            ("<a href=\"#x\">", "<a href=\"#x\">"),
-            ("<a href=\"/machines\" data-outside>", "<a href=\"/machines\" data-outside>"),
-            ("<p>an agent wrote href=\"/x\" here</p>", "<p>an agent wrote href=\"/x\" here</p>"),
-            ("<p title=\"> href=\" data-x=\"/x\">", "<p title=\"> href=\" data-x=\"/x\">"),
-            ("<p title=\"href=&quot;/x&quot;\">", "<p title=\"href=&quot;/x&quot;\">"),
-            ("<!DOCTYPE html><html lang=\"en\">a & b", "<!DOCTYPE html><html lang=\"en\">a & b"),
-            ("", ""),
+            ("<a href=\"/threads/X?a=1\">x</a>", "<a href=\"/~s/m/a/threads/X?a=1\">x</a>"),
+            ("<a class=\"b\" href=\"/\">x</a>", "<a class=\"b\" href=\"/~s/m/a/\">x</a>"),
+            ("<form method=\"post\" action=\"/a\">", "<form method=\"post\" action=\"/~s/m/a/a\">"),
+            ("<main data-live=\"/api/events\">", "<main data-live=\"/~s/m/a/api/events\">"),
+            ("<script src=\"/assets/x\"></script>", "<script src=\"/~s/m/a/assets/x\"></script>"),
+            ("<a href=\"/\" data-outside>x</a>", "<a href=\"/~s/\" data-outside>x</a>"),
+            ("<a href=\"//evil.example\">x</a>", "<a href=\"//evil.example\">x</a>"),
+            ("<a href=\"https://x.example/a\">x</a>", "<a href=\"https://x.example/a\">x</a>"),
+            ("<a href=\"#main\" title=\"href=/x\">x</a>", "<a href=\"#main\" title=\"href=/x\">x</a>"),
+            ("<p>a href=\"/x\" &lt;a href=\"/x\"&gt;</p>", "<p>a href=\"/x\" &lt;a href=\"/x\"&gt;</p>"),
+            ("<p title=\"&lt;a href=/x> <b\" id=\"/x\">", "<p title=\"&lt;a href=/x> <b\" id=\"/x\">"),
         ] {
-            assert_eq!(prefixed(page, "/m/a"), expected, "{page}");
+            assert_eq!(machine().prefixed(page.to_owned()), expected);
         }
+        let page = "<a href=\"/x\">".to_owned();
+        assert_eq!(Place::default().prefixed(page.clone()), page);
+    }
+
+    #[test]
+    fn redirects_and_cookies_get_the_prefix() {
+        let cookies = [(header::SET_COOKIE, "a=1; Path=/; HttpOnly"), (header::LOCATION, "/threads?x=/y")];
+        let mut response = cookies.into_response();
+        response.headers_mut().append(header::SET_COOKIE, HeaderValue::from_static("b=2; Path=/m/a/; HttpOnly"));
+        prefix_headers(&mut response, "/~s");
+        let all: Vec<&HeaderValue> = response.headers().get_all(header::SET_COOKIE).iter().collect();
+        assert_eq!(all, ["a=1; Path=/~s/; HttpOnly", "b=2; Path=/~s/m/a/; HttpOnly"]);
+        assert_eq!(response.headers()[header::LOCATION], "/~s/threads?x=/y");
+        let mut elsewhere = [(header::LOCATION, "https://x.example/")].into_response();
+        prefix_headers(&mut elsewhere, "/~s");
+        assert_eq!(elsewhere.headers()[header::LOCATION], "https://x.example/");
     }
 }

@@ -110,11 +110,18 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     // After that: a browser that is opened there gets the usual limit.
     open_files::raise();
     tokio::select! {
-        () = Socket::new(listener, tls).serve(router(app), Patience::USUAL) => {}
+        () = Socket::new(listener, tls).serve(whole(app), Patience::USUAL) => {}
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
     Ok(())
+}
+
+/// Everything that is answered, at the root and below the server's own path.
+fn whole(app: App) -> Router {
+    // Around the router, because the path is taken off before a route is looked for.
+    let inside = router(app.clone());
+    Router::new().fallback_service(inside).layer(middleware::from_fn_with_state(app, entry::own_path::below))
 }
 
 /// Everything that is answered.

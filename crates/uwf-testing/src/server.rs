@@ -155,6 +155,16 @@ impl Server {
         cookie.split(';').next().unwrap_or_default().to_owned()
     }
 
+    /// The path of the server that only its visitors know, as logging in says it: `/~…`.
+    ///
+    /// # Panics
+    /// When logging in leads nowhere.
+    pub fn own_path(&self) -> String {
+        let answer = self.send("GET", &format!("/login?token={}", self.secret), &[], "");
+        let target = answer.header("location").unwrap_or_else(|| panic!("no redirect: {answer:?}"));
+        target.trim_end_matches('/').to_owned()
+    }
+
     /// Sends a request as it is; `host` is the server's address unless a header says otherwise.
     ///
     /// # Panics

@@ -7,17 +7,22 @@ use axum::response::Response;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// For everything that is no page: if a browser shows it by itself, it can't run, load or send anything, and is of no origin.
+const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
+
 /// Adds the headers.
 pub(crate) async fn protect(mut response: Response) -> Response {
     let referrer = referrer_policy(&response);
     let headers = response.headers_mut();
     headers.remove(header::REFERRER_POLICY);
     headers.extend(referrer.map(|policy| (header::REFERRER_POLICY, HeaderValue::from_static(policy))));
-    let fixed: [(HeaderName, &str); 4] = [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+    let policy = if is_of_kind(headers, "text/html") { POLICY } else { NO_PAGE };
+    let fixed: [(HeaderName, &str); 5] = [
+        (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));

@@ -3,17 +3,19 @@
 use axum::Form;
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::html;
 use serde::Deserialize;
 
 use super::comes_from_here;
+use super::own_path::{is_encrypted, of_cookie};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::guard::{Guard, attempts, peer};
 use crate::pages::layout;
+use crate::place::{self, Place};
 use crate::url::{encoded, is_own_path};
 
 /// Seconds a browser keeps the cookie: 30 days.
@@ -66,7 +68,7 @@ async fn log_in(
     checked(&app, &headers, &extensions, &given.secret, given.next.as_deref())
 }
 
-/// Gives the cookie to whoever knows the secret.
+/// Gives the cookie to a browser that knows the secret, and leads it to where it wanted to go.
 fn checked(app: &App, headers: &HeaderMap, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
     // Behind a gateway people log in there.
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
@@ -78,8 +80,7 @@ fn checked(app: &App, headers: &HeaderMap, extensions: &Extensions, secret: &str
         guard.attempts.failed(from);
         return shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next);
     }
-    let cookie = set_cookie(guard, headers, guard.secret.session(), KEPT);
-    ([(header::SET_COOKIE, cookie)], Redirect::to(own_path(next))).into_response()
+    with_cookie(guard, headers, guard.secret.session(), KEPT, own_path(next))
 }
 
 async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
@@ -87,18 +88,20 @@ async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
         return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
     }
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
-    let cookie = set_cookie(guard, &headers, "", 0);
-    ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()
+    with_cookie(guard, &headers, "", 0, "/login")
 }
 
-/// The cookie. A browser never sends it unencrypted when it came encrypted: by this server's own TLS, or by that of a proxy
-/// which says so. Whoever says so without being one only keeps their own cookie from being sent.
-fn set_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64) -> HeaderValue {
-    let is_encrypted = guard.has_tls || headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
-    let secure = if is_encrypted { "; Secure" } else { "" };
+/// Sets the cookie and leads on to a path of this server. A browser that came by TLS never sends the cookie without.
+fn with_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64, next: &str) -> Response {
+    let secure = if is_encrypted(guard, headers) { "; Secure" } else { "" };
     let name = guard.cookie();
     let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
-    HeaderValue::from_str(&cookie).unwrap_or(HeaderValue::from_static(""))
+    let mut response = ([(header::SET_COOKIE, cookie)], Redirect::to(next)).into_response();
+    // Below the server's own path it is added to every answer.
+    if Place::current().root().is_empty() {
+        place::prefix_headers(&mut response, of_cookie(guard, headers));
+    }
+    response
 }
 
 /// Where to go on: only to a path of this server, so that no link to the login page leads elsewhere.

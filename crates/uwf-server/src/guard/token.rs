@@ -18,11 +18,15 @@ const LONGEST: u64 = 1024;
 /// What the cookie is derived for. A cookie that leaks is not the secret, and ends with it.
 const SESSION: &str = "uwf 2026-11 session cookie of the dashboard";
 
+/// What the server's own path is derived for.
+const OWN_PATH: &str = "uwf 2026-11 path of the dashboard";
+
 /// A secret.
 #[derive(Clone)]
 pub struct Secret {
     text: String,
     session: String,
+    own_path: String,
     is_chosen: bool,
 }
 
@@ -79,8 +83,9 @@ impl Secret {
     }
 
     fn of(text: String, is_chosen: bool) -> Secret {
-        let session = blake3::Hash::from(blake3::derive_key(SESSION, text.as_bytes())).to_hex().to_string();
-        Secret { text, session, is_chosen }
+        let derived = |of| blake3::Hash::from(blake3::derive_key(of, text.as_bytes())).to_hex();
+        let (session, own_path) = (derived(SESSION).to_string(), format!("/~{}", &derived(OWN_PATH)[..20]));
+        Secret { text, session, own_path, is_chosen }
     }
 
     /// The secret itself.
@@ -96,6 +101,11 @@ impl Secret {
     /// What a browser keeps once it has proved that it knows the secret.
     pub(crate) fn session(&self) -> &str {
         &self.session
+    }
+
+    /// The path of the server that only its visitors know: `/~` and 80 bits in hex.
+    pub(crate) fn own_path(&self) -> &str {
+        &self.own_path
     }
 
     /// Whether somebody knows the secret.

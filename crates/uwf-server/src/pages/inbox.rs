@@ -4,7 +4,7 @@ mod read;
 
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
@@ -20,7 +20,7 @@ use super::{machines, parts};
 use crate::api;
 use crate::app::App;
 use crate::failure::Failure;
-use crate::place::SEEN;
+use crate::place::{SEEN, seen_cookie};
 use crate::respond::{cookie, wants_json};
 use crate::url::encoded;
 use crate::{filter, gateway};
@@ -46,11 +46,7 @@ async fn threads(app: State<App>, Query(query): Query<filter::Query>, headers: H
 
 /// `POST /seen`: what is done has been looked at. It is kept in the browser: the server knows nobody.
 async fn seen() -> Response {
-    let cookie = format!("{SEEN}={}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict", ids::now_ms());
-    let cookie = HeaderValue::from_str(&cookie).ok().map(|cookie| (header::SET_COOKIE, cookie));
-    let mut answer = Redirect::to("/").into_response();
-    answer.headers_mut().extend(cookie);
-    answer
+    ([(header::SET_COOKIE, seen_cookie(ids::now_ms()))], Redirect::to("/")).into_response()
 }
 
 async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) -> Result<Response, Failure> {

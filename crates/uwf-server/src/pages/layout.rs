@@ -1,7 +1,9 @@
 //! What all pages have: head, navigation, and the place for messages.
 
+use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::{Deserialize, Serialize};
 
 use super::menu::menu;
 use crate::app::App;
@@ -9,7 +11,8 @@ use crate::assets;
 use crate::place::Place;
 
 /// Where in the navigation a page belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Section {
     /// The threads.
     Threads,
@@ -21,19 +24,26 @@ pub(crate) enum Section {
     None,
 }
 
+/// Content type of a page on its way from a machine to its gateway, which draws the bar around it: [`Page`] as JSON.
+pub(crate) const SENT_PAGE: &str = "application/vnd.uwf.page+json";
+
 /// A page.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Page {
     title: String,
     section: Section,
-    body: Markup,
-    /// Where changes are announced that this page shows; none for a page that never changes.
+    /// Path of the events that announce changes of this page; `None` for a page that never changes.
     live: Option<String>,
+    read_only: bool,
+    /// HTML, inside `<main>`.
+    body: String,
 }
 
 impl Page {
     /// A page that stays as it is.
     pub(crate) fn new(title: impl Into<String>, section: Section, body: Markup) -> Page {
-        Page { title: title.into(), section, body, live: None }
+        Page { title: title.into(), section, live: None, read_only: false, body: body.into_string() }
     }
 
     /// A page that is drawn again when something is announced at this path.
@@ -42,9 +52,24 @@ impl Page {
         Page { live: Some(path.into()), ..self }
     }
 
-    /// The page as an answer.
+    /// The page with its paths and its body changed.
+    #[must_use]
+    pub(crate) fn cleaned(self, path: impl FnOnce(&str) -> Option<String>, body: impl FnOnce(&str) -> String) -> Page {
+        Page { live: self.live.as_deref().and_then(path), body: body(&self.body), ..self }
+    }
+
+    /// The page as an answer: drawn here, or by the gateway that asks for it.
     pub(crate) fn into_response(self, app: &App) -> Response {
-        let Page { title, section, body, live } = self;
+        let page = Page { read_only: app.is_read_only(), ..self };
+        if app.guard().is_some() {
+            return page.draw(app).into_response();
+        }
+        ([(header::CONTENT_TYPE, SENT_PAGE)], serde_json::to_vec(&page).unwrap_or_default()).into_response()
+    }
+
+    /// The page with the bar of this server.
+    pub(crate) fn draw(self, app: &App) -> Html<String> {
+        let Page { title, section, live, read_only, body } = self;
         let current = |of| (of == section).then_some("page");
         let inside = html! {
             a.skip href="#main" { "Skip to the content" }
@@ -59,18 +84,21 @@ impl Page {
                 form.search action="/search" role="search" {
                     input type="search" name="q" placeholder="Search" aria-label="Search threads" autocomplete="off";
                 }
-                @if app.is_read_only() { span.badge title="Nothing can be changed through this server" { "read-only" } }
+                @if read_only { span.badge title="Nothing can be changed through this server" { "read-only" } }
                 @if live.is_some() {
                     button #live.quiet type="button" hidden title="Follow changes (.)" { "live" }
                 }
                 button #keys-button.quiet type="button" hidden title="Keys (?)" { "keys" }
             }
-            main #main data-live=[live] tabindex="-1" { (body) }
-            div #message role="status" aria-live="polite" {}
+            main #main data-live=[live] tabindex="-1" { (PreEscaped(body)) }
+            div #notice role="status" aria-live="polite" {}
         };
-        document(&format!("{title} · uwf"), &inside).into_response()
+        document(&format!("{title} · uwf"), &inside)
     }
 }
+
+/// Ids of the elements around a page's body, which the scripts look for.
+pub(crate) const OUTER_IDS: [&str; 5] = ["main", "notice", "live", "keys", "keys-button"];
 
 /// A page without navigation, for whoever has not come in yet.
 pub(crate) fn bare(title: &str, body: &Markup) -> Response {
@@ -78,9 +106,10 @@ pub(crate) fn bare(title: &str, body: &Markup) -> Response {
 }
 
 fn document(title: &str, inside: &Markup) -> Html<String> {
+    let place = Place::current();
     let page = html! {
         (DOCTYPE)
-        html lang="en" data-prefix=[Place::current().map(|place| place.prefix)] {
+        html lang="en" data-base=(place.prefix()) data-root=(place.root()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -96,5 +125,5 @@ fn document(title: &str, inside: &Markup) -> Html<String> {
             body { (inside) }
         }
     };
-    Html(page.into_string())
+    Html(place.prefixed(page.into_string()))
 }

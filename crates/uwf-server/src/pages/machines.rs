@@ -6,6 +6,7 @@ use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
+use uwf_core::thread::ThreadId;
 use uwf_core::{text, view};
 use uwf_engine::thread::state::State as ThreadState;
 
@@ -15,7 +16,6 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::gateway::{EVENTS, lists};
 use crate::machines::Seen;
-use crate::url::encoded;
 
 /// Most threads on the page.
 const MOST_SHOWN: usize = 500;
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Router<App> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
-    thread: String,
+    thread: ThreadId,
     state: ThreadState,
     #[serde(default)]
     pausing: bool,
@@ -157,13 +157,13 @@ fn thread_row(machine: &Seen, row: &Row) -> Markup {
         li.row #{(machine.name) "-" (row.thread)} data-row=(row.thread) data-prefix=(machine.name.prefix()) tabindex="-1" {
             div.line {
                 (parts::state(row.state, row.pausing))
-                a.task data-open href={(machine.name.prefix()) "/threads/" (encoded(&row.thread))} { (task.or(workflow).unwrap_or(&row.thread)) }
+                a.task data-open href={(machine.name.prefix()) "/threads/" (row.thread)} { (task.or(workflow).unwrap_or(row.thread.as_str())) }
                 span.facts {
                     span.machine { (machine.name) @if !machine.is_connected { span.problem { " (not connected)" } } }
                     @if let Some(workflow) = workflow { span.workflow { (workflow) } }
                     @if let Some(role) = row.at_role.as_deref().or(row.role.as_deref()) { span.role { (role) } }
                     @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
-                    (parts::short_id(&row.thread))
+                    (parts::short_id(row.thread.as_str()))
                 }
             }
             @if let Some(why) = &row.why { p.why { (parts::message(&text::ellipsize(&text::one_line(why), WHY))) } }

@@ -3,25 +3,20 @@
 use maud::{Markup, html};
 
 use crate::app::App;
+use crate::machines::name::MachineName;
 use crate::place::Place;
 
-/// The menu; nothing at a server that has to do with no gateway. Its links lead to the gateway, so they get no prefix.
+/// The menu; empty on a server without a gateway. Its links lead to the gateway, so they don't get the prefix of a machine.
 pub(crate) fn menu(app: &App) -> Markup {
+    let Some(gateway) = app.gateway() else { return html! {} };
     let place = Place::current();
-    let machines = match (&place, app.gateway()) {
-        (Some(place), _) => place.machines.clone(),
-        (None, Some(gateway)) => {
-            gateway.menu().into_iter().map(|(name, is_connected)| (name.to_string(), is_connected)).collect()
-        }
-        (None, None) => return html! {},
-    };
-    let here = place.as_ref().and_then(|place| place.prefix.strip_prefix("/m/"));
+    let here = place.machine();
     html! {
         details.machines {
-            summary title="Machines" { (here.unwrap_or("gateway")) }
+            summary title="Machines" { (here.map_or("gateway", MachineName::as_str)) }
             ul {
                 li { a href="/" aria-current=[here.is_none().then_some("true")] data-outside { "gateway" } }
-                @for (name, is_connected) in &machines {
+                @for (name, is_connected) in &gateway.menu() {
                     li {
                         a href={"/m/" (name) "/"} aria-current=[(here == Some(name)).then_some("true")] data-outside { (name) }
                         @if !is_connected { span.quiet { " not connected" } }

@@ -43,13 +43,15 @@ class Browser:
 
     def __init__(self, playwright, told):
         self.told = told
-        self.url = told["url"]
+        self.origin = told["url"]
+        # Where the pages are: logging in leads there.
+        self.url = self.origin
         self.problems = []
         self.expected_dialogs = []
         self.browser = playwright.chromium.launch(executable_path=told["chromium"], args=ARGS)
 
     def context(self, mode="light", **more):
-        context = self.browser.new_context(base_url=self.url, **{**COMMON, **MODES[mode], **more})
+        context = self.browser.new_context(base_url=self.origin, **{**COMMON, **MODES[mode], **more})
         context.set_default_timeout(PATIENCE)
         context.on("page", self.watch)
         if "java_script_enabled" not in MODES[mode]:
@@ -58,7 +60,8 @@ class Browser:
                 "`Content Security Policy: ${event.violatedDirective} ${event.blockedURI}`))"
             )
         page = context.new_page()
-        page.goto(f"/login?token={self.told['secret']}")
+        page.goto(f"{self.origin}/login?token={self.told['secret']}")
+        self.url = page.url.removesuffix("/")
         page.close()
         return context
 
@@ -68,6 +71,8 @@ class Browser:
         return page
 
     def watch(self, page):
+        goto = page.goto
+        page.goto = lambda path, **more: goto(f"{self.url}{path}" if path.startswith("/") else path, **more)
         page.on("console", lambda message: self.said(page, message))
         page.on("pageerror", lambda error: self.problems.append(f"error in a script: {error}"))
         page.on("dialog", self.asked)
@@ -87,7 +92,7 @@ class Browser:
         return dialog.dismiss()
 
     def requested(self, request):
-        if not request.url.startswith((self.url, "data:", "about:", "blob:")):
+        if not request.url.startswith((self.origin, "data:", "about:", "blob:")):
             self.problems.append(f"a request to {request.url}")
 
     def kept(self, name):

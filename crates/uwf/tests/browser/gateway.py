@@ -32,7 +32,7 @@ def works_below_a_prefix(browser):
     page.goto(f"{prefix}/cas/{told['node']}")
     page.keyboard.press("y")
     link = f"{browser.url}{prefix}/cas/{told['node']}"
-    until("the link is copied", lambda: page.inner_text("#message") == f"Copied {link}")
+    until("the link is copied", lambda: page.inner_text("#notice") == f"Copied {link}")
     page.goto(link)
     # Forms.
     active = f"{prefix}/threads/{told['active']}"
@@ -93,7 +93,7 @@ def compares_rows(browser):
     """On the gateway's own pages two threads of a machine are compared there, and those of two machines are not."""
     for path in ["/", "/machines"]:
         page = browser.page(path)
-        rows = {machine: page.locator(f"li[data-prefix='/m/{machine}']") for machine in ["laptop", "desk"]}
+        rows = {machine: page.locator(f"li[data-prefix$='/m/{machine}']") for machine in ["laptop", "desk"]}
 
         def select(machine, at, rows=rows, page=page):
             row = rows[machine].nth(at)
@@ -104,7 +104,7 @@ def compares_rows(browser):
         select("laptop", 0)
         select("desk", 0)
         page.keyboard.press("d")
-        assert page.inner_text("#message") == "Two machines' threads cannot be compared here"
+        assert page.inner_text("#notice") == "Two machines' threads cannot be compared here"
         page.keyboard.press("Escape")
         chosen = [select("laptop", at) for at in range(2)]
         page.keyboard.press("d")
@@ -116,7 +116,7 @@ def compares_rows(browser):
         page.locator(f"#machine-{machine}").evaluate("(row) => row.focus()")
         page.keyboard.press("x")
     page.keyboard.press("d")
-    assert page.inner_text("#message") == "Select two rows"
+    assert page.inner_text("#notice") == "Select two rows"
 
 
 def shows_machines_come_and_go(browser):

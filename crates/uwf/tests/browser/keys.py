@@ -27,10 +27,10 @@ def lists(browser):
     # Selected, and compared.
     press("x")
     press("d")
-    assert "two rows" in page.inner_text("#message")
+    assert "two rows" in page.inner_text("#notice")
     press("j", rows[1])
     press("x")
-    assert page.inner_text("#message") == "2 selected"
+    assert page.inner_text("#notice") == "2 selected"
     press("Escape")
     assert not page.locator("[data-selected]").count()
     for _ in range(2):
@@ -84,7 +84,7 @@ def a_thread(browser):
     assert page.evaluate(CURRENT) == steps[0]
     page.keyboard.press("y")
     assert page.evaluate("navigator.clipboard.readText()") == steps[0]
-    assert steps[0] in page.inner_text("#message")
+    assert steps[0] in page.inner_text("#notice")
     opened = page.locator("[data-row] details[open]")
     page.keyboard.press("e")
     assert opened.count() == 1
@@ -137,7 +137,7 @@ def a_step(browser):
         page.wait_for_url(f"{browser.url}{path}")
     page.keyboard.press("y")
     link = f"{browser.url}/cas/{told['steps'][1]}"
-    until("the link is copied", lambda: page.inner_text("#message") == f"Copied {link}")
+    until("the link is copied", lambda: page.inner_text("#notice") == f"Copied {link}")
     assert page.evaluate("navigator.clipboard.readText()") == link
     # The writer's second visit.
     page.goto(step[2])

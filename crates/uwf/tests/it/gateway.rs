@@ -2,6 +2,7 @@
 
 mod encrypted;
 mod ending;
+mod hostile;
 mod load;
 mod proxied;
 
@@ -112,7 +113,7 @@ fn pages_of_a_machine_stay_below_its_name() {
     assert_eq!((first.status, first.header("location")), (308, Some("/m/laptop/")));
     for path in ["/m/laptop/", &format!("/m/laptop/threads/{thread}"), "/m/laptop/none"] {
         let page = gateway.server.page(path);
-        assert!(page.body.contains("data-prefix=\"/m/laptop\""), "{path}: {}", page.body);
+        assert!(page.body.contains("data-base=\"/m/laptop\""), "{path}: {}", page.body);
         let tags =
             page.body.split('<').filter(|tag| !tag.split('>').next().is_some_and(|tag| tag.ends_with(" data-outside")));
         for tag in tags {
@@ -138,20 +139,20 @@ fn pages_of_a_machine_stay_below_its_name() {
 }
 
 #[test]
-fn a_prefix_is_believed_only_from_the_tunnel() {
+fn a_browser_names_neither_prefix_nor_user() {
     let gateway = Gateway::start();
     let (laptop, _) = with_thread();
-    let _machine = gateway.connect(&laptop, "laptop");
-    let cookie = gateway.server.cookie();
-    let forged = [("x-forwarded-prefix", "/m/evil"), ("x-uwf-machines", "evil"), ("x-uwf-user", "root")];
-    let of_browser = [("cookie", cookie.as_str()), ("accept", "text/html")];
+    let machine = gateway.connect(&laptop, "laptop");
+    let (cookie, origin) = (gateway.server.cookie(), gateway.url());
+    let forged = [("x-forwarded-prefix", "/m/evil"), ("x-uwf-machines", "evil"), ("x-uwf-user", "evil")];
+    let of_browser = [("cookie", cookie.as_str()), ("accept", "text/html"), ("origin", &origin)];
     let headers: Vec<(&str, &str)> = of_browser.into_iter().chain(forged).collect();
-    for (path, prefix) in [("/", None), ("/m/laptop/", Some("data-prefix=\"/m/laptop\""))] {
+    for (path, base) in [("/", ""), ("/m/laptop/", "/m/laptop")] {
         let page = gateway.server.send("GET", path, &headers, "").body;
-        assert!(!page.contains("evil"), "{page}");
-        assert_eq!(page.contains("<html lang=\"en\" data-prefix"), prefix.is_some(), "{page}");
-        assert!(prefix.is_none_or(|prefix| page.contains(prefix)), "{page}");
+        assert!(!page.contains("evil") && page.contains(&format!("data-base=\"{base}\"")), "{page}");
     }
+    gateway.server.send("POST", "/m/laptop/seen", &headers, "");
+    machine.says("POST /seen, asked for by browser at 127.0.0.1", 1);
 }
 
 #[test]

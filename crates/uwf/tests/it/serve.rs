@@ -9,7 +9,7 @@ fn the_printed_link_logs_a_browser_in_once_and_for_all() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     let server = Server::start(&home, &[]);
     let answer = server.send("GET", &format!("/login?token={}", server.secret), &[("accept", "text/html")], "");
-    assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
+    assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("{}/", server.own_path()))));
     let cookie = answer.header("set-cookie").expect("a cookie");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     assert!(!cookie.contains(&server.secret), "the secret itself is not kept by the browser");

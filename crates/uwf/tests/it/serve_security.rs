@@ -1,6 +1,6 @@
 //! `uwf serve` against those who try: what each answer tells a browser, what no answer ever holds, and requests made to break in.
 
-mod crawl;
+pub(crate) mod crawl;
 mod secrets;
 
 use std::io::{Read, Write};
@@ -93,11 +93,13 @@ fn a_cookie_opens_one_server_alone_and_no_script_reads_it() {
     };
     let cookie = login(&[]);
     let (pair, attributes) = cookie.split_once("; ").expect("attributes");
-    assert_eq!(attributes, "Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict");
+    let own = server.own_path();
+    assert_eq!(attributes, format!("Path={own}/; Max-Age=2592000; HttpOnly; SameSite=Strict"));
     let (name, value) = pair.split_once('=').expect("a value");
     let port = server.address.rsplit(':').next().expect("a port");
     assert_eq!(name, format!("uwf-{port}"), "cookies of a host are sent to all its ports");
-    assert!(login(&[("x-forwarded-proto", "https")]).ends_with("; SameSite=Strict; Secure"));
+    let encrypted = login(&[("x-forwarded-proto", "https")]);
+    assert!(encrypted.ends_with("Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure"), "{encrypted}");
 
     let status = |headers: &[(&str, &str)]| server.send("GET", "/api/threads", headers, "").status;
     assert_eq!(status(&[("cookie", pair)]), 200);
@@ -110,9 +112,36 @@ fn a_cookie_opens_one_server_alone_and_no_script_reads_it() {
     let origin = format!("http://{}", server.address);
     let out = server.send("POST", "/logout", &[("cookie", pair), ("origin", &origin)], "");
     assert!(
-        out.header("set-cookie").is_some_and(|cookie| cookie.starts_with(&format!("{name}=; Path=/; Max-Age=0;"))),
+        out.header("set-cookie").is_some_and(|cookie| cookie.starts_with(&format!("{name}=; Path={own}/; Max-Age=0;"))),
         "{out:?}"
     );
+}
+
+#[test]
+fn the_path_of_the_cookie_is_told_only_to_visitors() {
+    let home = home();
+    let (thread, server) = (home.start_counting(1, "Count"), Server::start(&home, &["--gateway"]));
+    let (own, cookie) = (server.own_path(), server.cookie());
+    assert!(own.len() > 20, "{own}");
+    for path in ["/", "/login", "/login?token=wrong", "/nothing", "/m/x/", "/api/threads", "/assets/x/app.js", "/~x/"] {
+        for accept in ["text/html", "application/json"] {
+            let answer = server.send("GET", path, &[("accept", accept)], "");
+            assert!(!format!("{answer:?}").contains(&own[2..]), "{path}: {answer:?}");
+        }
+    }
+    // A visitor's pages are below it, whether found, not found or still to log in.
+    let visit = |path: &str| server.send("GET", path, &[("cookie", &cookie), ("accept", "text/html")], "");
+    let page = visit(&format!("{own}/threads/{thread}"));
+    assert_eq!(page.status, 200);
+    for path in crawl::links(&page.body) {
+        assert!(path.starts_with(&format!("{own}/")), "{path}");
+    }
+    assert_eq!(visit(&format!("{own}/nothing")).status, 404);
+    assert_eq!(visit(&own).header("location"), Some(&*format!("{own}/")));
+    let stranger = server.send("GET", &format!("{own}/threads"), &[("accept", "text/html")], "");
+    assert_eq!(stranger.header("location"), Some(&*format!("{own}/login?next=/threads")));
+    // Scripts need no path.
+    assert_eq!(server.get(&format!("{own}/api/threads")).json(), server.get("/api/threads").json());
 }
 
 #[test]
@@ -138,15 +167,16 @@ fn neither_login_nor_action_leads_to_another_site() {
     let thread = home.start("review-text", "Write");
     let server = Server::start(&home, &[]);
     let origin = format!("http://{}", server.address);
-    let cookie = server.cookie();
+    let (cookie, own) = (server.cookie(), server.own_path());
     let form = [("origin", &*origin), ("cookie", &cookie), ("content-type", "application/x-www-form-urlencoded")];
     for elsewhere in
         ["//evil.example", "https://evil.example", "%2F%5Cevil.example", "%2F%09%2Fevil.example", "evil", "%0Aevil"]
     {
         let link = server.send("GET", &format!("/login?token={}&next={elsewhere}", server.secret), &[], "");
-        assert_eq!((link.status, link.header("location")), (303, Some("/")), "{elsewhere}");
+        let first_page = format!("{own}/");
+        assert_eq!((link.status, link.header("location")), (303, Some(&*first_page)), "{elsewhere}");
         let typed = server.send("POST", "/login", &form, &format!("secret={}&next={elsewhere}", server.secret));
-        assert_eq!((typed.status, typed.header("location")), (303, Some("/")), "{elsewhere}");
+        assert_eq!((typed.status, typed.header("location")), (303, Some(&*first_page)), "{elsewhere}");
         let head = text(&server.get(&format!("/api/threads/{thread}")).json(), "head");
         let body = format!("expectedHead={head}&back={elsewhere}");
         let action = server.send("POST", &format!("/api/threads/{thread}/pause"), &form, &body);
@@ -158,7 +188,7 @@ fn neither_login_nor_action_leads_to_another_site() {
         home.uwf(&["thread", "resume", &thread]);
     }
     let link = server.send("GET", &format!("/login?token={}&next=/threads/X%3Fy=1", server.secret), &[], "");
-    assert_eq!(link.header("location"), Some("/threads/X?y=1"));
+    assert_eq!(link.header("location"), Some(&*format!("{own}/threads/X?y=1")));
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use uwf_testing::machine::Machine;
 use uwf_testing::server::{Answer, Server};
+use uwf_testing::{TestHome, text};
 
 use crate::fixtures::review::{WORKFLOW, reviewing_home, step};
+use crate::home;
 
 /// Pages that are looked at; there are fewer in the tests.
 const MOST: usize = 400;
@@ -14,19 +17,21 @@ pub(super) const HOSTILE: &str = "</pre></textarea></title><script>alert(1)</scr
     <a href=\"javascript:alert(1)\">x</a> [y](javascript:alert(1)) ![z](http://evil.example/z.png) \" onfocus=\"alert(1) ' autofocus='";
 
 /// Asserts what a browser has to be told with every answer.
-pub(super) fn assert_protected(what: &str, answer: &Answer) {
-    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-                  form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+pub(crate) fn assert_protected(what: &str, answer: &Answer) {
+    let is_page = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+    let of_pages = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+                    form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let policy = if is_page { of_pages } else { "default-src 'none'; frame-ancestors 'none'; sandbox" };
     for (name, value) in [
         ("content-security-policy", policy),
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
         ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
     ] {
         let all = answer.headers.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         assert_eq!(all.collect::<Vec<_>>(), [value], "{what}: {answer:?}");
     }
-    let is_page = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
     let referrer = match (answer.status, is_page) {
         // A browser takes it over for the page that it has.
         (304, _) => None,
@@ -75,7 +80,7 @@ fn tag_of(tag: &str) -> (String, Vec<(String, String)>) {
 }
 
 /// The paths of this server a page links to.
-fn links(page: &str) -> Vec<String> {
+pub(super) fn links(page: &str) -> Vec<String> {
     let attributes = tags(page).into_iter().flat_map(|(_, attributes)| attributes);
     let paths = attributes.filter(|(name, value)| name == "href" && value.starts_with('/'));
     paths.filter_map(|(_, value)| Some(value.split('#').next()?.replace("&amp;", "&"))).collect()
@@ -100,8 +105,8 @@ pub(super) fn pages(server: &Server, from: &[String]) -> BTreeMap<String, Answer
     seen
 }
 
-#[test]
-fn no_page_holds_a_script_of_its_own_whatever_was_written() {
+/// A home with what a hostile agent leaves on each kind of page, and a thread of it.
+fn hostile_home() -> (TestHome, String) {
     let home = reviewing_home();
     home.script("hostile", &format!("#!/bin/sh\ncat > /dev/null\ncat <<'TEXT'\n---\ntitle: |\n  {HOSTILE}\n---\n# {HOSTILE}\n\n{HOSTILE}\nTEXT\n"));
     home.script("failing", &format!("#!/bin/sh\ncat > /dev/null\ncat >&2 <<'TEXT'\n{HOSTILE}\nTEXT\nexit 3\n"));
@@ -112,16 +117,56 @@ fn no_page_holds_a_script_of_its_own_whatever_was_written() {
     let stuck = home.start("review-text", HOSTILE);
     home.uwf(&["thread", "step", &stuck, "--agent", "failing"]);
     home.put("hostile-words", &WORKFLOW.replace("a writer and a reviewer", "</title><script>alert(1)</script>"));
+    (home, thread)
+}
+
+/// Pages that lead to all others.
+fn first_pages(thread: &str) -> Vec<String> {
+    ["/", "/?all=1", &format!("/threads/{thread}"), "/search?q=%22%3E%3Cscript%3E"].map(str::to_owned).to_vec()
+}
+
+/// The elements inside `<main>` with their attributes in the order of their names, links without a prefix.
+fn main_elements(page: &str, prefix: &str) -> Vec<(String, Vec<(String, String)>)> {
+    let all = tags(page).into_iter();
+    let inside = all.skip_while(|(name, _)| name != "main").skip(1).take_while(|(name, _)| name != "/main");
+    let inside = inside.filter(|(name, _)| !name.starts_with('/'));
+    let plain = |(name, value): (String, String)| (name, value.strip_prefix(prefix).unwrap_or(&value).to_owned());
+    let sorted = inside.map(|(name, attributes)| (name, attributes.into_iter().map(plain).collect::<BTreeMap<_, _>>()));
+    // A form that starts a thread has a new id each time it is drawn, and HTML needs no namespaces.
+    let is_left_out = |(name, value): &(String, String)| {
+        ["xmlns", "/"].contains(&name.as_str()) || name == "value" && value.len() == 26
+    };
+    sorted.map(|(name, attributes)| (name, attributes.into_iter().filter(|one| !is_left_out(one)).collect())).collect()
+}
+
+#[test]
+fn pages_of_a_machine_lose_nothing_at_the_gateway() {
+    let ((laptop, thread), gateway) = (hostile_home(), home());
+    let (near, server) = (Server::start(&laptop, &[]), Server::start(&gateway, &["--gateway"]));
+    let token = text(&gateway.json(&["gateway", "token", "laptop"]), "token");
+    let url = format!("http://{}", server.address);
+    let machine =
+        Machine::start(&laptop, &["--name", "laptop", "--gateway", &url], &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
+    machine.says("connected to ", 1);
+    let all = pages(&near, &first_pages(&thread));
+    let is_page = |answer: &Answer| answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+    let mut compared = 0;
+    for (path, answer) in all.iter().filter(|(_, answer)| is_page(answer)) {
+        let far = server.page(&format!("/m/laptop{path}"));
+        assert_eq!(far.status, answer.status, "{path}");
+        let (near, far) = (main_elements(&answer.body, ""), main_elements(&far.body, "/m/laptop"));
+        let first = near.iter().zip(&far).find(|(near, far)| near != far);
+        assert!(first.is_none() && near.len() == far.len(), "{path}: {first:#?}");
+        compared += near.len();
+    }
+    assert!(compared > 1000, "{compared} elements");
+}
+
+#[test]
+fn no_page_holds_a_script_of_its_own_whatever_was_written() {
+    let (home, thread) = hostile_home();
     let server = Server::start(&home, &[]);
-    let all = pages(
-        &server,
-        &[
-            "/".to_owned(),
-            "/?all=1".to_owned(),
-            format!("/threads/{thread}"),
-            "/search?q=%22%3E%3Cscript%3E".to_owned(),
-        ],
-    );
+    let all = pages(&server, &first_pages(&thread));
     let shown = all.values().filter(|answer| answer.status == 200).count();
     assert!(shown > 15, "{shown} pages: {:?}", all.keys());
     for (path, answer) in &all {

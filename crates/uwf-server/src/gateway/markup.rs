@@ -1,0 +1,155 @@
+//! The body of a machine's page, without everything that could act.
+//!
+//! A body holds elements and attributes of the lists below, which are those of uwf's own pages. Links and forms lead to paths of the
+//! machine, as a browser resolves them. So nothing in it can be a script, navigate by itself, or send a request to another machine.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use ammonia::{Builder, UrlRelative};
+use url::Url;
+
+use crate::pages::layout::OUTER_IDS;
+use crate::url::is_own_path;
+
+/// Elements of pages. Missing on purpose, among others: what loads something, what holds other languages (`style`, `math`), and
+/// what changes how the rest is read (`base`, `meta`, `template`).
+const ELEMENTS: &str = "a abbr article aside b blockquote br button caption code dd del details div dl dt em fieldset figcaption \
+    figure footer form g h1 h2 h3 h4 h5 h6 header hr i input ins kbd label legend li line mark meter nav ol optgroup option output p \
+    path polygon polyline pre progress q rect s samp section select small span strong sub summary sup svg table tbody td text \
+    textarea tfoot th thead time title tr tspan u ul var";
+
+/// Attributes of any element. Missing on purpose, among others: handlers of events, `style`, `target`, `ping`, and `name` of elements
+/// that become properties of the document by it.
+const ATTRIBUTES: &str = "action aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label aria-labelledby \
+    aria-live autocomplete autofocus checked class colspan cols d data-confirm data-copy data-keep data-key data-label data-ms data-open \
+    data-row data-selected data-since data-state data-status datetime direction disabled download dx dy fill for formaction formmethod height \
+    hidden href id inputmode lang list max maxlength method min minlength multiple open pattern placeholder points \
+    preserveaspectratio preserveAspectRatio readonly rel required role rowspan rows rx ry scope selected size spellcheck start step \
+    tabindex text-anchor title transform type value viewbox viewBox width wrap x x1 x2 y y1 y2";
+
+/// Elements whose `name` is a field of a form.
+const FIELDS: [&str; 5] = ["button", "input", "output", "select", "textarea"];
+
+/// Schemes of links to elsewhere.
+const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
+
+/// The body without everything that could act. `is_own_host` says which host names are those of this gateway.
+pub(super) fn cleaned(body: &str, is_own_host: impl Fn(&str) -> bool + Send + Sync + 'static) -> String {
+    let words = |list: &'static str| list.split_whitespace().collect::<HashSet<_>>();
+    let mut builder = Builder::empty();
+    builder
+        .tags(words(ELEMENTS))
+        .generic_attributes(words(ATTRIBUTES))
+        .tag_attributes(FIELDS.iter().map(|&field| (field, HashSet::from(["name"]))).collect())
+        .url_schemes(HashSet::from(SCHEMES))
+        .url_relative(UrlRelative::PassThrough)
+        .link_rel(None)
+        .strip_comments(true);
+    builder.attribute_filter(move |element, attribute, value| match attribute {
+        "href" if element == "a" && leads_elsewhere(value, &is_own_host) => Some(Cow::Borrowed(value)),
+        "href" | "action" | "formaction" => link(value).map(Cow::Owned),
+        "id" if OUTER_IDS.contains(&value) => None,
+        _ => Some(Cow::Borrowed(value)),
+    });
+    builder.clean(body).to_string()
+}
+
+/// A link to another place of the same page, with another query, or to a path of the machine.
+fn link(value: &str) -> Option<String> {
+    if value.starts_with(['#', '?']) { Some(value.to_owned()) } else { own_path(value) }
+}
+
+/// A path of the machine as a browser resolves it, so that `..` in any spelling is gone. `None` for the address of another server.
+pub(super) fn own_path(value: &str) -> Option<String> {
+    let machine = Url::parse("http://machine/").ok()?;
+    let target = machine.join(value).ok()?;
+    let is_here = value.starts_with('/') && target.origin() == machine.origin() && target.username().is_empty();
+    let path = target.as_str().strip_prefix("http://machine").filter(|path| is_own_path(path))?;
+    is_here.then(|| path.to_owned())
+}
+
+/// Whether a link leads to the web, to mail, and not back to this gateway under one of its names.
+fn leads_elsewhere(value: &str, is_own_host: impl Fn(&str) -> bool) -> bool {
+    let Ok(target) = Url::parse(value) else { return false };
+    SCHEMES.contains(&target.scheme()) && !target.host_str().is_some_and(is_own_host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(body: &str) -> String {
+        cleaned(body, |host| host == "gateway.example")
+    }
+
+    #[test]
+    fn pages_of_uwf_stay_as_they_are() {
+        for body in [
+            "<h1 id=\"top\" class=\"a b\">One</h1><p>Two &amp; <b>three</b> &lt;script&gt;</p>",
+            "<a class=\"task\" href=\"/threads/X?a=1#b\" data-open=\"\">x</a><a href=\"#top\">y</a><a href=\"?patch=1#files\">z</a>",
+            "<a href=\"https://x.example/a?b=c\">x</a><a href=\"mailto:a@x.example\">y</a>",
+            "<form method=\"post\" action=\"/threads/X/run\"><input type=\"hidden\" name=\"a\" value=\"&quot;\"><textarea name=\"b\" rows=\"3\">&lt;/textarea&gt;</textarea>\
+             <button formaction=\"/threads/X/step\" data-key=\"s\">Step</button></form>",
+            "<svg viewBox=\"0 0 9 9\" role=\"img\"><title>a</title><g class=\"n\"><a href=\"#x\"><rect x=\"1\" rx=\"2\"></rect><text>b</text></a></g></svg>",
+            "<table><thead><tr><th scope=\"col\">a</th></tr></thead><tbody><tr><td>b</td></tr></tbody></table>",
+            "<details open=\"\"><summary>a</summary><dl><dt>b</dt><dd>c</dd></dl></details>",
+        ] {
+            assert_eq!(shown(body), body);
+        }
+    }
+
+    #[test]
+    fn nothing_that_could_act_stays() {
+        for (body, left) in [
+            ("<script src=\"/x\"></script>a", "a"),
+            ("<img src=x onerror=alert(1)>a", "a"),
+            ("<p onclick=\"x\" style=\"position:fixed\">a</p>", "<p>a</p>"),
+            ("<meta http-equiv=refresh content=\"0;url=/m/victim/\">a", "a"),
+            ("<base href=\"/m/victim/\">a", "a"),
+            ("<link rel=prefetch href=\"/m/victim/\">a", "a"),
+            ("<iframe src=\"/m/victim/\"></iframe>a", "a"),
+            ("<svg><script>x</script><foreignObject><b>a</b></foreignObject></svg>", "<svg></svg>"),
+            ("<svg><use href=\"/m/victim/x.svg#a\"></use></svg>a", "<svg></svg>a"),
+            ("<math><mtext><p>a</p></mtext></math>b", "b"),
+            ("<p id=\"main\" data-live=\"/x\" data-prefix=\"//evil.example\">a</p>", "<p>a</p>"),
+            ("<form name=\"title\" target=\"x\">a</form>", "<form>a</form>"),
+            ("</main><main id=main>a</main>", "a"),
+            ("<a href=\"/x\" ping=\"/y\" data-outside>a</a>", "<a href=\"/x\">a</a>"),
+        ] {
+            assert_eq!(shown(body), left, "{body}");
+        }
+    }
+
+    #[test]
+    fn links_and_forms_stay_on_the_machine() {
+        for (target, kept) in [
+            ("/threads/X", Some("/threads/X")),
+            ("/a/../../victim/", Some("/victim/")),
+            ("/%2e%2e/%2E./victim/", Some("/victim/")),
+            ("/\\evil.example/", None),
+            ("/.//evil.example/", None),
+            ("//evil.example/", None),
+            ("/\t/evil.example/", None),
+            ("\\\\evil.example", None),
+            ("threads/X", None),
+            ("../victim/", None),
+            ("javascript:alert(1)", None),
+            (" javascript:alert(1)", None),
+            ("http:/threads/X", None),
+            ("http://machine/threads/X", None),
+        ] {
+            let form = shown(&format!("<form action=\"{target}\"></form>"));
+            assert_eq!(
+                form,
+                kept.map_or("<form></form>".to_owned(), |kept| format!("<form action=\"{kept}\"></form>"))
+            );
+        }
+        for target in
+            ["http://gateway.example/m/victim/", "https://GATEWAY.example:7717/", "data:text/html,x", "file:///x"]
+        {
+            assert_eq!(shown(&format!("<a href=\"{target}\">a</a>")), "<a>a</a>", "{target}");
+        }
+        assert_eq!(shown("<form action=\"https://evil.example/\"></form>"), "<form></form>");
+    }
+}
