@@ -11,7 +11,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::guard::{Guard, attempts, peer};
+use crate::guard::attempts::{self, Verdict};
+use crate::guard::{Guard, peer};
 use crate::respond::{cookie, wants_json};
 
 /// Refuses requests that were meant for another server.
@@ -47,7 +48,7 @@ pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) 
         Err(refused) => return *refused,
     };
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    if is_change && matches!(proof, Proof::Cookie) && !comes_from_here(request.headers()) {
+    if is_change && matches!(proof, Proof::Cookie) && !comes_from_here(&app, request.headers()) {
         return Failure::new(StatusCode::FORBIDDEN, "this change does not come from a page of this server")
             .into_response();
     }
@@ -64,16 +65,12 @@ fn proof(app: &App, request: &Request) -> Result<Proof, Box<Response>> {
     let Some(guard) = app.guard() else { return Ok(Proof::Tunnel) };
     let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if let Some(bearer) = bearer {
-        let from = peer(request.extensions());
-        if let Some(wait) = guard.attempts.must_wait(from) {
-            return Err(Box::new(attempts::too_many(wait)));
-        }
         let given = bearer.strip_prefix("Bearer ").unwrap_or_default().trim();
-        if guard.secret.is(given) {
-            return Ok(Proof::Bearer);
-        }
-        guard.attempts.failed(from);
-        return Err(Box::new(unauthorized("this is not the secret of this server")));
+        return match guard.attempts.judge(&guard.secret, given, peer(request.extensions())) {
+            Verdict::Right => Ok(Proof::Bearer),
+            Verdict::Wrong => Err(Box::new(unauthorized("this is not the secret of this server"))),
+            Verdict::TooMany(wait) => Err(Box::new(attempts::too_many(wait))),
+        };
     }
     if cookie(request.headers(), &guard.cookie()).is_some_and(|value| guard.secret.is_session(value)) {
         return Ok(Proof::Cookie);
@@ -99,11 +96,20 @@ fn unauthorized(why: &str) -> Response {
 }
 
 /// Whether a browser says that the change comes from a page of this server. `Origin` is sent with every POST; where it is
-/// missing, `Sec-Fetch-Site` says it.
-fn comes_from_here(headers: &HeaderMap) -> bool {
+/// missing, `Sec-Fetch-Site` says it. Behind TLS the origin is one with TLS, too: `http://` is another server.
+fn comes_from_here(app: &App, headers: &HeaderMap) -> bool {
+    let is_encrypted = app.guard().is_some_and(|guard| own_path::is_encrypted(guard, headers));
+    is_from_here(headers, is_encrypted)
+}
+
+fn is_from_here(headers: &HeaderMap, is_encrypted: bool) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    match (text(header::ORIGIN), text(header::HOST)) {
-        (Some(origin), Some(host)) => origin.split_once("://").is_some_and(|(_, origin)| origin == host),
+    match (text(header::ORIGIN).map(|origin| origin.split_once("://")), text(header::HOST)) {
+        // A proxy may speak TLS without saying so.
+        (Some(Some((scheme, name))), Some(host)) => {
+            name == host && (scheme == "https" || scheme == "http" && !is_encrypted)
+        }
+        (Some(None), _) => false,
         _ => text(header::HeaderName::from_static("sec-fetch-site")) == Some("same-origin"),
     }
 }
@@ -120,11 +126,16 @@ mod tests {
                     (header::HeaderName::from_static(name), header::HeaderValue::from_static(value))
                 }))
             };
+        let comes_from_here = |headers: &HeaderMap| is_from_here(headers, false);
         assert!(comes_from_here(&headers(&[("host", "localhost:1"), ("origin", "http://localhost:1")])));
         assert!(comes_from_here(&headers(&[("host", "localhost:1"), ("sec-fetch-site", "same-origin")])));
         assert!(!comes_from_here(&headers(&[("host", "localhost:1"), ("origin", "http://localhost:2")])));
         assert!(!comes_from_here(&headers(&[("host", "localhost:1"), ("origin", "null")])));
         assert!(!comes_from_here(&headers(&[("host", "localhost:1"), ("sec-fetch-site", "cross-site")])));
         assert!(!comes_from_here(&headers(&[("host", "localhost:1")])));
+        let by = |scheme: &'static str| headers(&[("host", "x.example"), ("origin", scheme)]);
+        let (plain, tls) = (by("http://x.example"), by("https://x.example"));
+        assert!(is_from_here(&tls, true) && is_from_here(&tls, false) && !is_from_here(&plain, true));
+        assert!(!is_from_here(&by("ftp://x.example"), false));
     }
 }

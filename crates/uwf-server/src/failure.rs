@@ -40,7 +40,7 @@ pub(crate) fn status(exit_code: u8) -> StatusCode {
     match exit_code {
         0 | 10 => StatusCode::OK,
         20 => StatusCode::ACCEPTED,
-        30 | 40 | 41 => StatusCode::UNPROCESSABLE_ENTITY,
+        30 | 40 | 41 | 78 => StatusCode::UNPROCESSABLE_ENTITY,
         64 | 65 => StatusCode::BAD_REQUEST,
         69 => StatusCode::NOT_FOUND,
         75 => StatusCode::CONFLICT,

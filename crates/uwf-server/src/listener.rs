@@ -1,7 +1,8 @@
 //! Connections as they come in, with TLS where the server has a certificate, and what is answered on each.
 
+use std::collections::VecDeque;
 use std::io::{Error, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use axum::Router;
@@ -13,7 +14,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
@@ -21,10 +22,11 @@ use tower::ServiceExt;
 use crate::tunnel::Connection;
 
 /// How long a client may take to begin TLS.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// Clients that are beginning TLS at once; further ones wait, so that nobody can fill the memory with them.
-const MOST_HANDSHAKES: usize = 1000;
+/// Clients that are beginning TLS at once, in all and from one address. One more ends the oldest: an honest client is done within
+/// milliseconds, and whoever begins a thousand and finishes none must not keep it out.
+const MOST_HANDSHAKES: (usize, usize) = (1000, 32);
 
 /// How long to wait when no connection can be taken, because of too many open files for instance.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -37,6 +39,8 @@ pub(crate) struct Socket {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     handshakes: JoinSet<Option<Accepted>>,
+    /// The same, oldest first, with those that have ended since.
+    begun: VecDeque<(IpAddr, AbortHandle)>,
 }
 
 /// How long a client may take to send a request. An answer may go on for ever, as events do.
@@ -59,7 +63,7 @@ pub(crate) struct Peer(pub(crate) SocketAddr);
 
 impl Socket {
     pub(crate) fn new(listener: TcpListener, tls: Option<TlsAcceptor>) -> Socket {
-        Socket { listener, tls, handshakes: JoinSet::new() }
+        Socket { listener, tls, handshakes: JoinSet::new(), begun: VecDeque::new() }
     }
 
     /// Answers whoever connects, for ever. Requests carry their [`Peer`].
@@ -72,11 +76,27 @@ impl Socket {
 
     /// Begins TLS beside everything else: who is slow holds up nobody.
     fn begin(&mut self, tls: &TlsAcceptor, stream: TcpStream, from: SocketAddr) {
+        self.make_room(from.ip());
         let handshake = tls.accept(stream);
-        self.handshakes.spawn(async move {
+        let task = self.handshakes.spawn(async move {
             let stream = tokio::time::timeout(HANDSHAKE, handshake).await.ok()?.ok()?;
             Some((Box::new(stream) as Box<dyn Connection>, from))
         });
+        self.begun.push_back((from.ip(), task));
+    }
+
+    /// Ends the oldest handshake of an address that has too many, or the oldest of all.
+    fn make_room(&mut self, from: IpAddr) {
+        self.begun.retain(|(_, task)| !task.is_finished());
+        let of_address = self.begun.iter().filter(|(address, _)| *address == from).count();
+        let oldest = match (self.begun.len() >= MOST_HANDSHAKES.0, of_address >= MOST_HANDSHAKES.1) {
+            (_, true) => self.begun.iter().position(|(address, _)| *address == from),
+            (true, false) => Some(0),
+            (false, false) => None,
+        };
+        if let Some((_, task)) = oldest.and_then(|at| self.begun.remove(at)) {
+            task.abort();
+        }
     }
 
     async fn accept(&mut self) -> Accepted {
@@ -86,7 +106,7 @@ impl Socket {
                     Ok(Some(ready)) => return ready,
                     _ => continue,
                 },
-                accepted = self.listener.accept(), if self.handshakes.len() < MOST_HANDSHAKES => accepted,
+                accepted = self.listener.accept() => accepted,
             };
             let Ok((stream, from)) = accepted else {
                 tokio::time::sleep(PAUSE).await;

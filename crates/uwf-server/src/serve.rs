@@ -100,7 +100,7 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let url = format!("{scheme}://{address}/login?token={}", settings.secret.text());
+    let url = format!("{scheme}://{address}/login?token={}", settings.secret.link_text());
     let guard = Guard::new(address, settings.hosts, settings.secret, tls.is_some());
     let gateway = settings.is_gateway.then(|| Arc::new(Gateway::new(MachineTokens::of(settings.home))));
     gateway.iter().for_each(|gateway| drop(tokio::spawn(gateway.clone().watch_tokens())));

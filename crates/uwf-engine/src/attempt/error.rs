@@ -96,7 +96,7 @@ pub enum AttemptError {
     #[error("the path of the workspace is not UTF-8: {}", .0.display())]
     WorkspaceNotText(PathBuf),
     /// The workspace of a thread is not there.
-    #[error("the thread's workspace {} does not exist", .0.display())]
+    #[error("the workspace {} is not an existing directory", .0.display())]
     NoWorkspace(PathBuf),
     /// The worktree that a thread has of its own is not there.
     #[error("the worktree {} of thread {thread} is gone", worktree.dir.display())]

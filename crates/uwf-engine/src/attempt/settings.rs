@@ -2,6 +2,7 @@
 //! they are a choice of the machine it runs on.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
@@ -53,10 +54,16 @@ pub struct Settings {
 /// A directory as the workspace of a thread: absolute, without links.
 ///
 /// # Errors
-/// `NotFound` or `Io` when there is no such directory; `Data` when its path is no UTF-8, which the record of a thread,
+/// `NotFound` when there is no such directory; `Io` when it cannot be looked for; `Data` when its path is no UTF-8, which the record of a thread,
 /// prompts and agents' arguments need.
 pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
-    as_text(std::fs::canonicalize(cwd.join(dir)).at("find the workspace", dir)?)
+    match std::fs::canonicalize(cwd.join(dir)) {
+        Ok(found) if found.is_dir() => as_text(found),
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(error).at("find the workspace", dir)?
+        }
+        _ => Err(AttemptError::NoWorkspace(dir.to_owned())),
+    }
 }
 
 /// A directory as the workspace of a thread that this machine has no record of; `None` when it has one, which says where the

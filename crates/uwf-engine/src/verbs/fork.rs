@@ -57,7 +57,7 @@ pub struct Changes {
 /// told otherwise.
 ///
 /// # Errors
-/// `Data` when the node is neither start nor step, `Usage` for another task of a step, `Io` when the workspace does not exist;
+/// `Data` when the node is neither start nor step, `Usage` for another task of a step, `NotFound` when the workspace does not exist;
 /// those of git.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
     // Nothing but this fork may lead to the node.
@@ -125,7 +125,7 @@ fn is_other(home: &Home, at: Hash) -> bool {
 /// its start. The new one has the settings of the old, as far as this machine knows them.
 ///
 /// # Errors
-/// `NotFound` when the role was never played, `Usage` for another task of a step, `Io` when the workspace does not exist.
+/// `NotFound` when the role was never played, `Usage` for another task of a step, `NotFound` when the workspace does not exist.
 pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let _hold = home.hold_nodes()?;
     let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error.into()))?;

@@ -12,23 +12,29 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Fields, Failure> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if kind.starts_with("application/x-www-form-urlencoded") {
-            let form = Form::<Vec<(String, String)>>::from_request(request, state).await;
-            let Form(texts) =
-                form.map_err(|error| Failure::bad_request(format!("the form cannot be read: {error}")))?;
-            return Ok(Fields::of_form(texts));
-        }
-        let body = axum::body::Bytes::from_request(request, state).await;
-        let body =
-            body.map_err(|error| Failure::new(error.status(), format!("the request cannot be read: {error}")))?;
-        if body.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Fields::default());
-        }
-        match serde_json::from_slice(&body) {
-            Ok(Value::Object(object)) => Ok(Fields::of_json(object)),
-            Ok(_) => Err(Failure::bad_request("the request has to be a JSON object")),
-            Err(error) => Err(Failure::bad_request(format!("the request is no JSON: {error}"))),
-        }
+        let fields = read(request, state).await?;
+        // Fields become arguments and texts of files, which cannot have it.
+        let has_nul = |(name, text): &(&str, &str)| name.contains('\0') || text.contains('\0');
+        let refused = fields.all().find(has_nul).map(|(name, _)| format!("the field {name:?} has a NUL symbol"));
+        refused.map_or(Ok(fields), |why| Err(Failure::bad_request(why)))
+    }
+}
+
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Fields, Failure> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.starts_with("application/x-www-form-urlencoded") {
+        let form = Form::<Vec<(String, String)>>::from_request(request, state).await;
+        let Form(texts) = form.map_err(|error| Failure::bad_request(format!("the form cannot be read: {error}")))?;
+        return Ok(Fields::of_form(texts));
+    }
+    let body = axum::body::Bytes::from_request(request, state).await;
+    let body = body.map_err(|error| Failure::new(error.status(), format!("the request cannot be read: {error}")))?;
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Fields::default());
+    }
+    match serde_json::from_slice(&body) {
+        Ok(Value::Object(object)) => Ok(Fields::of_json(object)),
+        Ok(_) => Err(Failure::bad_request("the request has to be a JSON object")),
+        Err(error) => Err(Failure::bad_request(format!("the request is no JSON: {error}"))),
     }
 }

@@ -12,13 +12,19 @@ const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// Adds the headers.
 pub(crate) async fn protect(mut response: Response) -> Response {
-    let referrer = referrer_policy(&response);
+    // Of an answer "not modified" a browser takes over the headers for the page that it has.
+    let is_kept = response.status() == StatusCode::NOT_MODIFIED;
+    let is_page = is_of_kind(response.headers(), "text/html");
     let headers = response.headers_mut();
-    headers.remove(header::REFERRER_POLICY);
-    headers.extend(referrer.map(|policy| (header::REFERRER_POLICY, HeaderValue::from_static(policy))));
-    let policy = if is_of_kind(headers, "text/html") { POLICY } else { NO_PAGE };
-    let fixed: [(HeaderName, &str); 5] = [
-        (header::CONTENT_SECURITY_POLICY, policy),
+    for name in [header::REFERRER_POLICY, header::CONTENT_SECURITY_POLICY] {
+        headers.remove(name);
+    }
+    if !is_kept {
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static(referrer_policy(is_page)));
+        let policy = if is_page { POLICY } else { NO_PAGE };
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    }
+    let fixed: [(HeaderName, &str); 4] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -36,13 +42,8 @@ pub(crate) async fn protect(mut response: Response) -> Response {
 
 /// Whom a browser tells that it comes from here. From a page only this server: with `no-referrer` it would hide from us, too, that
 /// a form is one of ours, and send `Origin: null`. Nobody has to be told by anything else: links with the secret among it, data.
-fn referrer_policy(response: &Response) -> Option<&'static str> {
-    match response.status() {
-        // The page that the browser has keeps its own.
-        StatusCode::NOT_MODIFIED => None,
-        _ if is_of_kind(response.headers(), "text/html") => Some("same-origin"),
-        _ => Some("no-referrer"),
-    }
+fn referrer_policy(is_page: bool) -> &'static str {
+    if is_page { "same-origin" } else { "no-referrer" }
 }
 
 fn is_of_kind(headers: &HeaderMap, kind: &str) -> bool {

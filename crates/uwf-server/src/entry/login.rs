@@ -13,7 +13,8 @@ use super::comes_from_here;
 use super::own_path::{is_encrypted, of_cookie};
 use crate::app::App;
 use crate::failure::Failure;
-use crate::guard::{Guard, attempts, peer};
+use crate::guard::attempts::{self, Verdict};
+use crate::guard::{Guard, peer};
 use crate::pages::layout;
 use crate::place::{self, Place};
 use crate::url::{encoded, is_own_path};
@@ -50,9 +51,12 @@ async fn page(
     headers: HeaderMap,
     extensions: Extensions,
 ) -> Response {
+    let next = asked.next.as_deref();
     match asked.token {
-        Some(token) => checked(&app, &headers, &extensions, &token, asked.next.as_deref()),
-        None => shown(StatusCode::OK, None, asked.next.as_deref()),
+        // Any web site can make a browser ask for this, again and again.
+        Some(token) if comes_from_another_site(&headers) => offered(&token, next),
+        Some(token) => checked(&app, &headers, &extensions, &token, next),
+        None => shown(StatusCode::OK, None, next),
     }
 }
 
@@ -62,7 +66,7 @@ async fn log_in(
     extensions: Extensions,
     Form(given): Form<Given>,
 ) -> Response {
-    if !comes_from_here(&headers) {
+    if !comes_from_here(&app, &headers) {
         return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
     }
     checked(&app, &headers, &extensions, &given.secret, given.next.as_deref())
@@ -72,19 +76,15 @@ async fn log_in(
 fn checked(app: &App, headers: &HeaderMap, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
     // Behind a gateway people log in there.
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
-    let from = peer(extensions);
-    if let Some(wait) = guard.attempts.must_wait(from) {
-        return attempts::too_many(wait);
+    match guard.attempts.judge(&guard.secret, secret.trim(), peer(extensions)) {
+        Verdict::Right => with_cookie(guard, headers, guard.secret.session(), KEPT, own_path(next)),
+        Verdict::Wrong => shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next),
+        Verdict::TooMany(wait) => attempts::too_many(wait),
     }
-    if !guard.secret.is(secret.trim()) {
-        guard.attempts.failed(from);
-        return shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next);
-    }
-    with_cookie(guard, headers, guard.secret.session(), KEPT, own_path(next))
 }
 
 async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
-    if !comes_from_here(&headers) {
+    if !comes_from_here(&app, &headers) {
         return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
     }
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
@@ -107,6 +107,25 @@ fn with_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64, ne
 /// Where to go on: only to a path of this server, so that no link to the login page leads elsewhere.
 fn own_path(next: Option<&str>) -> &str {
     next.filter(|path| is_own_path(path)).unwrap_or("/")
+}
+
+/// Whether a browser follows a link of another web site. Links that are typed, or opened by another program, have no site.
+fn comes_from_another_site(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
+    site.is_some_and(|site| !["none", "same-origin"].contains(&site))
+}
+
+/// A button instead of the login that a link from elsewhere asks for.
+fn offered(token: &str, next: Option<&str>) -> Response {
+    let form = html! {
+        form.login method="post" action="/login" {
+            h1 { "uwf" }
+            input type="hidden" name="secret" value=(token);
+            @if let Some(next) = next { input type="hidden" name="next" value=(next); }
+            button.primary autofocus { "Log in" }
+        }
+    };
+    layout::bare("Log in", &form)
 }
 
 fn shown(status: StatusCode, problem: Option<&str>, next: Option<&str>) -> Response {

@@ -58,12 +58,12 @@ pub(super) async fn rewritten(
     };
     *response.status_mut() = parts.status;
     response.headers_mut().extend(passed(&parts.headers));
-    if parts.status.is_redirection() {
-        let target = text(&parts.headers, &header::LOCATION).and_then(markup::own_path);
-        let target = target.and_then(|target| HeaderValue::from_str(&target).ok());
-        let target = target.ok_or_else(|| untrusted(name, "redirects to an address that is not its own"))?;
-        response.headers_mut().insert(header::LOCATION, target);
+    let target = text(&parts.headers, &header::LOCATION).and_then(markup::own_path);
+    let target = target.and_then(|target| HeaderValue::from_str(&target).ok());
+    if target.is_none() && parts.status.is_redirection() {
+        return Err(untrusted(name, "redirects to an address that is not its own"));
     }
+    response.headers_mut().extend(target.map(|target| (header::LOCATION, target)));
     place::prefix_headers(&mut response, &name.prefix());
     Ok(response)
 }

@@ -1,74 +1,173 @@
-//! How often somebody may try a secret.
+//! How often someone may try a secret.
+//!
+//! A secret that uwf made has 160 bits. Guessing it is hopeless at any rate, so it is accepted however many wrong ones came before:
+//! nobody can lock its owner out. A secret that a person chose may be weak, so guesses at it are limited per address and for all
+//! addresses together. Its owner gets in meanwhile from an address that has known it before, or by the link that `uwf serve`
+//! prints, which has a secret of 160 bits, too.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{HashSet, VecDeque};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use super::token::{Given, Secret};
 use crate::failure::Failure;
 
 /// Wrong secrets that one address may try within [`WINDOW`].
 const MOST: usize = 5;
 
+/// Wrong secrets from all addresses together within [`WINDOW`].
+const MOST_TOGETHER: usize = 100;
+
 /// How long a wrong attempt counts.
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// Addresses that are remembered. When there are more, the oldest attempts are forgotten.
-const ADDRESSES: usize = 10_000;
+/// Addresses that are remembered because they have known the secret.
+const MOST_KNOWN: usize = 1000;
 
-/// Wrong attempts, by where they came from.
+/// Where an attempt comes from: an address, or the network of an IPv6 host, which can choose among 2^64 of its addresses.
+type Origin = Option<IpAddr>;
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The secret is right.
+    Right,
+    /// It is wrong.
+    Wrong,
+    /// There were too many wrong ones before. This one may be right, if it is a secret that a person chose.
+    TooMany(Duration),
+}
+
+/// Attempts of the last minute that were wrong, and addresses that have known the secret.
 #[derive(Default)]
-pub(crate) struct Attempts {
-    failed: Mutex<HashMap<Option<IpAddr>, Vec<Instant>>>,
+pub(crate) struct Attempts(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// Oldest first; at most [`MOST_TOGETHER`].
+    failed: VecDeque<(Origin, Instant)>,
+    known: HashSet<Origin>,
 }
 
 impl Attempts {
-    /// How long an address has to wait before it may try again; `None` when it may now.
-    pub(crate) fn must_wait(&self, from: Option<IpAddr>) -> Option<Duration> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let recent: Vec<&Instant> = failed.get(&from)?.iter().filter(|at| at.elapsed() < WINDOW).collect();
-        let first = recent.len().checked_sub(MOST).and_then(|index| recent.get(index))?;
-        Some(WINDOW.saturating_sub(first.elapsed()))
+    /// Compares what somebody gave with the secret, unless too much was guessed.
+    pub(crate) fn judge(&self, secret: &Secret, given: &str, from: Option<IpAddr>) -> Verdict {
+        let from = from.map(network);
+        let mut inner = self.inner();
+        let wait = inner.wait(from);
+        match (secret.compare(given), wait) {
+            (Given::Strong, _) | (Given::Chosen, None) => {
+                if inner.known.len() < MOST_KNOWN {
+                    inner.known.insert(from);
+                }
+                Verdict::Right
+            }
+            (Given::Chosen | Given::Wrong, Some(wait)) => Verdict::TooMany(wait),
+            (Given::Wrong, None) => {
+                inner.failed.push_back((from, Instant::now()));
+                Verdict::Wrong
+            }
+        }
     }
 
-    /// Notes a wrong attempt.
-    pub(crate) fn failed(&self, from: Option<IpAddr>) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if failed.len() >= ADDRESSES {
-            failed.retain(|_, attempts| attempts.last().is_some_and(|at| at.elapsed() < WINDOW));
-        }
-        if failed.len() >= ADDRESSES {
-            failed.clear();
-        }
-        let attempts = failed.entry(from).or_default();
-        attempts.retain(|at| at.elapsed() < WINDOW);
-        attempts.push(Instant::now());
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What somebody gets who has to wait.
+impl Inner {
+    /// How long an address has to wait before it may guess; `None` when it may now.
+    fn wait(&mut self, from: Origin) -> Option<Duration> {
+        while self.failed.front().is_some_and(|(_, at)| at.elapsed() >= WINDOW) {
+            self.failed.pop_front();
+        }
+        let own: Vec<Instant> = self.failed.iter().filter(|(origin, _)| *origin == from).map(|(_, at)| *at).collect();
+        let of_address = own.len().checked_sub(MOST).and_then(|index| own.get(index).copied());
+        let of_all = self.failed.len().checked_sub(MOST_TOGETHER).and_then(|index| self.failed.get(index));
+        let of_all = of_all.map(|(_, at)| *at).filter(|_| !self.known.contains(&from));
+        let since = of_address.into_iter().chain(of_all).max()?;
+        Some(WINDOW.saturating_sub(since.elapsed()))
+    }
+}
+
+/// An address, or the first half of an IPv6 address.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) if address.to_ipv4_mapped().is_none() && !address.is_loopback() => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64))
+        }
+        address => address.to_canonical(),
+    }
+}
+
+/// The answer to an attempt after too many.
 pub(crate) fn too_many(wait: Duration) -> Response {
     let seconds = wait.as_secs().max(1);
-    let why = format!("too many wrong secrets came from there; try again in {seconds} s");
-    ([(header::RETRY_AFTER, seconds.to_string())], Failure::new(StatusCode::TOO_MANY_REQUESTS, why)).into_response()
+    let failure =
+        Failure::new(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong secrets; try again in {seconds} s"))
+            .hint("the link that `uwf serve` printed works at once");
+    ([(header::RETRY_AFTER, seconds.to_string())], failure).into_response()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const CHOSEN: &str = "a-secret-that-a-person-chose";
+
+    fn address(text: &str) -> Option<IpAddr> {
+        Some(text.parse().unwrap())
+    }
+
+    fn waits(verdict: Verdict) -> bool {
+        matches!(verdict, Verdict::TooMany(wait) if wait > Duration::from_secs(50))
+    }
+
     #[test]
-    fn the_sixth_attempt_has_to_wait_and_others_need_not() {
-        let attempts = Attempts::default();
-        let [one, other] = [Some("192.0.2.1".parse().unwrap()), Some("192.0.2.2".parse().unwrap())];
+    fn the_sixth_guess_of_an_address_waits_and_other_addresses_do_not() {
+        let (attempts, secret) = (Attempts::default(), Secret::chosen(CHOSEN).unwrap());
+        let [one, other] = [address("192.0.2.1"), address("192.0.2.2")];
         for _ in 0..MOST {
-            assert_eq!(attempts.must_wait(one), None);
-            attempts.failed(one);
+            assert_eq!(attempts.judge(&secret, "wrong", one), Verdict::Wrong);
         }
-        assert!(attempts.must_wait(one).is_some_and(|wait| wait > Duration::from_secs(50)));
-        assert_eq!(attempts.must_wait(other), None);
+        assert!(waits(attempts.judge(&secret, "wrong", one)) && waits(attempts.judge(&secret, CHOSEN, one)));
+        assert_eq!(attempts.judge(&secret, CHOSEN, other), Verdict::Right);
+        assert_eq!(attempts.judge(&secret, secret.link_text(), one), Verdict::Right);
+    }
+
+    #[test]
+    fn guesses_from_many_addresses_are_limited_together() {
+        let (attempts, secret) = (Attempts::default(), Secret::chosen(CHOSEN).unwrap());
+        let known = address("127.0.0.1");
+        assert_eq!(attempts.judge(&secret, CHOSEN, known), Verdict::Right);
+        let guesses = (0..5000u32).map(|guess| Some(IpAddr::from((0x7f01_0000 + guess).to_be_bytes())));
+        let compared = guesses.filter(|from| attempts.judge(&secret, "wrong", *from) == Verdict::Wrong).count();
+        assert_eq!(compared, MOST_TOGETHER);
+        assert!(waits(attempts.judge(&secret, CHOSEN, address("127.0.0.2"))));
+        assert_eq!(attempts.judge(&secret, CHOSEN, known), Verdict::Right);
+        assert_eq!(attempts.judge(&secret, secret.link_text(), address("127.0.0.2")), Verdict::Right);
+        assert_eq!(attempts.inner().failed.len(), MOST_TOGETHER);
+    }
+
+    #[test]
+    fn the_owner_of_a_secret_that_uwf_made_is_never_locked_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let (attempts, secret) = (Attempts::default(), Secret::of_file(&dir.path().join("token")).unwrap());
+        let from = address("127.0.0.1");
+        let verdicts: Vec<Verdict> = (0..20).map(|_| attempts.judge(&secret, "wrong", from)).collect();
+        assert_eq!(verdicts.iter().filter(|verdict| **verdict == Verdict::Wrong).count(), MOST);
+        assert_eq!(attempts.judge(&secret, secret.text(), from), Verdict::Right);
+    }
+
+    #[test]
+    fn an_ipv6_host_has_one_network() {
+        assert_eq!(network("2001:db8::1".parse().unwrap()), network("2001:db8::ffff:1".parse().unwrap()));
+        assert_ne!(network("2001:db8:0:1::1".parse().unwrap()), network("2001:db8::1".parse().unwrap()));
+        assert_eq!(network("::ffff:192.0.2.1".parse().unwrap()), network("192.0.2.1".parse().unwrap()));
+        assert_eq!(network("::1".parse().unwrap()), "::1".parse::<IpAddr>().unwrap());
     }
 }

@@ -21,12 +21,27 @@ const SESSION: &str = "uwf 2026-11 session cookie of the dashboard";
 /// What the server's own path is derived for.
 const OWN_PATH: &str = "uwf 2026-11 path of the dashboard";
 
+/// What the secret in the printed link is derived for, if a person chose the secret.
+const LINK: &str = "uwf 2026-11 link to the dashboard";
+
+/// What somebody gave for the secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// The secret, in a form of 160 bits.
+    Strong,
+    /// The secret that a person chose, which may be weak.
+    Chosen,
+    /// Something else.
+    Wrong,
+}
+
 /// A secret.
 #[derive(Clone)]
 pub struct Secret {
     text: String,
     session: String,
     own_path: String,
+    link: String,
     is_chosen: bool,
 }
 
@@ -85,7 +100,8 @@ impl Secret {
     fn of(text: String, is_chosen: bool) -> Secret {
         let derived = |of| blake3::Hash::from(blake3::derive_key(of, text.as_bytes())).to_hex();
         let (session, own_path) = (derived(SESSION).to_string(), format!("/~{}", &derived(OWN_PATH)[..20]));
-        Secret { text, session, own_path, is_chosen }
+        let link = if is_chosen { derived(LINK)[..40].to_owned() } else { text.clone() };
+        Secret { text, session, own_path, link, is_chosen }
     }
 
     /// The secret itself.
@@ -108,9 +124,18 @@ impl Secret {
         &self.own_path
     }
 
-    /// Whether somebody knows the secret.
-    pub(crate) fn is(&self, given: &str) -> bool {
-        is_same(given, &self.text)
+    /// The secret in the link that `uwf serve` prints: 160 bits, good for everything the secret is good for.
+    pub fn link_text(&self) -> &str {
+        &self.link
+    }
+
+    /// Compares what somebody gave with the secret.
+    pub(crate) fn compare(&self, given: &str) -> Given {
+        match (is_same(given, &self.link), is_same(given, &self.text)) {
+            (true, _) => Given::Strong,
+            (_, true) => Given::Chosen,
+            _ => Given::Wrong,
+        }
     }
 
     /// Whether this is what a browser keeps.
@@ -154,7 +179,8 @@ mod tests {
         assert_eq!(made.text().len(), 40);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(Secret::of_file(&path).unwrap().text(), made.text());
-        assert!(made.is(made.text()) && !made.is("") && !made.is(made.session()));
+        assert_eq!((made.compare(made.text()), made.compare(made.link_text())), (Given::Strong, Given::Strong));
+        assert_eq!((made.compare(""), made.compare(made.session())), (Given::Wrong, Given::Wrong));
         assert!(made.is_session(made.session()) && !made.is_session(made.text()));
     }
 
@@ -162,6 +188,9 @@ mod tests {
     fn what_could_be_guessed_is_no_secret() {
         assert_eq!(Secret::chosen("short").unwrap_err(), "a secret has 12 to 1024 bytes; this one has 5");
         assert!(Secret::chosen("with a space in it").unwrap_err().contains("no spaces"));
-        assert!(Secret::chosen("long-enough-to-be-one").unwrap().is_chosen());
+        let chosen = Secret::chosen("long-enough-to-be-one").unwrap();
+        assert!(chosen.is_chosen());
+        assert_eq!((chosen.compare(chosen.text()), chosen.compare(chosen.link_text())), (Given::Chosen, Given::Strong));
+        assert_eq!((chosen.link_text().len(), chosen.compare(chosen.session())), (40, Given::Wrong));
     }
 }

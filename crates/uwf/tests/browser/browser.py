@@ -65,6 +65,12 @@ class Browser:
         page.close()
         return context
 
+    def is_logged_in(self, context):
+        """Whether a page is shown without a new login."""
+        page = context.new_page()
+        page.goto("/threads")
+        return "/login" not in page.url
+
     def page(self, path="/", mode="light"):
         page = self.context(mode).new_page()
         page.goto(path)

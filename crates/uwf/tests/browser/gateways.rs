@@ -48,7 +48,7 @@ impl Two {
     }
 }
 
-fn connected(gateway: &TestHome, server: &Server, home: &TestHome, name: &str) -> Machine {
+pub(crate) fn connected(gateway: &TestHome, server: &Server, home: &TestHome, name: &str) -> Machine {
     let token = text(&gateway.json(&["gateway", "token", name]), "token");
     let url = format!("http://{}", server.address);
     let machine =

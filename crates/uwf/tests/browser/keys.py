@@ -107,7 +107,7 @@ def a_thread(browser):
 def answering(browser):
     """The key a leads to the first field of an answer: that of the current row, or else of the page."""
     thread = browser.told["thread"]
-    focused = "document.activeElement.closest('form')?.action.includes(location.origin + '/api/threads/THREAD/answer')"
+    focused = "document.activeElement.closest('form')?.action.includes(document.documentElement.dataset.base + '/api/threads/THREAD/answer')"
     focused = focused.replace("THREAD", thread)
     for path in [f"/threads/{thread}", "/"]:
         page = browser.page(path)

@@ -7,6 +7,7 @@ mod acting;
 mod following;
 mod gateways;
 mod hostile;
+mod hostile_machines;
 mod keys;
 mod looks;
 mod scripts;

@@ -156,9 +156,96 @@ fn wrong_secrets_are_counted_however_they_are_given() {
     let by_script = || server.send("GET", "/api/threads", &[("authorization", "Bearer wrong")], "").status;
     assert_eq!([by_form(), by_form(), by_link(), by_link(), by_script()], [401; 5]);
     assert_eq!([by_form(), by_link(), by_script()], [429; 3]);
-    assert_eq!(server.send("GET", &format!("/login?token={}", server.secret), &[], "").status, 429);
-    // Who has logged in before is not kept out by somebody who guesses.
+    // Wrong ones keep the owner out neither by the right one, which nobody could guess, nor by the cookie.
+    assert_eq!(server.send("GET", &format!("/login?token={}", server.secret), &[], "").status, 303);
     assert_eq!(server.send("GET", "/", &[("cookie", &cookie), ("accept", "text/html")], "").status, 200);
+}
+
+#[test]
+fn guesses_at_a_chosen_secret_do_not_lock_its_owner_out() {
+    let home = home();
+    let chosen = "correct-horse-battery";
+    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", chosen)]);
+    assert_ne!(server.secret, chosen, "the link has a secret of its own");
+    let by =
+        |secret: &str| server.send("GET", "/api/threads", &[("authorization", &format!("Bearer {secret}"))], "").status;
+    assert_eq!(by(chosen), 200);
+    let guesses: Vec<u16> = (0..8).map(|guess| by(&format!("horse-{guess}"))).collect();
+    assert_eq!(guesses, [401, 401, 401, 401, 401, 429, 429, 429]);
+    assert_eq!(
+        (by(chosen), by(&server.secret)),
+        (429, 200),
+        "the chosen one could be guessed, the one in the link could not"
+    );
+    assert_eq!(server.page("/").status, 200);
+}
+
+#[test]
+fn a_link_on_another_site_tries_no_secret() {
+    let home = home();
+    let server = Server::start(&home, &[]);
+    let link = |token: &str, site: &str| {
+        let headers = [("sec-fetch-site", site), ("accept", "text/html")];
+        server.send("GET", &format!("/login?token={token}&next=/workflows"), &headers, "")
+    };
+    for site in ["cross-site", "same-site"] {
+        for _ in 0..7 {
+            let answer = link("wrong", site);
+            assert_eq!((answer.status, answer.header("set-cookie")), (200, None), "{site}");
+        }
+        let page = link(&server.secret, site).body;
+        assert!(page.contains(&format!("name=\"secret\" value=\"{}\"", server.secret)), "{page}");
+        assert!(page.contains("name=\"next\" value=\"/workflows\""), "{page}");
+    }
+    assert_eq!(server.send("GET", "/login?token=wrong", &[], "").status, 401, "none of them was counted");
+    assert!(link("%22%3E%3Cscript%3E", "cross-site").body.contains("value=\"&quot;&gt;&lt;script&gt;\""));
+    for site in ["none", "same-origin"] {
+        assert_eq!(link(&server.secret, site).status, 303, "{site}");
+    }
+}
+
+#[test]
+fn a_change_over_tls_comes_from_a_page_over_tls() {
+    let home = home();
+    let server = Server::start(&home, &["--host", "box.example"]);
+    let cookie = server.cookie();
+    let status = |origin: &str, more: &[(&str, &str)]| {
+        let headers = [("host", "box.example"), ("cookie", &*cookie), ("origin", origin)];
+        server.send("POST", "/seen", &[&headers, more].concat(), "").status
+    };
+    let tls = [("x-forwarded-proto", "https")];
+    assert_eq!(status("https://box.example", &tls), 303);
+    assert_eq!(status("http://box.example", &tls), 403);
+    assert_eq!((status("http://box.example", &[]), status("https://box.example", &[])), (303, 303));
+}
+
+#[test]
+fn a_request_that_makes_no_sense_is_no_fault_of_the_server() {
+    let home = home();
+    let thread = home.start_counting(2, "Count");
+    let server = Server::start(&home, &[]);
+    let head = home.head(&thread).unwrap();
+    for (action, field, value) in [
+        ("step", "agent", "a\u{0}b"),
+        ("pause", "reason", "\u{0}"),
+        ("fork", "prompt", "a\u{0}"),
+        ("step", "agent", "there-is-no-such-agent"),
+        ("fork", "cwd", "/there/is/no/such/directory"),
+        ("fork", "id", "x"),
+        ("run", "until", "no-role"),
+    ] {
+        let answer =
+            server.post(&format!("/api/threads/{thread}/{action}"), &json!({ "expectedHead": head, field: value }));
+        assert!((400..500).contains(&answer.status), "{action} {field} {value:?}: {answer:?}");
+    }
+    let started = |field: &str, value: &str| {
+        server.post("/api/threads", &json!({ "workflow": "count-rounds", "prompt": "x", field: value }))
+    };
+    for (field, value) in [("cwd", "/there/is/none"), ("prompt", "\u{0}"), ("workflow", "\u{0}"), ("workflow", "none")]
+    {
+        let answer = started(field, value);
+        assert!((400..500).contains(&answer.status), "{field} {value:?}: {answer:?}");
+    }
 }
 
 #[test]

@@ -175,9 +175,10 @@ fn wrong_forks_are_refused() {
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(told(&home, &["thread", "fork", &thread, "--cwd", "nowhere"]), @r"
-    exit 74
+    exit 69
     --- stderr
-    error: cannot find the workspace nowhere: No such file or directory (os error 2)
+    error: the workspace nowhere is not an existing directory
+    hint: give another one: `--cwd DIR`
     ");
     assert_snapshot!(told(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @"
     exit 64

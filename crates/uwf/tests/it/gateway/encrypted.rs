@@ -1,6 +1,7 @@
 //! TLS, by the server itself and by nginx in front of it.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
 use std::process::Command;
 
 use uwf_testing::installed::free_ports;
@@ -53,6 +54,24 @@ fn a_certificate_that_cannot_be_used_is_said_at_the_start() {
     let (_, other) = certified(&home());
     let (code, said) = serve(&cert, &other);
     assert!(code == Some(78), "{said}");
+}
+
+#[test]
+fn connections_that_never_begin_tls_end_each_other() {
+    let home = home();
+    let (cert, key) = certified(&home);
+    let server = Server::start(&home, &["--tls-cert", &cert, "--tls-key", &key]);
+    let open = || {
+        let stream = TcpStream::connect(&server.address).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        stream
+    };
+    let has_ended =
+        |mut stream: &TcpStream| !matches!(stream.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
+    let first = open();
+    let others: Vec<TcpStream> = (0..32).map(|_| open()).collect();
+    until("the first has made room", || has_ended(&first));
+    assert!(!has_ended(&others[31]), "all were ended for being slow");
 }
 
 /// Requests through nginx, unencrypted.
