@@ -1,19 +1,22 @@
 //! Git as a process: the one module that knows its commands.
 //!
-//! It runs in an environment that says nothing about another repository (a hook that starts uwf has `GIT_DIR` set), with no
-//! editor, pager, hook or question, and in a language whose messages can be read.
+//! It runs in an environment that has no keys and says nothing about another repository (a hook that starts uwf has `GIT_DIR`
+//! set), with no editor, pager, hook or question, for a limited time, and in a language whose messages can be read. What an agent may
+//! have changed is only looked at as [`view`] describes.
 
 mod checkout;
 mod diff;
 mod merge;
 mod remote;
 mod snapshot;
+mod view;
 mod worktree;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -28,34 +31,81 @@ pub(crate) use self::merge::Brought;
 pub use self::merge::{How, Manner};
 pub(crate) use self::remote::Pushed;
 pub(crate) use self::snapshot::{Files, Kept};
+pub(crate) use self::view::own_dir;
 
 /// Characters shown of what git says.
 const SHOWN: usize = 400;
 
-/// How often one looks whether git has ended that must not take for ever.
+/// How often one looks whether git has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Variables of git that say who somebody is, and where its settings and programs are. All others are not for us: they tell
-/// it of another repository, or have it ask.
-const KEPT_VARIABLES: [&str; 17] = [
-    "GIT_AUTHOR_NAME",
+/// How long git may take. A gigabyte of new files takes it less than a minute; what takes longer waits for something.
+const LIMIT: Duration = Duration::from_mins(10);
+
+/// After that time one looks whether git waits for a pipe.
+const SUSPICIOUS: Duration = Duration::from_secs(1);
+
+/// Files that git reads in every directory of a working tree.
+const READ_EVERYWHERE: [&str; 4] = [".git", ".gitattributes", ".gitignore", ".gitmodules"];
+
+/// Files that it reads in a repository.
+const READ_ONCE: [&str; 6] = ["HEAD", "config", "index", "info/attributes", "info/exclude", "packed-refs"];
+
+/// Variables that git and the programs it starts may need: to be found, to know the person, to reach a remote, and to ask. All
+/// others stay here: keys, and what tells git of another repository.
+const KEPT_VARIABLES: [&str; 48] = [
+    "ALL_PROXY",
+    "CURL_CA_BUNDLE",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "FAKETIME",
     "GIT_AUTHOR_EMAIL",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
+    "GIT_AUTHOR_NAME",
     "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_SSL_NO_VERIFY",
-    "GIT_SSL_CAINFO",
-    "GIT_SSL_CAPATH",
+    "GIT_EXEC_PATH",
     "GIT_SSH",
     "GIT_SSH_COMMAND",
     "GIT_SSH_VARIANT",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "GIT_SSL_NO_VERIFY",
+    "GIT_TEMPLATE_DIR",
+    "GNUPGHOME",
+    "GPG_TTY",
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "KRB5CCNAME",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "LOGNAME",
+    "NO_PROXY",
+    "PATH",
+    "SHELL",
+    "SSH_AGENT_PID",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "WAYLAND_DISPLAY",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
 ];
+
+/// Tokens by which people let programs of their forge sign in to a remote. Only push and fetch get them.
+const REMOTE_TOKENS: [&str; 4] = ["GH_TOKEN", "GITHUB_TOKEN", "GITLAB_TOKEN", "GITEA_TOKEN"];
 
 /// Settings of every call: nothing may ask, begin to work in the background, or be done by halves.
 const SETTINGS: [&str; 8] = [
@@ -81,6 +131,17 @@ pub enum GitError {
     /// A directory is in no repository.
     #[error("{} is not in a git repository", .0.display())]
     NoRepository(PathBuf),
+    /// A directory is no working tree of a repository, or not any more.
+    #[error("{} is not a worktree of {} any more", dir.display(), repository.display())]
+    NotItsWorktree {
+        /// The directory.
+        dir: PathBuf,
+        /// The repository.
+        repository: PathBuf,
+    },
+    /// Git waits for a pipe.
+    #[error("{} is not a regular file, and git waits for it", .0.display())]
+    Blocked(PathBuf),
     /// A directory is in a repository, and in no working tree of it.
     #[error("{} is in a git repository without a working tree", .0.display())]
     NoWorkTree(PathBuf),
@@ -133,7 +194,7 @@ pub enum GitError {
         said: String,
     },
     /// Git does not come to an end.
-    #[error("git was ended after {} minutes", .0.as_secs() / 60)]
+    #[error("git was ended after {} s", .0.as_secs())]
     TookTooLong(Duration),
     /// Git failed.
     #[error("cannot {action}: git says: {said}")]
@@ -148,13 +209,25 @@ pub enum GitError {
 /// What functions that run git return.
 pub(crate) type Result<T, E = GitError> = std::result::Result<T, E>;
 
+/// A git directory that is named, so that git does not look for one.
+#[derive(Debug, Clone)]
+struct Named {
+    git_dir: PathBuf,
+    /// The repository, if that directory belongs to one of its working trees.
+    common: Option<PathBuf>,
+    /// Where objects are, if not in that directory.
+    objects: Option<PathBuf>,
+}
+
 /// Git in a directory.
 pub(crate) struct Git<'d> {
     dir: &'d Path,
-    /// An index in the place of that of the working tree.
-    index: Option<PathBuf>,
-    /// How long it may take.
+    /// The git directory, with `dir` as the working tree; git looks for one in `dir` if none is named.
+    named: Option<Named>,
+    /// How long it may take; `None` while a person waits for it.
     limit: Option<Duration>,
+    /// Whether it signs in to a remote.
+    is_remote: bool,
     /// Variables that say who makes commits.
     author: &'static [(&'static str, &'static str)],
     /// What it reads.
@@ -165,22 +238,17 @@ pub(crate) struct Git<'d> {
 
 impl<'d> Git<'d> {
     pub(crate) fn at(dir: &'d Path) -> Git<'d> {
-        Git { dir, index: None, limit: None, author: &[], input: None, may_ask: false }
+        Git { dir, named: None, limit: Some(LIMIT), is_remote: false, author: &[], input: None, may_ask: false }
     }
 
     /// The same for a command that a person waits for: what it starts may ask them. Ctrl-C ends it too.
     pub(crate) fn asking(self) -> Git<'d> {
-        Git { may_ask: true, ..self }
+        Git { may_ask: true, limit: None, ..self }
     }
 
     fn command(&self) -> Command {
         let mut command = Command::new("git");
-        for (name, _) in std::env::vars_os() {
-            let is_of_git = name.as_bytes().starts_with(b"GIT_");
-            if is_of_git && !KEPT_VARIABLES.iter().any(|kept| name == *kept) {
-                command.env_remove(name);
-            }
-        }
+        command.env_clear().envs(std::env::vars_os().filter(|(name, _)| self.passes(name)));
         command
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -194,11 +262,22 @@ impl<'d> Git<'d> {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        if let Some(index) = &self.index {
-            command.env("GIT_INDEX_FILE", index);
+        if let Some(Named { git_dir, common, objects }) = &self.named {
+            command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", self.dir);
+            command.envs(common.iter().map(|common| ("GIT_COMMON_DIR", common)));
+            command.envs(objects.iter().map(|objects| ("GIT_OBJECT_DIRECTORY", objects)));
         }
         command.envs(self.author.iter().copied());
         command
+    }
+
+    /// Whether git gets a variable of this process.
+    fn passes(&self, name: &OsStr) -> bool {
+        let Some(name) = name.to_str() else { return false };
+        // Proxies are written in either case.
+        let upper = name.to_ascii_uppercase();
+        let is_proxy = upper.ends_with("_PROXY") && KEPT_VARIABLES.contains(&upper.as_str());
+        is_proxy || KEPT_VARIABLES.contains(&name) || self.is_remote && REMOTE_TOKENS.contains(&name)
     }
 
     /// Runs git to its end, whatever its end is.
@@ -226,23 +305,45 @@ impl<'d> Git<'d> {
 
     /// Waits for the end of git, and ends it, with what it has started, when that takes too long.
     fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
-        let Some(limit) = self.limit else { return child.wait().map_err(GitError::NotRun) };
         let begun = Instant::now();
+        let mut is_looked_at = false;
         loop {
             if let Some(status) = child.try_wait().map_err(GitError::NotRun)? {
                 return Ok(status);
             }
-            if begun.elapsed() >= limit {
-                if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-                    // It may have ended in this moment, which is as good.
-                    let _ = rustix::process::kill_process_group(group, Signal::KILL);
-                }
-                let _ = child.wait();
+            if let Some(limit) = self.limit.filter(|limit| begun.elapsed() >= *limit) {
+                self.end(child);
                 return Err(GitError::TookTooLong(limit));
+            }
+            if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
+                if let Some(pipe) = self.pipe_in_the_way() {
+                    self.end(child);
+                    return Err(GitError::Blocked(pipe));
+                }
             }
             // Most calls take some milliseconds.
             std::thread::sleep(Duration::from_millis(1).max(begun.elapsed() / 10).min(LOOK));
         }
+    }
+
+    /// A pipe in the place of a file that git reads: it would wait for a writer that never comes.
+    fn pipe_in_the_way(&self) -> Option<PathBuf> {
+        let named =
+            self.named.iter().flat_map(|named| [Some(&named.git_dir), named.common.as_ref()]).flatten().cloned();
+        let dirs: Vec<PathBuf> = named.chain([self.dir.to_owned(), self.dir.join(".git")]).collect();
+        let files = dirs.iter().flat_map(|dir| READ_ONCE.iter().map(|name| dir.join(name)));
+        let is_pipe = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
+        files.into_iter().find(is_pipe).or_else(|| pipe_below(self.dir))
+    }
+
+    /// Ends git, with all that it has started if that is in a group of its own.
+    fn end(&self, child: &mut Child) {
+        match Pid::from_raw(child.id().cast_signed()).filter(|_| !self.may_ask) {
+            // It may have ended in this moment, which is as good.
+            Some(group) => drop(rustix::process::kill_process_group(group, Signal::KILL)),
+            None => drop(child.kill()),
+        }
+        let _ = child.wait();
     }
 
     /// Runs git, which has to succeed. Gives what it prints, without the last line break.
@@ -263,6 +364,24 @@ impl<'d> Git<'d> {
     fn ask<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<bool> {
         Ok(self.output(args)?.status.success())
     }
+}
+
+/// A pipe in the place of a file that git reads in every directory.
+fn pipe_below(dir: &Path) -> Option<PathBuf> {
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(at) = dirs.pop() {
+        for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let is_read = READ_EVERYWHERE.iter().any(|name| entry.file_name() == *name);
+            if is_read && kind.is_fifo() {
+                return Some(entry.path());
+            }
+            if kind.is_dir() && !is_read {
+                dirs.push(entry.path());
+            }
+        }
+    }
+    None
 }
 
 /// A file for what git prints: it needs no reader, as a pipe does, and whoever is killed leaves none.

@@ -73,12 +73,12 @@ pub enum PushedFiles {
 /// # Errors
 /// Those of git.
 pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash) -> Result<StepFiles> {
-    let git = Git::at(&worktree.dir);
     let scratch = home.attempts_dir(&opened.thread).join(format!("{}.files", opened.attempt));
-    let kept = git.keep_files(&scratch);
+    let kept = Git::view(&worktree.repository, &worktree.dir, &scratch).and_then(|view| view.keep_files());
     // What is left of it is swept with the files of the attempt.
     let _ = fs::remove_dir_all(&scratch);
     let Files { tree, left_out } = kept?;
+    let git = Git::of_worktree(&worktree.repository, &worktree.dir)?;
     let head = git.commit("HEAD")?;
     let name = files_ref(&opened.thread, node);
     // Of a step that is taken over they may have been recorded, and pushed.

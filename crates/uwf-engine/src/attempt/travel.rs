@@ -218,12 +218,16 @@ fn make(
 /// Makes the files in a worktree, its branch and what is checked out those of a node. The ref that says so comes last: whoever is
 /// killed leaves a worktree that is brought up to date once more.
 fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept: &Kept) -> Result<()> {
-    let git = Git::at(&worktree.dir);
+    let Worktree { dir, repository, branch, .. } = worktree;
+    let git = Git::of_worktree(repository, dir)?;
     let scratch = home.worktree_scratch(thread);
-    let laid_out = keep_what_is_there(&git, thread, head, worktree, kept, &scratch).and_then(|()| {
-        git.restore_files(&kept.tree, &scratch)?;
-        Ok(git.be_on(&worktree.branch, &kept.head)?)
-    });
+    let laid_out = || -> Result<()> {
+        let view = Git::view(repository, dir, &scratch)?;
+        keep_what_is_there(&git, &view, thread, head, worktree, kept)?;
+        view.restore_files(&kept.tree)?;
+        Ok(git.be_on(branch, &kept.head)?)
+    };
+    let laid_out = laid_out();
     gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
     laid_out?;
     Ok(git.update_ref(&files_ref(thread, head), &kept.commit)?)
@@ -233,11 +237,11 @@ fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept
 /// only this machine has are not put aside without asking.
 fn keep_what_is_there(
     git: &Git<'_>,
+    view: &Git<'_>,
     thread: &ThreadId,
     head: Hash,
     worktree: &Worktree,
     kept: &Kept,
-    scratch: &Path,
 ) -> Result<()> {
     let own = git.commit("HEAD")?;
     if let Some(own) = &own
@@ -246,7 +250,7 @@ fn keep_what_is_there(
         let (branch, at) = (worktree.branch.clone(), worktree.dir.clone());
         return Err(AttemptError::OwnCommits { branch, at, reset_to: Some(kept.head.clone()) });
     }
-    let tree = git.keep_files(scratch)?.tree;
+    let tree = view.keep_files()?.tree;
     if git.trees_below(&files_refs(thread))?.contains(&tree) {
         return Ok(());
     }

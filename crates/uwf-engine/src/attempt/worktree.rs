@@ -3,6 +3,7 @@
 //! The settings of a thread name its worktree before there is one, so whoever is killed while it is made leaves a record from
 //! which `discard` finds everything that is to be cleared away.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::{AttemptError, Result};
-use crate::attempt::git::{Checkout, Git, Kept};
+use crate::attempt::git::{Checkout, Git, Kept, own_dir};
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
 use crate::root::error::AtPath;
@@ -98,7 +99,8 @@ impl NewWorktree {
         git.add_worktree(&dir, &branch_of(thread), &self.base, self.is_arriving)?;
         if let Some(files) = &self.files {
             let scratch = home.worktree_scratch(thread);
-            let restored = Git::at(&dir).restore_files(&files.tree, &scratch);
+            let view = Git::view(&self.repository, &dir, &scratch);
+            let restored = view.and_then(|view| view.restore_files(&files.tree));
             gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
             restored?;
         }
@@ -178,30 +180,35 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     if !is_there(repository)? {
         return Ok(Some(Unsaved::NoRepository));
     }
-    let git = Git::at(dir);
     // Whatever an agent did to `.git` in there: another repository says nothing of this one's commits.
-    let is_own =
-        is_there(&dir.join(".git"))? && fs::canonicalize(git.repository()?).ok() == fs::canonicalize(repository).ok();
-    if !is_own {
+    let Some(own) = own_dir(repository, dir).ok().filter(|own| leads_to(&dir.join(".git"), own)) else {
         return Ok(Some(Unsaved::OtherRepository));
-    }
-    if let Some(why) = kept_by_git(&git)? {
+    };
+    if let Some(why) = kept_by_git(&own)? {
         return Ok(Some(why));
     }
     if let Some(nested) = repository_below(dir) {
         return Ok(Some(Unsaved::Repository(nested)));
     }
-    let count = git.uncommitted()?;
+    let scratch = tempfile::tempdir().at("create a directory in", &std::env::temp_dir())?;
+    let view = Git::view(repository, dir, &scratch.path().join("view"))?;
+    let count = view.uncommitted()?;
     if count > 0 {
         return Ok(Some(Unsaved::Uncommitted(count)));
     }
-    let Some(head) = git.commit("HEAD")? else { return Ok(None) };
-    Ok(git.branches_with(&head)?.is_empty().then_some(Unsaved::OnNoBranch))
+    let Some(head) = view.commit("HEAD")? else { return Ok(None) };
+    Ok(Git::at(repository).branches_with(&head)?.is_empty().then_some(Unsaved::OnNoBranch))
+}
+
+/// Whether the file `.git` of a working tree leads to this directory of its repository.
+fn leads_to(file: &Path, own: &Path) -> bool {
+    let text = regular::read(file, regular::MAX_TEXT).unwrap_or_default();
+    let named = text.strip_prefix(b"gitdir: ").map(|path| PathBuf::from(OsStr::from_bytes(path.trim_ascii_end())));
+    named.is_some_and(|named| fs::canonicalize(named).ok() == fs::canonicalize(own).ok())
 }
 
 /// What git itself would not remove a worktree for.
-fn kept_by_git(git: &Git<'_>) -> Result<Option<Unsaved>> {
-    let own = git.own_dir()?;
+fn kept_by_git(own: &Path) -> Result<Option<Unsaved>> {
     if is_there(&own.join("locked"))? {
         return Ok(Some(Unsaved::Locked));
     }

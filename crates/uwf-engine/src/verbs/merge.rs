@@ -156,8 +156,8 @@ fn is_same(one: &Path, other: &Path) -> Result<bool> {
 
 /// Commits what is uncommitted in a thread's worktree, on its branch: how many changes.
 fn commit(id: &ThreadId, worktree: &Worktree, subject: &str) -> Result<usize> {
-    let Worktree { dir, branch, .. } = worktree;
-    let git = Git::at(dir);
+    let Worktree { dir, branch, repository, .. } = worktree;
+    let git = Git::of_worktree(repository, dir)?;
     let found = git.checked_out()?;
     if found.as_ref() != Some(branch) {
         let (dir, branch) = (dir.clone(), branch.clone());
@@ -167,9 +167,11 @@ fn commit(id: &ThreadId, worktree: &Worktree, subject: &str) -> Result<usize> {
     if !files.is_empty() {
         return Err(VerbError::UnresolvedThere { dir: dir.clone(), files }.into());
     }
-    let count = git.uncommitted()?;
+    let scratch = tempfile::tempdir().at("create a directory in", &std::env::temp_dir())?;
+    let view = Git::view(repository, dir, &scratch.path().join("view"))?;
+    let count = view.uncommitted()?;
     if count > 0 {
-        git.commit_all(&format!("{subject}\n\nUwf-Thread: {id}\n"))?;
+        git.commit_on_branch(&view.all_files()?, &format!("{subject}\n\nUwf-Thread: {id}\n"))?;
     }
     Ok(count)
 }

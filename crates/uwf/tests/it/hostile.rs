@@ -6,6 +6,7 @@ pub(crate) mod collision;
 mod paths;
 mod places;
 pub(crate) mod record;
+mod repositories;
 mod secrets;
 mod sharing;
 mod terminal;

@@ -61,12 +61,6 @@ impl Git<'_> {
         self.run("look at the git repository", args).map(PathBuf::from)
     }
 
-    /// What git keeps for this working tree alone.
-    pub(crate) fn own_dir(&self) -> Result<PathBuf> {
-        let args = ["rev-parse", "--path-format=absolute", "--git-dir"];
-        self.run("look at the git repository", args).map(PathBuf::from)
-    }
-
     /// How many files of the working tree differ from its commit, those that nobody has added included, ignored ones not.
     pub(crate) fn uncommitted(&self) -> Result<usize> {
         let status = [

@@ -51,8 +51,12 @@ impl Git<'_> {
 
     /// Files with conflicts that nobody has resolved.
     pub(crate) fn conflicts(&self) -> Result<Vec<String>> {
-        let listed = self.text("look for conflicts", ["diff", "--name-only", "--diff-filter=U", "-z"])?;
-        Ok(listed.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+        let listed = self.text("look for conflicts", ["ls-files", "--unmerged", "--full-name", "-z", ":/"])?;
+        // `MODE OBJECT STAGE<tab>PATH`, for each side of a conflict.
+        let paths = listed.split_terminator('\0').filter_map(|entry| entry.split_once('\t').map(|(_, path)| path));
+        let mut paths: Vec<String> = paths.map(str::to_owned).collect();
+        paths.dedup();
+        Ok(paths)
     }
 
     /// Whether the index holds something that the commit does not.
@@ -65,15 +69,24 @@ impl Git<'_> {
         self.commit("MERGE_HEAD")
     }
 
-    /// Commits everything that is not ignored, by whom the repository says that the person is.
-    pub(crate) fn commit_all(&self, message: &str) -> Result<()> {
-        self.run("add the changes of the worktree", ["add", "--all"])?;
-        let repositories = self.new_repositories()?;
-        if !repositories.is_empty() {
-            self.run("leave the changes of the worktree", ["reset", "--quiet"])?;
-            return Err(GitError::Nested { dir: self.dir.to_owned(), repositories });
+    /// Commits a tree on the branch that is checked out in a working tree, by whom the repository says that the person is. No file
+    /// is looked at. `false` when the commit has that tree already.
+    pub(crate) fn commit_on_branch(&self, tree: &str, message: &str) -> Result<bool> {
+        let action = "commit the changes of the worktree";
+        let before = self.commit("HEAD")?;
+        let parents: Vec<&str> = before.iter().flat_map(|before| ["-p", before]).collect();
+        if before.is_some() && self.text(action, ["rev-parse", "HEAD^{tree}"])? == tree {
+            return Ok(false);
         }
-        self.commit_staged("commit the changes of the worktree", &["--no-gpg-sign", "-m", message])
+        let made = self.output(["commit-tree", "--no-gpg-sign", tree, "-m", message].into_iter().chain(parents))?;
+        if !made.status.success() {
+            return Err(if is_nobody(&said(&made)) { GitError::Nobody } else { failed(action, &made) });
+        }
+        let commit = String::from_utf8_lossy(made.stdout.trim_ascii()).into_owned();
+        let reflog = format!("commit: {}", message.lines().next().unwrap_or_default());
+        self.run(action, ["update-ref", "-m", &reflog, "HEAD", &commit, before.as_deref().unwrap_or_default()])?;
+        self.run(action, ["read-tree", "--reset", &commit])?;
+        Ok(true)
     }
 
     /// Brings in a branch. The index holds nothing but the commit.

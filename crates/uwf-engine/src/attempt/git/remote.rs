@@ -1,6 +1,5 @@
 //! Commits that go to another repository and come from there. Nothing is ever forced.
 
-use super::snapshot::LIMIT;
 use super::{Git, GitError, Result, said};
 
 /// What became of a commit that was to go to a branch of a remote.
@@ -30,7 +29,7 @@ impl Git<'_> {
             remote,
             &to,
         ];
-        let pushed = self.limited().output(args)?;
+        let pushed = self.signing_in().output(args)?;
         if pushed.status.success() {
             return Ok(Pushed::Done);
         }
@@ -65,7 +64,7 @@ impl Git<'_> {
             remote,
             &from,
         ];
-        let fetched = self.limited().output(args)?;
+        let fetched = self.signing_in().output(args)?;
         if fetched.status.success() {
             return Ok(true);
         }
@@ -94,8 +93,8 @@ impl Git<'_> {
         self.text("look at recorded files", ["show", "--no-patch", "--format=%B", commit])
     }
 
-    /// The same where somebody else may keep git waiting.
-    fn limited(&self) -> Git<'_> {
-        Git { limit: Some(LIMIT), may_ask: self.may_ask, ..Git::at(self.dir) }
+    /// The same with what signs in to a remote.
+    fn signing_in(&self) -> Git<'_> {
+        Git { is_remote: true, may_ask: self.may_ask, ..Git::at(self.dir) }
     }
 }

@@ -1,18 +1,11 @@
 //! The files of a working tree as a commit that no branch has, and back. The person's index is never written to.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use super::{Git, GitError, Result, failed, said};
 
 /// Format of `git show` that tells of a snapshot: its tree, then two trailers.
 const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trailers:key=Uwf-Directory,valueonly)";
-
-/// How long git may take for the files of a step. A gigabyte of new ones takes it less than a minute; what takes longer waits for
-/// something, and the step waits with it.
-pub(super) const LIMIT: Duration = Duration::from_mins(10);
 
 /// Who makes commits that are on no branch: they are no work of a person.
 const AUTHOR: [(&str, &str); 4] = [
@@ -50,18 +43,30 @@ pub(crate) struct Kept {
 }
 
 impl Git<'_> {
-    /// Puts the files of the working tree into the repository. `scratch` is a directory of this call alone.
-    pub(crate) fn keep_files(&self, scratch: &Path) -> Result<Files> {
-        let git = self.with_index_of_its_own(scratch)?;
-        let added = git.output(["add", "--all", "--ignore-errors"])?;
-        let nested = git.new_repositories()?;
+    /// Puts the files of the working tree into the repository; this is a [`Git::view`].
+    pub(crate) fn keep_files(&self) -> Result<Files> {
+        let added = self.output(["add", "--all", "--ignore-errors"])?;
+        let nested = self.new_repositories()?;
         let left_out = match added.status.code() {
             Some(0) if !nested.is_empty() => Some(format!("{}: a git repository of its own", nested.join(", "))),
             Some(0) => None,
             Some(SOME_LEFT_OUT) => Some(said(&added)),
             _ => return Err(failed("record the files", &added)),
         };
-        Ok(Files { tree: git.text("record the files", ["write-tree"])?, left_out })
+        Ok(Files { tree: self.text("record the files", ["write-tree"])?, left_out })
+    }
+
+    /// The tree of all files of the working tree that git does not ignore; this is a [`Git::view`].
+    ///
+    /// # Errors
+    /// `Nested` when git would leave files out.
+    pub(crate) fn all_files(&self) -> Result<String> {
+        self.run("add the changes of the worktree", ["add", "--all"])?;
+        let repositories = self.new_repositories()?;
+        if !repositories.is_empty() {
+            return Err(GitError::Nested { dir: self.dir.to_owned(), repositories });
+        }
+        self.text("add the changes of the worktree", ["write-tree"])
     }
 
     /// Repositories in the index that the commit does not have, submodules left out: of them git keeps the name of a commit and no
@@ -89,19 +94,19 @@ impl Git<'_> {
         Ok(found)
     }
 
-    /// Makes the files of the working tree those of a tree, also where nobody has added them. What git ignores stays as it is.
-    pub(crate) fn restore_files(&self, tree: &str, scratch: &Path) -> Result<()> {
-        let git = self.with_index_of_its_own(scratch)?;
+    /// Makes the files of the working tree those of a tree, also where nobody has added them; this is a
+    /// [`Git::view`]. What git ignores stays as it is.
+    pub(crate) fn restore_files(&self, tree: &str) -> Result<()> {
         // What it leaves out stays where it is.
-        git.output(["add", "--all", "--ignore-errors"])?;
-        git.run("restore the files", ["read-tree", "--reset", "-u", tree]).map(drop)
+        self.output(["add", "--all", "--ignore-errors"])?;
+        self.run("restore the files", ["read-tree", "--reset", "-u", tree]).map(drop)
     }
 
     /// Makes a commit of a tree that is on no branch.
     pub(crate) fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String> {
         let parents = parents.iter().flat_map(|parent| ["-p", parent]);
         let args = ["commit-tree", tree, "-m", message].into_iter().chain(parents);
-        let git = Git { limit: self.limit, author: &AUTHOR, ..Git::at(self.dir) };
+        let git = Git { named: self.named.clone(), limit: self.limit, author: &AUTHOR, ..Git::at(self.dir) };
         git.text("record the files", args)
     }
 
@@ -128,36 +133,4 @@ impl Git<'_> {
         let listed = self.text("list git refs", ["for-each-ref", "--format=%(tree)", below])?;
         Ok(listed.lines().map(str::to_owned).collect())
     }
-
-    /// The same with an index of its own, which begins as that of the working tree: a file that is tracked counts, though it
-    /// may be ignored.
-    fn with_index_of_its_own(&self, scratch: &Path) -> Result<Git<'_>> {
-        let made = fs::remove_dir_all(scratch).or_else(absent).and_then(|()| fs::create_dir_all(scratch));
-        let index = scratch.join("index");
-        let known = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
-        let from = PathBuf::from(self.run("look at the git repository", known)?);
-        made.and_then(|()| copy_index(&from, &index)).map_err(|error| GitError::Failed {
-            action: "copy the index of the worktree",
-            said: format!("{}: {error}", from.display()),
-        })?;
-        let git = Git { index: Some(index.clone()), limit: Some(LIMIT), ..Git::at(self.dir) };
-        if !index.exists() {
-            git.run("read the commit of the worktree", ["read-tree", "HEAD"])?;
-        }
-        Ok(git)
-    }
-}
-
-/// Copies an index with the time of its last change: git looks again at the content of files that are as young as that.
-fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
-    let modified = match fs::metadata(from) {
-        Err(error) => return absent(error),
-        Ok(meta) => meta.modified()?,
-    };
-    fs::copy(from, to)?;
-    File::options().append(true).open(to)?.set_modified(modified)
-}
-
-fn absent(error: io::Error) -> io::Result<()> {
-    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }

@@ -21,9 +21,8 @@ impl Git<'_> {
         let name = format!("refs/heads/{branch}");
         self.update_ref(&name, commit)?;
         self.run("move the worktree to its branch", ["symbolic-ref", "HEAD", &name])?;
-        self.run("move the worktree to its branch", ["read-tree", "--reset", commit])?;
-        // It only spares git a look at each file; that some differ is what it says then.
-        self.ask(["update-index", "-q", "--refresh"]).map(drop)
+        // The next look at the files compares their contents, which `update-index --refresh` would do here, with filters.
+        self.run("move the worktree to its branch", ["read-tree", "--reset", commit]).map(drop)
     }
 
     /// Makes git forget a working tree whose directory is gone, also one that it was killed at making.
@@ -61,7 +60,7 @@ impl Git<'_> {
             return Ok(());
         }
         let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
-        let git = Git { input: Some(input(lines.as_bytes())?), ..Git::at(self.dir) };
+        let git = Git { named: self.named.clone(), input: Some(input(lines.as_bytes())?), ..Git::at(self.dir) };
         git.run("delete git refs", ["update-ref", "--stdin"]).map(drop)
     }
 

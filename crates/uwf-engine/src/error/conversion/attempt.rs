@@ -183,6 +183,8 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
         GitError::NotPushed { remote, .. } | GitError::Unreachable { remote, .. } => of(ErrorKind::Busy)
             .hint(format!("try again when it can be reached; `git ls-remote {remote}` in the repository tells")),
         GitError::NotRun(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
+        GitError::Blocked(path) => of(ErrorKind::Io).hint(format!("remove it: rm {}", path.display())),
+        GitError::NotItsWorktree { .. } => of(ErrorKind::Data).hint("an agent may have replaced it; its files are still there"),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
             .hint("without a worktree, agents work in the directory itself"),

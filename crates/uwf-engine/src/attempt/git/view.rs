@@ -1,0 +1,118 @@
+//! The working tree of a thread, as uwf looks at it.
+//!
+//! An agent may write what it likes there: another `.git`, attributes that name programs, pipes in the place of files. So git never
+//! looks for the repository in that directory. It gets a git directory of uwf's own, made anew for each look: with the commit and
+//! the index of the worktree, and with no settings but some that say how files are to be read. Objects go to the repository.
+//! Settings of the repository itself do not count either, as an agent may be able to write them: those of the person and of
+//! the system do, and with them filters like that of Git LFS.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use durable_files::regular;
+
+use super::{Git, GitError, Named, Result};
+
+/// Settings of a repository that say how its files are to be read. None of them names a program or a file.
+const SETTINGS: &str = r"^(core\.(autocrlf|eol|filemode|ignorecase|precomposeunicode|symlinks|sparsecheckout|sparsecheckoutcone)|extensions\.objectformat)$";
+
+/// The directory in which a repository keeps what belongs to one of its working trees alone.
+///
+/// # Errors
+/// `NotItsWorktree` when the repository has no such working tree.
+pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
+    let entries = repository.join("worktrees");
+    let is_of_dir = |entry: &PathBuf| {
+        let names = regular::read(&entry.join("gitdir"), regular::MAX_TEXT).unwrap_or_default();
+        names.trim_ascii_end() == dir.join(".git").as_os_str().as_encoded_bytes()
+    };
+    // Git names it as the directory, unless that name was taken.
+    let first = dir.file_name().map(|name| entries.join(name));
+    let others = fs::read_dir(&entries).into_iter().flatten().flatten().map(|entry| entry.path());
+    let found = first.into_iter().chain(others).find(is_of_dir);
+    found.ok_or_else(|| GitError::NotItsWorktree { dir: dir.to_owned(), repository: repository.to_owned() })
+}
+
+impl<'d> Git<'d> {
+    /// Git for branch and commit of a working tree. It must not look at the files: see [`Git::view`].
+    ///
+    /// # Errors
+    /// As [`own_dir`].
+    pub(crate) fn of_worktree(repository: &Path, dir: &'d Path) -> Result<Git<'d>> {
+        let named = Named {
+            git_dir: own_dir(repository, dir)?,
+            // What the directory says itself of the repository may be the agent's word.
+            common: Some(repository.to_owned()),
+            objects: None,
+        };
+        Ok(Git { named: Some(named), ..Git::at(dir) })
+    }
+
+    /// Git for the files of a working tree. `scratch` is a directory of this call alone; it is made anew.
+    ///
+    /// # Errors
+    /// As [`own_dir`], and those of git and of the files.
+    pub(crate) fn view(repository: &Path, dir: &'d Path, scratch: &Path) -> Result<Git<'d>> {
+        let of_worktree = Git::of_worktree(repository, dir)?;
+        let own = own_dir(repository, dir)?;
+        let head = of_worktree.commit("HEAD")?;
+        let settings = of_worktree.settings()?;
+        let made = || -> io::Result<()> {
+            absent(fs::remove_dir_all(scratch))?;
+            fs::create_dir_all(scratch.join("refs"))?;
+            fs::create_dir_all(scratch.join("info"))?;
+            fs::write(scratch.join("config"), settings)?;
+            fs::write(scratch.join("HEAD"), head.as_deref().unwrap_or("ref: refs/heads/none"))?;
+            copy(&repository.join("info/exclude"), &scratch.join("info/exclude"))?;
+            copy(&own.join("info/sparse-checkout"), &scratch.join("info/sparse-checkout"))?;
+            copy_index(&own.join("index"), &scratch.join("index"))
+        };
+        made().map_err(|error| GitError::Failed { action: "look at the worktree", said: error.to_string() })?;
+        let named = Named { git_dir: scratch.to_owned(), common: None, objects: Some(repository.join("objects")) };
+        let git = Git { named: Some(named), ..Git::at(dir) };
+        if !scratch.join("index").exists() && head.is_some() {
+            git.run("read the commit of the worktree", ["read-tree", "HEAD"])?;
+        }
+        Ok(git)
+    }
+
+    /// The settings that say how files are to be read, as a file of settings.
+    fn settings(&self) -> Result<String> {
+        let listed = self.output(["config", "--null", "--get-regexp", SETTINGS])?;
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let mut text = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_owned();
+        for (key, value) in listed.split_terminator('\0').filter_map(|entry| entry.split_once('\n')) {
+            let is_plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            if let Some((section, name)) = key.split_once('.').filter(|_| is_plain) {
+                text.push_str(&format!("[{section}]\n\t{name} = {value}\n"));
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// Copies a file if it is there and a regular one.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    match regular::open(from).and_then(|mut file| io::copy(&mut file, &mut fs::File::create(to)?)) {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", from.display()))),
+    }
+}
+
+/// Copies an index with the time of its last change: git looks again at the content of files that are as young as that.
+fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    copy(from, to)?;
+    if !to.exists() {
+        return Ok(());
+    }
+    fs::File::options().append(true).open(to)?.set_modified(fs::metadata(from)?.modified()?)
+}
+
+fn absent(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
