@@ -218,6 +218,9 @@ pub enum VerbError {
         /// The working tree.
         top: PathBuf,
     },
+    /// Another thread is being merged into the same checkout.
+    #[error("another `uwf thread merge` is at work in {}", .0.display())]
+    OtherMerge(PathBuf),
     /// Staged changes would become part of a commit that is another's work.
     #[error("there are staged changes in {}, which would become part of the commit", .0.display())]
     Staged(PathBuf),

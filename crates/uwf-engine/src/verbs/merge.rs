@@ -1,5 +1,7 @@
 //! `thread merge`: what a thread did in its worktree, brought into the branch that is checked out where a person stands.
 
+mod begun;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -20,6 +22,8 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
+
+use self::begun::Turn;
 
 /// Characters of the task in the first line of a commit's message.
 const SUBJECT: usize = 60;
@@ -47,7 +51,8 @@ pub struct Merged {
 /// committed on its branch first. Whatever fails, that commit stays, and so does everything else.
 ///
 /// # Errors
-/// `Busy` while the thread is stepped, or another machine has files of it that do not come here, `Usage` when it has no worktree or `cwd` is in another repository, `Waiting` when there are
+/// `Busy` while the thread is stepped, another thread is merged into that checkout, or another machine has files of it that do not
+/// come here, `Usage` when it has no worktree or `cwd` is in another repository, `Waiting` when there are
 /// conflicts to resolve, those of git: a working tree with changes that would be overwritten, for instance.
 pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
     let thread = Thread::any(home, id)?;
@@ -57,7 +62,9 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     let _lock = lock::take(home, id)?;
     bring_up_to_date(&thread)?;
     let target = Git::at(&here.top).asking();
-    if target.commit(&format!("refs/heads/{branch}"))?.is_none() {
+    let turn = Turn::take(&target, &here.top)?;
+    let own = format!("refs/heads/{branch}");
+    if target.commit(&own)?.is_none() {
         return Err(VerbError::BranchGone { thread: id.clone(), branch: branch.clone() }.into());
     }
     if target.merging()?.is_some() || !target.conflicts()?.is_empty() {
@@ -74,8 +81,11 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     };
     // Ctrl-C is for git, and what it leaves half done is put back.
     let signals = Signals::listen()?;
-    let brought = target.bring_in(branch, manner, &message);
-    let how = match brought.map_err(|error| interrupted(&signals, error))? {
+    let tip = target.commit(&own)?.unwrap_or_default();
+    let brought = turn.run(&target, tip, || {
+        Ok(target.bring_in(branch, manner, &message).map_err(|error| interrupted(&signals, error))?)
+    });
+    let how = match brought? {
         Brought::In(how) => how,
         Brought::Conflicts(files) => {
             return Err(

@@ -7,7 +7,9 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
-use crate::fixtures::repository::{git, git_that_first, home_with_repository, repository, start_in_worktree, uwf_in};
+use crate::fixtures::repository::{
+    git, git_that_first, home_with_repository, real_git, repository, start_in_worktree, uwf_in,
+};
 use crate::fixtures::review::step;
 use crate::fixtures::terminal::session_at;
 
@@ -399,5 +401,89 @@ mod with_tools {
             assert_eq!(git(&home, &repo, &["rev-parse", "HEAD"]), before);
             assert!(!repo.join(".git/MERGE_HEAD").exists() && !repo.join(".git/SQUASH_MSG").exists());
         }
+    }
+}
+
+/// What a git that is killed while it merges may leave, in shell: `$GIT` is the real one, `$TIP` the branch, and
+/// `$BASE` where it began.
+const LEFT_BEHIND: [(&str, &str); 7] = [
+    ("nothing", "true"),
+    ("its lock", "touch .git/index.lock .git/HEAD.lock .git/refs/heads/main.lock"),
+    (
+        "new files that the index does not know",
+        "cp .git/index i; GIT_INDEX_FILE=i $GIT read-tree --aggressive -m -u $BASE HEAD $TIP; rm i; touch .git/index.lock",
+    ),
+    ("the beginning of a file", "printf 'st' > step-2.txt; touch .git/index.lock"),
+    ("new files and index, and the old commit", "$GIT read-tree --aggressive -m -u $BASE HEAD $TIP"),
+    ("a merge without its commit", "$GIT merge --quiet --no-ff --no-commit $TIP"),
+    ("a squash without its commit", "$GIT merge --quiet --squash $TIP"),
+];
+
+#[test]
+fn a_killed_merge_is_undone_by_the_next_one() {
+    for manner in [None, Some("--no-ff"), Some("--squash")] {
+        for (what, left) in LEFT_BEHIND {
+            let (home, repo, thread, _) = worked();
+            let what = format!("{what}, {manner:?}");
+            if manner.is_some() {
+                commit(&home, &repo, "own.txt", "own\n");
+            }
+            fs::write(repo.join("README"), "a change of the person\n").unwrap();
+            fs::write(repo.join("new.txt"), "a file of the person\n").unwrap();
+            let kill = format!(
+                "GIT={}; TIP=uwf/{thread}; case \"$*\" in *' merge --no-edit '*) cd '{}' && BASE=$($GIT merge-base HEAD $TIP) && {left}; kill -9 $PPID; exit 1;; esac",
+                uwf_engine::attempt::program::find("git").unwrap().display(),
+                repo.display()
+            );
+            git_that_first(&home, &kill);
+            let args: Vec<&str> = ["thread", "merge", &thread].into_iter().chain(manner).collect();
+            assert_eq!(uwf_in(&home, &repo, &args).code, None, "{what}: it is killed");
+            real_git(&home);
+            let again = uwf_in(&home, &repo, &args);
+            assert_eq!(again.code, Some(0), "{what}: {again:?}");
+            assert_eq!(git(&home, &repo, &["status", "--porcelain"]), " M README\n?? new.txt", "{what}");
+            assert_eq!(fs::read_to_string(repo.join("README")).unwrap(), "a change of the person\n", "{what}");
+            assert_eq!(fs::read_to_string(repo.join("step-2.txt")).unwrap(), "step 2\n", "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_later_change_of_the_person_outlives_a_killed_merge() {
+    let (home, repo, thread, _) = worked();
+    let kill = format!(
+        "case \"$*\" in *' merge --no-edit '*) cd '{}'; printf 'st' > step-1.txt; kill -9 $PPID; exit 1;; esac",
+        repo.display()
+    );
+    git_that_first(&home, &kill);
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).code, None);
+    real_git(&home);
+    fs::write(repo.join("step-2.txt"), "of the person\n").unwrap();
+    let again = uwf_in(&home, &repo, &["thread", "merge", &thread]);
+    assert!(again.code == Some(64) && again.stderr.contains("step-2.txt"), "{again:?}");
+    assert_eq!(fs::read_to_string(repo.join("step-2.txt")).unwrap(), "of the person\n");
+    assert!(!repo.join("step-1.txt").exists());
+}
+
+#[test]
+fn threads_merged_at_once_are_all_in_and_leave_the_checkout_clean() {
+    for round in 0..4 {
+        let home = home_with_repository(9);
+        let repo = home.work().join("repo");
+        let threads: Vec<String> = (0..3)
+            .map(|number| {
+                let (thread, worktree) = start_in_worktree(&home, &repo);
+                fs::write(worktree.join(format!("page-{number}")), "a page\n").unwrap();
+                thread
+            })
+            .collect();
+        let merge = |thread: &String| home.command(&["thread", "merge", thread]).current_dir(&repo).spawn().unwrap();
+        let merging: Vec<_> = threads.iter().map(merge).collect();
+        for mut one in merging {
+            assert!(one.wait().unwrap().success(), "round {round}");
+        }
+        assert_eq!(git(&home, &repo, &["status", "--porcelain"]), "", "round {round}");
+        let pages = git(&home, &repo, &["ls-files", "page-*"]);
+        assert_eq!(pages, "page-0\npage-1\npage-2", "round {round}");
     }
 }

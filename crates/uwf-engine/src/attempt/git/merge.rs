@@ -1,9 +1,10 @@
 //! Bringing a branch into the one that is checked out.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::Output;
 
-use super::{Git, GitError, Result, failed, said};
+use super::{Git, GitError, Result, failed, input, said};
 
 /// How a branch is brought in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -170,6 +171,59 @@ impl Git<'_> {
         // It is no more than a text that is offered.
         let _ = std::fs::remove_file(path);
         Ok(())
+    }
+
+    /// The files that a merge of a commit into another one would leave; the files of that commit, where git cannot tell.
+    pub(crate) fn merged_tree(&self, into: &str, tip: &str) -> Result<String> {
+        let merged = self.output(["merge-tree", "--write-tree", into, tip])?;
+        let tree = String::from_utf8_lossy(&merged.stdout).lines().next().unwrap_or_default().to_owned();
+        Ok(if merged.status.success() { tree } else { tip.to_owned() })
+    }
+
+    /// Paths of files that differ between two trees.
+    pub(crate) fn changed_paths(&self, one: &str, other: &str) -> Result<Vec<String>> {
+        let args = ["diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other];
+        let listed = self.text("look at the merge", args)?;
+        Ok(listed.split_terminator('\0').map(str::to_owned).collect())
+    }
+
+    /// The content of a file in a tree; `None` where there is none.
+    pub(crate) fn file_at(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>> {
+        let found = self.output(["cat-file", "--filters", &format!("{tree}:{path}")])?;
+        Ok(found.status.success().then_some(found.stdout))
+    }
+
+    /// Paths with changes that are not committed, and of files that git does not know.
+    pub(crate) fn own_changes(&self) -> Result<Vec<String>> {
+        let args = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+        let listed = self.text("look for uncommitted changes", args)?;
+        Ok(listed.split_terminator('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
+    }
+
+    /// Makes files and their entries in the index those of a commit.
+    pub(crate) fn restore_paths(&self, commit: &str, paths: &[String]) -> Result<()> {
+        let source = format!("--source={commit}");
+        self.of_paths(paths, ["restore", &source, "--staged", "--worktree"])
+    }
+
+    /// Takes files out of the index.
+    pub(crate) fn forget_paths(&self, paths: &[String]) -> Result<()> {
+        self.of_paths(paths, ["rm", "--cached", "--quiet", "--ignore-unmatch"])
+    }
+
+    fn of_paths<const N: usize>(&self, paths: &[String], args: [&str; N]) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let listed: String = paths.iter().flat_map(|path| [path, "\0"]).collect();
+        let git = Git { input: Some(input(listed.as_bytes())?), ..Git::at(self.dir) };
+        let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        git.run("undo a merge that was killed", ["--literal-pathspecs"].into_iter().chain(args).chain(from)).map(drop)
+    }
+
+    /// The git directory of this working tree.
+    pub(crate) fn git_dir(&self) -> Result<PathBuf> {
+        self.run("look at the git repository", ["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
     }
 
     /// Whether the changes of a branch with this newest commit were being squashed.

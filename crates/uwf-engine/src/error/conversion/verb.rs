@@ -161,6 +161,7 @@ impl From<VerbError> for Error {
             Verb::MergeUnderWay { thread, .. } => of(ErrorKind::Usage)
                 .hint("conclude it: `git commit`, once its conflicts are resolved and added")
                 .hint(format!("or go back to before it: `uwf thread merge {thread} --abort`")),
+            Verb::OtherMerge(_) => of(ErrorKind::Busy).hint("repeat it when that one has ended"),
             Verb::Staged(_) => of(ErrorKind::Usage).hint("commit them, or unstage them: `git restore --staged .`"),
             Verb::Conflicts { thread, .. } => of(ErrorKind::Waiting)
                 .hint("resolve them there, then `git add` these files and `git commit`")
