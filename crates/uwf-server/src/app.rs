@@ -57,7 +57,7 @@ fn with<M: Default, T>(memory: &Mutex<M>, work: impl FnOnce(&mut M) -> T) -> T {
 /// Where requests come in.
 pub(crate) enum Door {
     /// An address that anybody may try.
-    Guarded(Guard),
+    Guarded(Box<Guard>),
     /// The tunnel of a gateway, which lets only people in who know its secret; or a command of whoever has the storage root.
     Inside,
 }

@@ -1,13 +1,11 @@
-//! The gateway: pages and API of other machines, which dial in ([`crate::connect`]) and are served through that connection.
+//! The gateway: other machines dial in ([`crate::connect`]), and say what their threads do. Their pages and API are served through that
+//! connection ([`crate::forward`]).
 //!
 //! What it knows of them is in [`crate::machines`].
 
 mod accept;
-mod answer;
 mod events;
-mod forward;
 pub(crate) mod lists;
-mod markup;
 mod summary;
 
 use axum::Router;
@@ -20,11 +18,6 @@ pub(crate) use events::PATH as EVENTS;
 /// What people who have come in may use.
 pub(crate) fn routes() -> Router<App> {
     Router::new().merge(lists::routes()).merge(events::routes()).merge(summary::routes())
-}
-
-/// Pages and API of the machines.
-pub(crate) fn forwarded() -> Router<App> {
-    forward::routes()
 }
 
 /// Where machines dial. They have tokens of their own, so nobody else is let in there.

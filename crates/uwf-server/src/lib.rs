@@ -14,6 +14,7 @@ mod entry;
 mod failure;
 mod fields;
 mod filter;
+mod forward;
 mod gateway;
 mod guard;
 mod listener;

@@ -18,7 +18,7 @@ use crate::listener::{Patience, Socket};
 use crate::machines::Gateway;
 use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, Certificate, TlsError};
-use crate::{api, assets, open_files, pages, respond};
+use crate::{api, assets, forward, open_files, pages, respond};
 
 /// How long requests that are open may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -104,7 +104,7 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     let guard = Guard::new(address, settings.hosts, settings.secret, tls.is_some());
     let gateway = settings.is_gateway.then(|| Arc::new(Gateway::new(MachineTokens::of(settings.home))));
     gateway.iter().for_each(|gateway| drop(tokio::spawn(gateway.clone().watch_tokens())));
-    let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Guarded(guard), gateway);
+    let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Guarded(Box::new(guard)), gateway);
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     ready(&Served { address, url });
     // After that: a browser that is opened there gets the usual limit.
@@ -127,7 +127,7 @@ fn whole(app: App) -> Router {
 /// Everything that is answered.
 pub(crate) fn router(app: App) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
-    let inside = inside.merge(gateway::routes()).merge(gateway::forwarded());
+    let inside = inside.merge(gateway::routes()).merge(forward::routes());
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), entry::admit));
     Router::new()
         .merge(inside)

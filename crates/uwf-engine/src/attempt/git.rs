@@ -315,11 +315,12 @@ impl<'d> Git<'d> {
                 self.end(child);
                 return Err(GitError::TookTooLong(limit));
             }
-            if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
-                if let Some(pipe) = self.pipe_in_the_way() {
-                    self.end(child);
-                    return Err(GitError::Blocked(pipe));
-                }
+            if begun.elapsed() >= SUSPICIOUS
+                && !std::mem::replace(&mut is_looked_at, true)
+                && let Some(pipe) = self.pipe_in_the_way()
+            {
+                self.end(child);
+                return Err(GitError::Blocked(pipe));
             }
             // Most calls take some milliseconds.
             std::thread::sleep(Duration::from_millis(1).max(begun.elapsed() / 10).min(LOOK));

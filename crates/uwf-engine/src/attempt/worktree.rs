@@ -190,7 +190,7 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     if let Some(nested) = repository_below(dir) {
         return Ok(Some(Unsaved::Repository(nested)));
     }
-    let scratch = tempfile::tempdir().at("create a directory in", &std::env::temp_dir())?;
+    let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
     let view = Git::view(repository, dir, &scratch.path().join("view"))?;
     let count = view.uncommitted()?;
     if count > 0 {

@@ -177,7 +177,7 @@ fn commit(id: &ThreadId, worktree: &Worktree, subject: &str) -> Result<usize> {
     if !files.is_empty() {
         return Err(VerbError::UnresolvedThere { dir: dir.clone(), files }.into());
     }
-    let scratch = tempfile::tempdir().at("create a directory in", &std::env::temp_dir())?;
+    let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
     let view = Git::view(repository, dir, &scratch.path().join("view"))?;
     let count = view.uncommitted()?;
     if count > 0 {

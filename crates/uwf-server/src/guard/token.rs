@@ -125,7 +125,7 @@ impl Secret {
     }
 
     /// The secret in the link that `uwf serve` prints: 160 bits, good for everything the secret is good for.
-    pub fn link_text(&self) -> &str {
+    pub(crate) fn link_text(&self) -> &str {
         &self.link
     }
 

@@ -1,5 +1,8 @@
-//! `/m/NAME/…`: a request goes to a machine, and its answer comes back as the gateway writes it ([`super::answer`]). Bodies stream in
+//! `/m/NAME/…`: a request goes to a machine, and its answer comes back as the gateway writes it ([`answer`]). Bodies stream in
 //! both directions. A browser that leaves ends the request on the machine, too.
+
+mod answer;
+mod markup;
 
 use std::net::IpAddr;
 
@@ -9,7 +12,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::any;
 
-use super::answer;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::guard;
@@ -27,7 +29,7 @@ const FORWARDED: [HeaderName; 5] = [
     HeaderName::from_static("last-event-id"),
 ];
 
-pub(super) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/m/{name}", any(first_page))
         .route("/m/{name}/", any(forward))
