@@ -59,7 +59,8 @@ pub struct Settings {
 pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
     match std::fs::canonicalize(cwd.join(dir)) {
         Ok(found) if found.is_dir() => as_text(found),
-        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+        // A current directory that was deleted is no mistake in what was asked for.
+        Err(error) if dir == cwd || !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(error).at("find the workspace", dir)?
         }
         _ => Err(AttemptError::NoWorkspace(dir.to_owned())),

@@ -46,7 +46,7 @@ fn a_deleted_directory_stops_only_what_needs_it() {
     let head = home.head(&home.start("count-rounds", "again")).unwrap();
     for args in [&["thread", "start", "count-rounds", "-p", "x"][..], &["thread", "fork", &head]] {
         let ran = nowhere(&home, args);
-        assert_eq!(ran.code, Some(69), "{args:?}");
+        assert_eq!(ran.code, Some(74), "{args:?}");
     }
     let ran = nowhere(&home, &["thread", "start", "count-rounds", "-p", "x"]);
     assert!(
