@@ -165,7 +165,7 @@ mod with_tools {
         let login = over_tls(&gateway.home, &cert, &format!("{url}/login?token={}", gateway.server.secret));
         assert!(login.starts_with("303 ") && login.contains("; Secure"), "{login}");
         let mut through = Through { gateway: &gateway, port: plain };
-        assert!(through.get("/m/laptop/").contains("data-prefix=\"/m/laptop\""));
+        assert!(through.get("/m/laptop/").contains("data-base=\"/m/laptop\""));
         assert!(through.get(&format!("/m/laptop/api/threads/{thread}")).contains(" 200 "));
 
         // Events come at once, not when a buffer is full.
