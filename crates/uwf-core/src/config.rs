@@ -35,7 +35,7 @@ pub use read::CONFIG_KEYS;
 pub(crate) use read::{AGENT_KEYS, EXTRACT_KEYS, MIN_PROMPT_BUDGET, MODEL_KEYS, NOTIFY_KEYS, PROVIDER_KEYS};
 pub use secret::key_in;
 pub(crate) use store::STORE_KEYS;
-pub use store::{StoreKind, StoreUrl};
+pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
 pub(crate) use temporal::TEMPORAL_KEYS;
 pub use temporal::Temporal;
 pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};

@@ -8,6 +8,7 @@ pub mod error;
 pub mod history;
 pub mod home;
 pub mod ids;
+pub mod inner_path;
 pub mod lock;
 pub mod log;
 pub(crate) mod machine;

@@ -69,7 +69,10 @@ impl Notes for PostgresStore {
             let (name, number) = (self.inner.column(doing, row, 1)?, self.inner.column(doing, row, 2)?);
             Ok(ListedNote { name, age: self.inner.age(doing, row)?, version: version(number) })
         };
-        rows.iter().map(listed).collect()
+        let mut notes = rows.iter().map(listed).collect::<Result<Vec<ListedNote>, HeadsError>>()?;
+        // What can't be a note, uwf didn't write.
+        notes.retain(|note| check_name(&note.name).is_ok());
+        Ok(notes)
     }
 
     fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {

@@ -69,6 +69,8 @@ impl Notes for S3Store {
                 // `ab.` begins the key of `ab`, too.
                 let name =
                     listed.key.strip_prefix(NOTES)?.strip_suffix(SUFFIX).filter(|name| name.starts_with(begin))?;
+                // What can't be a note, uwf didn't write.
+                check_name(name).ok()?;
                 Some(ListedNote {
                     name: name.to_owned(),
                     age: age(&bucket, listed.modified),

@@ -171,6 +171,14 @@ impl BucketServer {
         lock(&self.shared.objects).rewrite(&format!("{store}/{key}"), self.dialect, change);
     }
 
+    /// Keeps an object of a store under another key, too.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn copy(&self, store: &str, key: &str, other: &str) {
+        lock(&self.shared.objects).copy(&format!("{store}/{key}"), format!("{store}/{other}"));
+    }
+
     /// All that the objects in a part of a store say, with their names.
     pub fn text(&self, store: &str, part: &str) -> String {
         lock(&self.shared.objects).text(&format!("{store}/{part}/"))

@@ -13,6 +13,10 @@ pub(crate) const STORE_KEYS: [&str; 2] = ["url", "lease"];
 /// away for a moment, short enough that nobody waits long for a machine that is gone.
 pub(crate) const DEFAULT_LEASE: Duration = Duration::from_mins(1);
 
+/// The longest lease, and the longest that is believed of another machine: so long its step stands still, and `gc` waits for it, after the
+/// machine is gone.
+pub const LONGEST_LEASE: Duration = Duration::from_hours(1);
+
 /// The shortest lease. A machine that cannot renew it needs some seconds to end its agent before the lease is over.
 const SHORTEST_LEASE: Duration = Duration::from_secs(10);
 
@@ -113,12 +117,15 @@ impl ConfigReader {
 
     fn lease(&mut self, own: Fields<'_>) -> Option<Duration> {
         let lease = self.duration(own, "lease")?;
-        if lease >= SHORTEST_LEASE {
+        if (SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
             return Some(lease);
         }
-        let shortest = SHORTEST_LEASE.as_secs();
-        let why =
-            format!("a lease is at least {shortest}s: a machine that cannot renew it has to end its agent in time");
+        let why = if lease < SHORTEST_LEASE {
+            let shortest = SHORTEST_LEASE.as_secs();
+            format!("a lease is at least {shortest}s: a machine that cannot renew it has to end its agent in time")
+        } else {
+            "a lease is at most 1h: others wait that long for a machine that is gone".to_owned()
+        };
         self.problems.error("bad-value", own.get("lease")?.value.at, why, None);
         None
     }

@@ -106,6 +106,26 @@ pub enum AttemptError {
         /// Its worktree.
         worktree: Box<Worktree>,
     },
+    /// The directory of a worktree that agents work in leads out of it.
+    #[error("{} of thread {thread} is, or goes through, a link that leads out of its worktree {}", workspace.display(), worktree.display())]
+    OutsideWorktree {
+        /// The thread.
+        thread: ThreadId,
+        /// The directory.
+        workspace: PathBuf,
+        /// The worktree.
+        worktree: PathBuf,
+    },
+    /// Its files would be left behind.
+    #[error("thread {thread} has its files in the worktree {}, and {} is another directory", worktree.display(), cwd.display())]
+    WouldLeaveFiles {
+        /// The thread.
+        thread: ThreadId,
+        /// Where its files are.
+        worktree: PathBuf,
+        /// Where it would work.
+        cwd: PathBuf,
+    },
     /// The record of a thread does not say where the thread works.
     #[error("this machine does not know where thread {0} works")]
     UnknownWorkspace(ThreadId),

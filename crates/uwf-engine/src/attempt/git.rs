@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use durable_files::FileError;
 use rustix::process::{Pid, Signal};
 use uwf_core::text::ellipsize;
 
@@ -128,6 +129,17 @@ pub enum GitError {
     /// It cannot be started, or what it prints not be kept.
     #[error("cannot run git: {0}")]
     NotRun(#[source] io::Error),
+    /// A file of a repository or a working tree cannot be read, or one of uwf's own not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The message of a commit that should have the files of a step is none of uwf.
+    #[error("commit {commit} should have files of the thread, but its message names `{}`", said.escape_debug())]
+    Strange {
+        /// The commit.
+        commit: String,
+        /// What its message says.
+        said: String,
+    },
     /// A directory is in no repository.
     #[error("{} is not in a git repository", .0.display())]
     NoRepository(PathBuf),

@@ -149,7 +149,7 @@ impl Settings {
     pub(crate) fn workplace(&self, node: Hash) -> Workplace {
         let worktree = self.worktree_in_use().map(|worktree| SharedWorktree {
             base: worktree.base.clone(),
-            inside: self.workspace.strip_prefix(&worktree.dir).unwrap_or(Path::new("")).to_owned(),
+            inside: worktree.inside(&self.workspace).unwrap_or_default(),
             repository: worktree.repository.clone(),
         });
         Workplace::here(&self.workspace, node, worktree)

@@ -19,6 +19,7 @@ use crate::attempt::git::{Files, Git, GitError, Kept};
 use crate::attempt::recorded::Opened;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
+use crate::root::inner_path::InnerPath;
 use crate::root::worktree::Worktree;
 
 /// What became of the files that a step left in its worktree.
@@ -92,7 +93,7 @@ pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash
     let parents: Vec<&str> = [&before, &head].into_iter().flatten().map(String::as_str).collect();
     let Opened { thread, role, workspace, .. } = opened;
     let title = format!("uwf: {role} in thread {thread}");
-    let text = message(&title, thread, node, head.as_deref(), inside(worktree, workspace));
+    let text = message(&title, thread, node, head.as_deref(), worktree.inside(workspace));
     let commit = git.commit_tree(&tree, &parents, &text)?;
     git.update_ref(&name, &commit)?;
     Ok(StepFiles::Recorded { tree, commit, left_out, pushed: None })
@@ -106,13 +107,8 @@ pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: Hash, works
     let (git, name) = (Git::at(&worktree.repository), files_ref(thread, at));
     let Some(Kept { commit, tree, head, .. }) = git.kept(&name)? else { return Ok(()) };
     let title = format!("uwf: thread {thread} begins");
-    let text = message(&title, thread, at, Some(&head), inside(worktree, workspace));
+    let text = message(&title, thread, at, Some(&head), worktree.inside(workspace));
     Ok(git.update_ref(&name, &git.commit_tree(&tree, &[&commit], &text)?)?)
-}
-
-/// Where in a worktree agents work; empty for the top.
-pub(crate) fn inside<'w>(worktree: &Worktree, workspace: &'w Path) -> &'w Path {
-    workspace.strip_prefix(&worktree.dir).unwrap_or(Path::new(""))
 }
 
 /// The line of such a commit's message that says which thread it is of.
@@ -125,12 +121,15 @@ pub(crate) fn node_line(node: Hash) -> String {
     format!("Uwf-Step: {node}")
 }
 
-fn message(title: &str, thread: &ThreadId, node: Hash, head: Option<&str>, inside: &Path) -> String {
+fn message(title: &str, thread: &ThreadId, node: Hash, head: Option<&str>, inside: Option<InnerPath>) -> String {
     let mut text = format!("{title}\n\n{}\n{}\n", thread_line(thread), node_line(node));
     if let Some(head) = head {
         text.push_str(&format!("Uwf-Head: {head}\n"));
     }
-    if inside.as_os_str().is_empty() { text } else { format!("{text}Uwf-Directory: {}\n", inside.display()) }
+    if let Some(inside) = inside.filter(|inside| !inside.is_empty()) {
+        text.push_str(&format!("Uwf-Directory: {inside}\n"));
+    }
+    text
 }
 
 /// The files of a thread at a node, as a repository has them: those of the thread itself, else of any other that came to the

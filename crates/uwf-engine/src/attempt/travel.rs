@@ -19,9 +19,9 @@ use crate::attempt::recorded;
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot::{self, files_ref, files_refs};
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, gone, is_there};
-use crate::root::error::AtPath;
+use crate::root::error::{AtPath, RootError};
 use crate::root::home::Home;
-use crate::root::workplace::{self, Workplace};
+use crate::root::workplace::{self, SharedWorktree, Workplace};
 use crate::root::worktree::Worktree;
 
 /// How often the branch of a remote may move while one pushes to it.
@@ -112,17 +112,95 @@ pub(crate) fn settings_in(
     if home.shared().is_none() || home.config()?.worktree_remote.is_none() {
         return Ok(None);
     }
-    if let Some(known) = known.filter(|known| known.worktree.is_some()) {
-        let is_clone = known.worktree_in_use().is_some_and(|worktree| {
-            let repository = Git::at(cwd).repository().ok().and_then(|found| fs::canonicalize(found).ok());
-            !cwd.starts_with(&worktree.dir) && repository == fs::canonicalize(&worktree.repository).ok()
-        });
-        return Ok(is_clone.then(|| known.clone()));
+    let shared = workplace::of(home, thread)?.and_then(|place| place.worktree);
+    if let Some((known, worktree)) = known.and_then(|known| Some((known, known.worktree.as_ref()?)))
+        && was_here(thread, worktree)?
+    {
+        return stays_in_worktree(thread, known, worktree, shared.is_some(), cwd);
     }
-    let Some(shared) = workplace::of(home, thread)?.and_then(|place| place.worktree) else { return Ok(None) };
+    let Some(shared) = shared else { return Ok(None) };
     let repository = Checkout::of(cwd)?.repository;
     let (worktree, workspace) = NewWorktree::arriving(repository, shared.base, shared.inside).of(home, thread)?;
     Ok(Some(Settings { workspace, worktree: Some(worktree), ..known.cloned().unwrap_or_default() }))
+}
+
+/// Whether files of a thread have been in its worktree on this machine, or still are. Nothing has if they never arrived.
+fn was_here(thread: &ThreadId, worktree: &Worktree) -> Result<bool> {
+    Ok(is_there(&worktree.dir.join(".git"))?
+        || is_there(&worktree.repository)? && !Git::at(&worktree.repository).refs(&files_refs(thread))?.is_empty())
+}
+
+/// The settings of a thread whose worktree is on this machine when a person names a directory: as they are if it is in a clone of its
+/// repository, `None` if the directory is to be the workspace.
+///
+/// # Errors
+/// `WouldLeaveFiles`: other machines expect the files in the worktree.
+fn stays_in_worktree(
+    thread: &ThreadId,
+    known: &Settings,
+    worktree: &Worktree,
+    travels: bool,
+    cwd: &Path,
+) -> Result<Option<Settings>> {
+    if known.worktree_in_use().is_none() || cwd.starts_with(&worktree.dir) {
+        return Ok(None);
+    }
+    let repository = Git::at(cwd).repository().ok().and_then(|found| fs::canonicalize(found).ok());
+    if repository == fs::canonicalize(&worktree.repository).ok() {
+        return Ok(Some(known.clone()));
+    }
+    if travels && is_there(&worktree.dir.join(".git"))? {
+        let (worktree, cwd) = (worktree.dir.clone(), cwd.to_owned());
+        return Err(AttemptError::WouldLeaveFiles { thread: thread.clone(), worktree, cwd });
+    }
+    Ok(None)
+}
+
+/// The settings of a thread, whose files are fetched if this machine has never worked on it; `None` if it has none, and no worktree
+/// either. `cwd` is in a clone of the thread's repository. Whoever calls this has the thread's lock.
+///
+/// # Errors
+/// As [`bring_up_to_date`], and those of git: the directory is in no repository.
+pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: &Path) -> Result<Option<Settings>> {
+    if let Some(known) = Settings::load(home, thread)? {
+        return Ok(Some(known));
+    }
+    let Some((place, _)) = of_others(home, thread)? else { return Ok(None) };
+    let remote = home.config()?.worktree_remote;
+    let Some(settings) = settings_in(home, thread, None, cwd)? else {
+        return Err(missing(thread, head, place, remote));
+    };
+    arrive(home, thread, head, &settings, remote.as_ref())?;
+    settings.begun_at(head).save(home, thread)?;
+    Ok(Some(settings))
+}
+
+/// A worktree for a fork of a thread that this machine has never worked on, with the files of the node that is forked; `None` if the
+/// thread has no worktree. `cwd` is in a clone of its repository.
+///
+/// # Errors
+/// `FilesElsewhere`; those of the configuration, the store and git.
+pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: Hash, cwd: &Path) -> Result<Option<NewWorktree>> {
+    let Some((place, shared)) = of_others(home, thread)? else { return Ok(None) };
+    let remote = home.config()?.worktree_remote;
+    if remote.is_none() {
+        return Err(missing(thread, node, place, remote));
+    }
+    let repository = Checkout::of(cwd)?.repository;
+    let found = find(home, &repository, thread, node)?.filter(|kept| place.has(node, &kept.tree));
+    let Some(kept) = found else { return Err(missing(thread, node, place, remote)) };
+    let from = checkout_of(&repository);
+    Ok(Some(NewWorktree::of_step(repository, kept, from, shared.inside)))
+}
+
+/// Where a thread works, and its worktree there; `None` if it has none.
+fn of_others(home: &Home, thread: &ThreadId) -> Result<Option<(Workplace, SharedWorktree)>> {
+    let place = workplace::of(home, thread)?;
+    Ok(place.and_then(|place| place.worktree.clone().map(|shared| (place, shared))))
+}
+
+fn missing(thread: &ThreadId, head: Hash, place: Workplace, remote: Option<GitRemote>) -> AttemptError {
+    AttemptError::FilesElsewhere { thread: thread.clone(), head, place: Box::new(place), remote }
 }
 
 /// Makes the worktree of a thread that comes to this machine; `false` if there is nothing to be made.
@@ -158,16 +236,12 @@ pub(crate) fn bring_up_to_date(
 ) -> Result<bool> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(false) };
     let Some(place) = elsewhere(home, thread, head, worktree)? else { return Ok(false) };
-    let missing = |place| AttemptError::FilesElsewhere {
-        thread: thread.clone(),
-        head,
-        place: Box::new(place),
-        remote: remote.cloned(),
-    };
-    let Some(from) = remote else { return Err(missing(place)) };
+    let Some(from) = remote else { return Err(missing(thread, head, place, None)) };
     let top = checkout_of(&worktree.repository);
     let found = files_at(&Git::at(&top), thread, head, from)?;
-    let Some(kept) = found.filter(|kept| place.has(head, &kept.tree)) else { return Err(missing(place)) };
+    let Some(kept) = found.filter(|kept| place.has(head, &kept.tree)) else {
+        return Err(missing(thread, head, place, remote.cloned()));
+    };
     if is_there(&worktree.dir.join(".git"))? {
         lay_out(home, thread, head, worktree, &kept)?;
     } else {
@@ -181,8 +255,14 @@ fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) ->
     if home.shared().is_none() || !is_there(&worktree.repository)? {
         return Ok(None);
     }
-    let Some(place) = workplace::of(home, thread)? else { return Ok(None) };
-    let is_here = match Git::at(&worktree.repository).kept(&files_ref(thread, head))? {
+    let kept = Git::at(&worktree.repository).kept(&files_ref(thread, head))?;
+    let place = match workplace::of(home, thread) {
+        // This machine has them: it goes on, and writes the note anew.
+        Err(RootError::StrangeNote { .. }) if kept.is_some() => return Ok(None),
+        place => place?,
+    };
+    let Some(place) = place else { return Ok(None) };
+    let is_here = match kept {
         // They were recorded here, or have come here.
         Some(kept) => place.has(head, &kept.tree),
         // Git could not record them, but they are those of an attempt of this machine.
@@ -210,7 +290,7 @@ fn make(
     if !is_there(dir)? {
         git.forget_worktree(repository, dir)?;
     }
-    let inside = settings.workspace.strip_prefix(dir).unwrap_or(Path::new("")).to_owned();
+    let inside = worktree.inside(&settings.workspace).unwrap_or_default();
     let arriving = NewWorktree::arriving(repository.clone(), kept.head.clone(), inside).with(kept);
     arriving.make(home, thread, head, &settings.workspace)
 }

@@ -16,11 +16,12 @@ use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::{AttemptError, Result};
-use crate::attempt::git::{Checkout, Git, Kept, own_dir};
+use crate::attempt::git::{Checkout, Git, GitError, Kept, own_dir};
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
+use crate::root::inner_path::{self, InnerPath};
 use crate::root::project_files;
 use crate::root::worktree::Worktree;
 
@@ -35,7 +36,7 @@ pub(crate) struct NewWorktree {
     /// The directory that the files come from.
     from: PathBuf,
     /// Where in it agents work; empty for the top.
-    inside: PathBuf,
+    inside: InnerPath,
     /// Whether it comes from another machine. Then its branch may be here already.
     is_arriving: bool,
 }
@@ -51,12 +52,12 @@ impl NewWorktree {
     }
 
     /// One with the files that a repository has of a step.
-    pub(crate) fn of_step(repository: PathBuf, files: Kept, from: PathBuf, inside: PathBuf) -> NewWorktree {
+    pub(crate) fn of_step(repository: PathBuf, files: Kept, from: PathBuf, inside: InnerPath) -> NewWorktree {
         NewWorktree { repository, base: files.head.clone(), files: Some(files), from, inside, is_arriving: false }
     }
 
     /// One that another machine has made, in a clone of its repository.
-    pub(crate) fn arriving(repository: PathBuf, base: String, inside: PathBuf) -> NewWorktree {
+    pub(crate) fn arriving(repository: PathBuf, base: String, inside: InnerPath) -> NewWorktree {
         let from = checkout_of(&repository);
         NewWorktree { repository, base, files: None, from, inside, is_arriving: true }
     }
@@ -79,8 +80,7 @@ impl NewWorktree {
     /// What the settings of a thread say of it, and the directory in it that is the workspace.
     pub(crate) fn of(&self, home: &Home, thread: &ThreadId) -> Result<(Worktree, PathBuf)> {
         let dir = home.worktree_dir(thread);
-        // What git prints of a directory ends with a slash.
-        let workspace = settings::as_text(dir.join(&self.inside).components().collect())?;
+        let workspace = settings::as_text(self.inside.below(&dir))?;
         let (branch, base, repository) = (branch_of(thread), self.base.clone(), self.repository.clone());
         Ok((Worktree { dir, branch, base, repository }, workspace))
     }
@@ -88,7 +88,7 @@ impl NewWorktree {
     /// Makes it. `at` is the head that the thread begins at.
     ///
     /// # Errors
-    /// `Io`, those of git.
+    /// `Io`, those of git; `OutsideWorktree` when the files have a link in the place of the workspace.
     pub(crate) fn make(&self, home: &Home, thread: &ThreadId, at: Hash, workspace: &Path) -> Result<()> {
         let dirs = home.worktrees_dir();
         fs::create_dir_all(&dirs).at("create", &dirs)?;
@@ -104,24 +104,42 @@ impl NewWorktree {
             gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
             restored?;
         }
-        // Of a directory that no commit has there is nothing in it.
-        fs::create_dir_all(workspace).at("create", workspace)?;
+        make_dir(thread, &dir, workspace)?;
         let files = self.files.as_ref().map_or(&self.base, |files| &files.commit);
         Ok(git.update_ref(&snapshot::files_ref(thread, at), files)?)
     }
 }
 
-/// Refuses a thread whose worktree is gone: nobody is to be paid for work in the wrong place.
+/// Makes the directory in a worktree that agents work in: of one that no commit has there is nothing in it. What is made by the way
+/// stays in the worktree, too.
+fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
+    let there = workspace.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(dir);
+    stays_inside(thread, dir, there)?;
+    Ok(fs::create_dir_all(workspace).at("create", workspace)?)
+}
+
+/// Refuses a thread whose worktree is gone, or whose workspace leads out of it: nobody is to be paid for work in the wrong place.
 ///
 /// # Errors
-/// `NotFound`.
+/// `NoWorktree`, `OutsideWorktree`, `Io`.
 pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
-    match settings.worktree_in_use() {
-        Some(worktree) if !is_there(&worktree.dir.join(".git"))? => {
-            Err(AttemptError::NoWorktree { thread: thread.clone(), worktree: Box::new(worktree.clone()) })
-        }
-        _ => Ok(()),
+    let Some(worktree) = settings.worktree_in_use() else { return Ok(()) };
+    if !is_there(&worktree.dir.join(".git"))? {
+        return Err(AttemptError::NoWorktree { thread: thread.clone(), worktree: Box::new(worktree.clone()) });
     }
+    if is_there(&settings.workspace)? { stays_inside(thread, &worktree.dir, &settings.workspace) } else { Ok(()) }
+}
+
+/// Refuses a workspace that leads out of its worktree through a link.
+fn stays_inside(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
+    if inner_path::is_inside(workspace, dir).at("look at", workspace)? {
+        return Ok(());
+    }
+    Err(AttemptError::OutsideWorktree {
+        thread: thread.clone(),
+        workspace: workspace.to_owned(),
+        worktree: dir.to_owned(),
+    })
 }
 
 /// Takes away the worktree of a thread with all that is in it, its branch, and what was recorded of its files. Whatever of
@@ -181,13 +199,15 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
         return Ok(Some(Unsaved::NoRepository));
     }
     // Whatever an agent did to `.git` in there: another repository says nothing of this one's commits.
-    let Some(own) = own_dir(repository, dir).ok().filter(|own| leads_to(&dir.join(".git"), own)) else {
-        return Ok(Some(Unsaved::OtherRepository));
+    let own = match own_dir(repository, dir) {
+        Ok(own) if leads_to(&dir.join(".git"), &own) => own,
+        Ok(_) | Err(GitError::NotItsWorktree { .. }) => return Ok(Some(Unsaved::OtherRepository)),
+        Err(error) => return Err(error.into()),
     };
     if let Some(why) = kept_by_git(&own)? {
         return Ok(Some(why));
     }
-    if let Some(nested) = repository_below(dir) {
+    if let Some(nested) = repository_below(dir)? {
         return Ok(Some(Unsaved::Repository(nested)));
     }
     let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
@@ -213,25 +233,30 @@ fn kept_by_git(own: &Path) -> Result<Option<Unsaved>> {
         return Ok(Some(Unsaved::Locked));
     }
     // The commits of submodules are nowhere else.
-    let has_some = fs::read_dir(own.join("modules")).is_ok_and(|mut entries| entries.next().is_some());
+    let modules = own.join("modules");
+    let has_some = is_there(&modules)? && fs::read_dir(&modules).at("list", &modules)?.next().is_some();
     Ok(has_some.then_some(Unsaved::Submodules))
 }
 
 /// A repository in a directory below this one.
-fn repository_below(dir: &Path) -> Option<PathBuf> {
+///
+/// # Errors
+/// `Io`: a directory that can't be listed may have one.
+fn repository_below(dir: &Path) -> Result<Option<PathBuf>> {
     let mut dirs = vec![dir.to_owned()];
     while let Some(at) = dirs.pop() {
-        for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&at).at("list", &at)? {
+            let entry = entry.at("list", &at)?;
             if entry.file_name() == ".git" {
                 if at != dir {
-                    return Some(at);
+                    return Ok(Some(at));
                 }
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            } else if entry.file_type().at("look at", entry.path())?.is_dir() {
                 dirs.push(entry.path());
             }
         }
     }
-    None
+    Ok(None)
 }
 
 /// Why the directory of a worktree cannot just go away.

@@ -194,6 +194,16 @@ pub enum RootError {
         /// Whether this machine has records of it all the same.
         has_records: bool,
     },
+    /// What another machine says of the worktree of a thread is not to be followed.
+    #[error("the note `{note}` says where thread {thread} has its files, and can't be used: {source}")]
+    StrangeNote {
+        /// The thread.
+        thread: ThreadId,
+        /// Name of the note.
+        note: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
     /// A thread has ended.
     #[error("thread {thread} {}", if *was_killed { "was killed" } else { "has ended" })]
     Ended {

@@ -7,19 +7,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use json_cas::{Expected, Hash, NoteWritten};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
-use crate::root::error::Result;
+use crate::root::error::{Result, RootError};
 use crate::root::home::Home;
+use crate::root::inner_path::InnerPath;
 use crate::root::machine;
+use crate::root::worktree::is_commit;
 
 /// Where a thread works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workplace {
     /// The machine.
+    #[serde(deserialize_with = "machine::deserialize")]
     pub machine: String,
     /// The directory there.
     pub workspace: PathBuf,
@@ -37,11 +41,17 @@ pub struct Workplace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedWorktree {
     /// The commit that its branch began at.
+    #[serde(deserialize_with = "commit_name")]
     pub base: String,
     /// Where agents work in it; empty for the top.
-    pub inside: PathBuf,
+    pub inside: InnerPath,
     /// Where the repository is on that machine.
     pub repository: PathBuf,
+}
+
+fn commit_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    if is_commit(&name) { Ok(name) } else { Err(D::Error::custom("its `base` is not the name of a commit")) }
 }
 
 impl Workplace {
@@ -79,11 +89,19 @@ impl Workplace {
 /// Where a thread works, as the machine said that it works on; `None` where no store is shared, and for a thread of an older uwf.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `StrangeNote` when the thread has a worktree of which this uwf understands nothing: its files would be
+/// left behind.
 pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
     let Some(notes) = home.notes() else { return Ok(None) };
-    // What cannot be understood is of a newer uwf, which may have its reasons.
-    Ok(notes.note(&name(thread))?.and_then(|note| serde_json::from_value(note.value).ok()))
+    let Some(note) = notes.note(&name(thread))? else { return Ok(None) };
+    let has_worktree = note.value.get("worktree").is_some_and(|worktree| !worktree.is_null());
+    match serde_json::from_value(note.value) {
+        Ok(place) => Ok(Some(place)),
+        Err(source) if has_worktree => {
+            Err(RootError::StrangeNote { thread: thread.clone(), note: name(thread), source })
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 /// What the store says of where all threads work but these, whether or not it can be understood.

@@ -1,8 +1,10 @@
 //! What is known of the git worktree that a thread has of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::root::inner_path::InnerPath;
 
 /// The worktree of a thread, as its settings have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,4 +18,16 @@ pub struct Worktree {
     pub base: String,
     /// The repository it belongs to: the `.git` that all its working trees share.
     pub repository: PathBuf,
+}
+
+impl Worktree {
+    /// Where in it a workspace lies; `None` for one that lies elsewhere.
+    pub(crate) fn inside(&self, workspace: &Path) -> Option<InnerPath> {
+        InnerPath::of(workspace, &self.dir)
+    }
+}
+
+/// Whether a text is the full name of a commit, and so nothing that git would take for an option or a range.
+pub(crate) fn is_commit(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -147,7 +147,10 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     let known = Settings::load(home, id)?;
     let worktree = match changes.workspace {
         Some(_) => None,
-        None => known.as_ref().map(|known| files_at(home, id, known, node)).transpose()?.flatten(),
+        None => match &known {
+            Some(known) => files_at(home, id, known, node)?,
+            None => travel::for_fork(home, id, node, cwd)?,
+        },
     };
     let digest = recorded_digest::at(home, id, begins_at)?;
     let settings = Settings { digest, ..settings(known, changes, cwd)? };
@@ -174,13 +177,14 @@ fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(Path
 
 /// The worktree for a fork of a thread that works in one, with the files of the node that is forked.
 fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<Option<NewWorktree>> {
-    let Some(Worktree { dir, repository, .. }) = known.worktree_in_use() else { return Ok(None) };
+    let Some(worktree) = known.worktree_in_use() else { return Ok(None) };
+    let Worktree { dir, repository, .. } = worktree;
     let Some(files) = travel::find(home, repository, id, node)? else {
         return Err(VerbError::NoFiles { thread: id.clone(), node }.into());
     };
     let origin = project_files::origin(home, dir);
     let from = if origin == *dir { checkout_of(repository) } else { origin };
-    let inside = known.workspace.strip_prefix(dir).unwrap_or(Path::new("")).to_owned();
+    let inside = worktree.inside(&known.workspace).unwrap_or_default();
     Ok(Some(NewWorktree::of_step(repository.clone(), files, from, inside)))
 }
 

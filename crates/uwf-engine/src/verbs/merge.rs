@@ -56,10 +56,11 @@ pub struct Merged {
 /// conflicts to resolve, those of git: a working tree with changes that would be overwritten, for instance.
 pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
     let thread = Thread::any(home, id)?;
-    let (worktree, here) = places(home, id, cwd)?;
-    let Worktree { dir, branch, .. } = &worktree;
     // Nobody is to work in what is being committed.
     let _lock = lock::take(home, id)?;
+    let settings = travel::fetch_if_unknown(home, id, thread.head, cwd)?;
+    let (worktree, here) = places(id, settings.as_ref(), cwd)?;
+    let Worktree { dir, branch, .. } = &worktree;
     bring_up_to_date(&thread)?;
     let target = Git::at(&here.top).asking();
     let turn = Turn::take(&target, &here.top)?;
@@ -116,7 +117,7 @@ fn interrupted(signals: &Signals, error: GitError) -> AttemptError {
 /// # Errors
 /// `Usage` when no such merge is under way.
 pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
-    let (Worktree { branch, .. }, here) = places(home, id, cwd)?;
+    let (Worktree { branch, .. }, here) = places(id, Settings::load(home, id)?.as_ref(), cwd)?;
     let target = Git::at(&here.top);
     let tip = target.commit(&branch)?;
     match target.merging()? {
@@ -127,8 +128,8 @@ pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
 }
 
 /// The worktree of a thread, and the working tree that a directory is in, of the same repository.
-fn places(home: &Home, id: &ThreadId, cwd: &Path) -> Result<(Worktree, Checkout)> {
-    let worktree = Settings::load(home, id)?.and_then(|settings| settings.worktree);
+fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Worktree, Checkout)> {
+    let worktree = settings.and_then(|settings| settings.worktree.clone());
     let worktree = worktree.ok_or_else(|| VerbError::WithoutWorktree(id.clone()))?;
     if !worktree::is_there(&worktree.repository)? {
         let Worktree { repository, branch, .. } = worktree;

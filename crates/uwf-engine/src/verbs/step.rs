@@ -140,6 +140,8 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
 pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
     let (home, id) = (thread.home(), &thread.id);
     let plan = Plan::load(thread, cwd)?;
+    // Files come first: a machine to which they don't come has nothing on record of the thread, and doesn't work on it.
+    let have_come = travel::arrive(home, id, thread.head, &plan.settings, plan.config.worktree_remote.as_ref())?;
     if cwd.is_some() {
         let settings = &plan.settings;
         // Where files come from is for whoever has them to say, until they are here.
@@ -148,11 +150,8 @@ pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan
         }
         settings.begun_at(settings.begun_at.unwrap_or(thread.head)).save(home, id)?;
     }
-    match travel::arrive(home, id, thread.head, &plan.settings, plan.config.worktree_remote.as_ref())? {
-        // A configuration of the project has come with it.
-        true => Ok(Plan::load(thread, None)?),
-        false => Ok(plan),
-    }
+    // A configuration of the project may have come with them.
+    if have_come { Ok(Plan::load(thread, None)?) } else { Ok(plan) }
 }
 
 /// Whether this machine knows already that a thread works in a directory.

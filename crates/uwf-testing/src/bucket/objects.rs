@@ -12,6 +12,7 @@ use super::http::{Answer, Request};
 /// Keys on a page of a listing, at most.
 const PAGE: usize = 1_000;
 
+#[derive(Clone)]
 struct Object {
     bytes: Vec<u8>,
     etag: String,
@@ -84,6 +85,11 @@ impl Objects {
         self.writes += 1;
         (object.generation, object.etag) = dialect.version(self.writes, &object.bytes);
         self.by_key.insert(key.to_owned(), object);
+    }
+
+    pub(super) fn copy(&mut self, key: &str, other: String) {
+        let object = self.by_key.get(key).expect("there is such an object").clone();
+        self.by_key.insert(other, object);
     }
 
     pub(super) fn text(&self, begin: &str) -> String {

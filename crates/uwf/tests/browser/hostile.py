@@ -7,10 +7,13 @@ import sys
 
 # Listens at a free port, says which, and says the headers of every request. Its page leads to itself once more, and to the dashboard.
 THIEF = """
-import http.server, json, os, sys
+import http.server, json, os, sys, threading
+# Requests come in at the same time, each in a thread of its own.
+turn = threading.Lock()
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        print(json.dumps({"path": self.path, "headers": dict(self.headers)}), flush=True)
+        with turn:
+            print(json.dumps({"path": self.path, "headers": dict(self.headers)}), flush=True)
         body = b"<script>for (const path of ['/', '/threads', '/login']) fetch(path, {credentials: 'include'})</script><a href=/again>x</a>"
         self.send_response(200)
         self.send_header("content-type", "text/html")
@@ -48,7 +51,8 @@ def stays_on_its_machine(browser):
             assert not page.locator(selector).count(), selector
         page.locator("#away").click()
         assert not page.evaluate("window.hit"), "a link ran"
-    page.locator("#press").click()
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.locator("#press").click()
     page.wait_for_load_state()
     assert page.url.startswith(f"{browser.url}/m/evil/"), page.url
     for path in told["raw"]:

@@ -105,6 +105,25 @@ fn notes_that_are_not_readable_stop_nothing_in_a_database() {
 }
 
 #[test]
+fn rows_with_names_that_no_note_has_stop_nothing() {
+    let (postgres, dir) = (Postgres::start(), TempDir::new().unwrap());
+    let [one, two] = two_machines(&postgres.variables("uwf"), dir.path());
+    let thread = one.begin();
+    for kind in ["workspace.", "attempt.", "paused.", "named.", ""] {
+        for name in ["../../x", "a b", "\u{2028}", "..", &"n".repeat(300)] {
+            postgres.sql(&format!("insert into uwf.notes (name, value, writer) values ('{kind}{name}', '{{}}', 0)"));
+        }
+    }
+    for machine in [&one, &two] {
+        for command in [&["gc"][..], &["thread", "list", "--all"], &["ps"], &["recover", "--dry-run"], &["doctor"]] {
+            let ran = machine.uwf(command);
+            assert_eq!(ran.code, Some(0), "{command:?}: {}", ran.stderr);
+        }
+    }
+    two.step(&thread);
+}
+
+#[test]
 fn a_head_that_is_taken_for_a_removal_by_its_size_is_set_again() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());

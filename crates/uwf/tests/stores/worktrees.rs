@@ -2,144 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use uwf_testing::bucket::BucketServer;
-use uwf_testing::{Ran, counting_workflow, text};
+use uwf_testing::{Ran, text};
 
-use crate::machine::{LEASE, Machine, paid};
-
-/// Does what the test says, and is paid for it.
-const AGENT: &str =
-    "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsh -e -c \"${WORK:-:}\" || exit 1\necho '{\"n\": 1}'\n";
-
-const CONFIG: &str = "agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nstore: { lease: 10s }\n";
-
-const REMOTE: &str = "worktree: { remote: origin }\n";
-
-/// A machine with a clone of the repository.
-struct Member {
-    machine: Machine,
-    clone: PathBuf,
-}
-
-/// Machines with a store and a git remote in common.
-struct Team {
-    dir: TempDir,
-    server: BucketServer,
-    members: Vec<Member>,
-}
-
-impl Team {
-    fn new<const N: usize>(configs: [&str; N]) -> Team {
-        let (dir, server) = (TempDir::new().unwrap(), BucketServer::start());
-        let remote = dir.path().join("remote.git");
-        let members = configs.iter().zip(["anna", "bert", "carl"]).map(|(config, name)| {
-            let mut variables = server.variables("team");
-            variables.push(("UWF_MACHINE".to_owned(), name.to_owned()));
-            let machine = Machine::new(variables, &dir.path().join("ledger"));
-            machine.home.script("paid", AGENT);
-            machine.home.config(&format!("{CONFIG}{config}"));
-            machine.home.file("count.yaml", &counting_workflow(9));
-            let identity = "[user]\n\tname = A Person\n\temail = a@example.org\n";
-            fs::write(machine.home.root().parent().unwrap().join(".gitconfig"), identity).unwrap();
-            Member { clone: machine.home.work().join("repo"), machine }
-        });
-        let team = Team { members: members.collect(), server, dir };
-        let first = &team.members[0];
-        first.git(team.dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", remote.to_str().unwrap()]);
-        for member in &team.members {
-            member.git(&member.machine.home.work(), &["clone", "--quiet", remote.to_str().unwrap(), "repo"]);
-            if member.clone == first.clone {
-                for (name, content) in
-                    [("sub/kept", "kept\n"), ("changed", "old\n"), ("deleted", "x\n"), (".gitignore", "*.log\n")]
-                {
-                    let path = first.clone.join(name);
-                    fs::create_dir_all(path.parent().unwrap()).unwrap();
-                    fs::write(path, content).unwrap();
-                }
-                first.git(&first.clone, &["add", "-A"]);
-                first.git(&first.clone, &["commit", "--quiet", "-m", "first"]);
-                first.git(&first.clone, &["push", "--quiet", "origin", "HEAD:main"]);
-            }
-        }
-        first.machine.json(&["store", "init"]);
-        first.machine.json(&["workflow", "put", "count.yaml"]);
-        team
-    }
-
-    fn remote(&self) -> PathBuf {
-        self.dir.path().join("remote.git")
-    }
-
-    fn paid(&self) -> usize {
-        paid(&self.dir.path().join("ledger"))
-    }
-
-    /// The commit of a thread's branch at the remote.
-    fn tip(&self, thread: &str) -> String {
-        self.members[0].git(&self.remote(), &["rev-parse", &format!("refs/heads/uwf/{thread}")])
-    }
-}
-
-impl Member {
-    fn git(&self, dir: &Path, args: &[&str]) -> String {
-        let mut command = Command::new("git");
-        self.machine.home.prepare(&mut command);
-        let ran = Ran::from(command.args(args).current_dir(dir).output().unwrap());
-        assert_eq!(ran.code, Some(0), "git {args:?}: {}", ran.stderr);
-        ran.stdout.trim_end().to_owned()
-    }
-
-    /// Starts a thread in a worktree, standing in a directory of the clone.
-    fn start(&self, inside: &str) -> (String, Ran) {
-        let args = ["thread", "start", "count-rounds", "-p", "count", "--worktree"];
-        let ran: Ran = self.machine.command(&args).current_dir(self.clone.join(inside)).output().unwrap().into();
-        (text(&ran.json(), "thread"), ran)
-    }
-
-    /// A step whose agent does what a shell is told.
-    fn step(&self, thread: &str, work: &str, args: &[&str]) -> Ran {
-        let mut command = self.machine.command(&[&["thread", "step", thread], args].concat());
-        command.env("WORK", work).output().unwrap().into()
-    }
-
-    /// The same with the clone as the place to go on from.
-    fn step_in_clone(&self, thread: &str, work: &str) -> Ran {
-        self.step(thread, work, &["--cwd", self.clone.to_str().unwrap()])
-    }
-
-    /// The same once no other machine is believed to be at work.
-    fn step_in_clone_when_free(&self, thread: &str, work: &str) -> Value {
-        let begun = Instant::now();
-        loop {
-            let stepped = self.step_in_clone(thread, work);
-            if stepped.code == Some(0) {
-                return stepped.json();
-            }
-            assert_eq!(stepped.code, Some(75), "{}", stepped.stderr);
-            assert!(begun.elapsed() < LEASE * 6, "the lease never ends: {}", stepped.stderr);
-            std::thread::sleep(Duration::from_millis(300));
-        }
-    }
-
-    fn worktree(&self, thread: &str) -> PathBuf {
-        self.machine.home.root().join("worktrees").join(thread)
-    }
-
-    fn read(&self, thread: &str, path: &str) -> Option<String> {
-        fs::read_to_string(self.worktree(thread).join(path)).ok()
-    }
-
-    /// What `git status` says of a worktree.
-    fn status(&self, thread: &str) -> String {
-        self.git(&self.worktree(thread), &["status", "--porcelain", "--untracked-files=all"])
-    }
-}
+use crate::team::{CONFIG, Member, REMOTE, Team};
 
 #[test]
 fn files_go_with_a_thread_from_machine_to_machine() {
@@ -238,7 +107,7 @@ fn a_push_that_fails_costs_no_step_and_is_made_up_for() {
     let mut push = Command::new("sh");
     anna.machine.home.prepare(&mut push);
     assert!(push.arg("-c").arg(&command).output().unwrap().status.success(), "{command}");
-    assert_eq!(bert.step(&thread, "cat one; echo 2 > two", &[]).code, Some(0));
+    assert_eq!(bert.step_in_clone(&thread, "cat one; echo 2 > two").code, Some(0));
 
     // So does the next step on the same machine.
     fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
@@ -517,6 +386,82 @@ fn a_directory_that_is_no_clone_is_refused() {
 }
 
 #[test]
+fn a_thread_whose_files_did_not_come_stays_where_it_is() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    // The remote is away for a moment.
+    let (remote, away) = (team.remote(), team.dir.path().join("away"));
+    fs::rename(&remote, &away).unwrap();
+    assert_eq!(bert.step_in_clone(&thread, "touch done").code, Some(75));
+    fs::rename(&away, &remote).unwrap();
+    // Another directory is no reason to go on without the files: neither one that is no clone nor one of another repository.
+    let work = bert.machine.home.work();
+    let other = work.join("other");
+    bert.git(&work, &["init", "--quiet", "other"]);
+    bert.git(&other, &["commit", "--quiet", "--allow-empty", "-m", "other"]);
+    for (dir, code) in [(&work, 64), (&other, 75)] {
+        let refused = bert.step(&thread, "touch done", &["--cwd", dir.to_str().unwrap()]);
+        assert_eq!(refused.code, Some(code), "{}", refused.stderr);
+        assert!(!dir.join("done").exists());
+    }
+    assert_eq!(bert.machine.json(&["thread", "show", &thread])["worksOn"]["machine"], "anna");
+    anna.step(&thread, "cat one", &[]).json();
+    // A second clone does as well as the first; from then on the worktree is where it works.
+    bert.git(&work, &["clone", "--quiet", remote.to_str().unwrap(), "second"]);
+    let second = work.join("second");
+    bert.step(&thread, "cat one; echo 2 > two", &["--cwd", second.to_str().unwrap()]).json();
+    assert_eq!(bert.git(&second, &["status", "--porcelain"]), "");
+    let refused = bert.step(&thread, "touch done", &["--cwd", work.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+    assert!(refused.stderr.contains("has its files in the worktree"), "{}", refused.stderr);
+    assert!(!work.join("done").exists());
+    anna.step(&thread, "cat one two", &[]).json();
+    assert_eq!(team.paid(), 4);
+}
+
+#[test]
+fn a_machine_that_never_worked_on_a_thread_forks_it_with_its_files() {
+    let team = Team::new([REMOTE, REMOTE, ""]);
+    let [anna, bert, carl] = &team.members[..] else { panic!("three machines") };
+    let (thread, _) = anna.start("sub");
+    anna.step(&thread, "echo 1 > one", &[]).json();
+    let forked = bert.in_clone(&["thread", "fork", &thread]).json();
+    let fork = text(&forked, "thread");
+    assert_eq!(bert.read(&fork, "sub/one").as_deref(), Some("1\n"));
+    bert.step(&fork, "cat one; echo 2 > two", &[]).json();
+    anna.step_in_clone(&fork, "cat two").json();
+    // Where the files can't come from, it says so.
+    let refused = carl.in_clone(&["thread", "fork", &thread]);
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    assert!(refused.stderr.contains("has its files on machine `anna`"), "{}", refused.stderr);
+    let elsewhere: Ran = bert.machine.uwf(&["thread", "fork", &thread]);
+    assert_eq!(elsewhere.code, Some(64), "{}", elsewhere.stderr);
+    // Someone who names a directory wants that one.
+    let plain = carl.in_clone(&["thread", "fork", &thread, "--cwd", "."]).json();
+    assert!(plain.get("worktree").is_none_or(Value::is_null), "{plain}");
+}
+
+#[test]
+fn a_machine_that_never_worked_on_a_thread_merges_its_files() {
+    let team = Team::new([REMOTE, REMOTE, ""]);
+    let [anna, bert, carl] = &team.members[..] else { panic!("three machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo 1 > one; git add -A; git commit -qm one; echo 2 > two", &[]).json();
+    let refused = carl.in_clone(&["thread", "merge", &thread]);
+    assert_eq!(refused.code, Some(75), "{}", refused.stderr);
+    assert!(refused.stderr.contains("has its files on machine `anna`"), "{}", refused.stderr);
+    let merged = bert.in_clone(&["thread", "merge", &thread]).json();
+    assert_eq!(merged["committed"], 1);
+    assert_eq!(bert.git(&bert.clone, &["log", "--format=%s", "-3"]), "count\none\nfirst");
+    assert_eq!(fs::read_to_string(bert.clone.join("two")).unwrap(), "2\n");
+    // What a person merges is no step: the thread goes on where it was.
+    anna.step(&thread, "cat two", &[]).json();
+    assert_eq!(team.paid(), 2);
+}
+
+#[test]
 fn a_machine_that_was_killed_while_files_came_lays_them_out_again() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
@@ -532,7 +477,7 @@ fn a_machine_that_was_killed_while_files_came_lays_them_out_again() {
         assert_eq!(killed.code, Some(70), "{what}: {}", killed.stderr);
     }
     fs::remove_file(bert.machine.home.bin_dir().join("git")).unwrap();
-    bert.step(&thread, "test ! -e deleted; cat one; echo 2 > two", &[]).json();
+    bert.step_in_clone(&thread, "test ! -e deleted; cat one; echo 2 > two").json();
     assert_eq!(bert.status(&thread), " D deleted\n?? one\n?? two");
     for what in ["add --all", "read-tree --reset -u", "symbolic-ref", "read-tree --reset"] {
         anna.machine.home.script("git", &die_at(what));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Git, GitError, Result, failed, said};
+use crate::root::inner_path::InnerPath;
 
 /// A directory in a working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub(crate) struct Checkout {
     /// The directory of the working tree.
     pub(crate) top: PathBuf,
     /// Where the directory is in it; empty for the top.
-    pub(crate) inside: PathBuf,
+    pub(crate) inside: InnerPath,
     /// The repository: the `.git` that all its working trees share.
     pub(crate) repository: PathBuf,
     /// The commit that is checked out.
@@ -36,13 +37,10 @@ impl Checkout {
         }
         let path = |what: &str| git.run("look at the git repository", ["rev-parse", "--path-format=absolute", what]);
         let top = PathBuf::from(path("--show-toplevel")?);
+        let prefix = git.run("look at the git repository", ["rev-parse", "--show-prefix"])?;
+        let inside = PathBuf::from(prefix).try_into().map_err(|_| GitError::NoWorkTree(dir.to_owned()))?;
         let Some(commit) = git.commit("HEAD")? else { return Err(GitError::NoCommit(top)) };
-        Ok(Checkout {
-            inside: PathBuf::from(git.run("look at the git repository", ["rev-parse", "--show-prefix"])?),
-            repository: git.repository()?,
-            top,
-            commit,
-        })
+        Ok(Checkout { inside, repository: git.repository()?, top, commit })
     }
 }
 

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Git, GitError, Result, failed, said};
+use crate::root::inner_path::InnerPath;
+use crate::root::worktree::is_commit;
 
 /// Format of `git show` that tells of a snapshot: its tree, then two trailers.
 const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trailers:key=Uwf-Directory,valueonly)";
@@ -39,7 +41,7 @@ pub(crate) struct Kept {
     /// The commit that was checked out then.
     pub(crate) head: String,
     /// The directory that was worked in, where it was not the top.
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: InnerPath,
 }
 
 impl Git<'_> {
@@ -118,13 +120,21 @@ impl Git<'_> {
     }
 
     /// What a commit has, told apart.
+    ///
+    /// # Errors
+    /// `Strange` for a message that uwf never writes: somebody else made the commit.
     pub(crate) fn kept_in(&self, commit: &str) -> Result<Kept> {
         let commit = commit.to_owned();
         let told = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
         let mut parts = told.split('\0').map(str::trim);
         let mut part = || parts.next().unwrap_or_default().to_owned();
-        let (tree, head, directory) = (part(), part(), PathBuf::from(part()));
+        let (tree, head, directory) = (part(), part(), part());
         let head = if head.is_empty() { commit.clone() } else { head };
+        let strange = |said: &str| GitError::Strange { commit: commit.clone(), said: said.to_owned() };
+        if !is_commit(&head) {
+            return Err(strange(&head));
+        }
+        let directory = InnerPath::try_from(PathBuf::from(&directory)).map_err(|_| strange(&directory))?;
         Ok(Kept { commit, tree, head, directory })
     }
 

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use durable_files::regular;
+use durable_files::{FileError, regular};
 
 use super::{Git, GitError, Named, Result};
 
@@ -20,18 +20,28 @@ const SETTINGS: &str = r"^(core\.(autocrlf|eol|filemode|ignorecase|precomposeuni
 /// The directory in which a repository keeps what belongs to one of its working trees alone.
 ///
 /// # Errors
-/// `NotItsWorktree` when the repository has no such working tree.
+/// `NotItsWorktree` when the repository has no such working tree; `File` when a file that would say so can't be read.
 pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
     let entries = repository.join("worktrees");
-    let is_of_dir = |entry: &PathBuf| {
-        let names = regular::read(&entry.join("gitdir"), regular::MAX_TEXT).unwrap_or_default();
-        names.trim_ascii_end() == dir.join(".git").as_os_str().as_encoded_bytes()
+    let is_of_dir = |entry: &Path| -> Result<bool> {
+        let file = entry.join("gitdir");
+        let names = missing_is_none(regular::read(&file, regular::MAX_TEXT)).map_err(FileError::at("read", &file))?;
+        Ok(names.is_some_and(|names| names.trim_ascii_end() == dir.join(".git").as_os_str().as_encoded_bytes()))
     };
     // Git names it as the directory, unless that name was taken.
-    let first = dir.file_name().map(|name| entries.join(name));
-    let others = fs::read_dir(&entries).into_iter().flatten().flatten().map(|entry| entry.path());
-    let found = first.into_iter().chain(others).find(is_of_dir);
-    found.ok_or_else(|| GitError::NotItsWorktree { dir: dir.to_owned(), repository: repository.to_owned() })
+    if let Some(first) = dir.file_name().map(|name| entries.join(name))
+        && is_of_dir(&first)?
+    {
+        return Ok(first);
+    }
+    let listed = missing_is_none(fs::read_dir(&entries)).map_err(FileError::at("list", &entries))?;
+    for entry in listed.into_iter().flatten() {
+        let entry = entry.map_err(FileError::at("list", &entries))?.path();
+        if is_of_dir(&entry)? {
+            return Ok(entry);
+        }
+    }
+    Err(GitError::NotItsWorktree { dir: dir.to_owned(), repository: repository.to_owned() })
 }
 
 impl<'d> Git<'d> {
@@ -58,17 +68,17 @@ impl<'d> Git<'d> {
         let own = own_dir(repository, dir)?;
         let head = of_worktree.commit("HEAD")?;
         let settings = of_worktree.settings()?;
-        let made = || -> io::Result<()> {
-            absent(fs::remove_dir_all(scratch))?;
-            fs::create_dir_all(scratch.join("refs"))?;
-            fs::create_dir_all(scratch.join("info"))?;
-            fs::write(scratch.join("config"), settings)?;
-            fs::write(scratch.join("HEAD"), head.as_deref().unwrap_or("ref: refs/heads/none"))?;
-            copy(&repository.join("info/exclude"), &scratch.join("info/exclude"))?;
-            copy(&own.join("info/sparse-checkout"), &scratch.join("info/sparse-checkout"))?;
-            copy_index(&own.join("index"), &scratch.join("index"))
-        };
-        made().map_err(|error| GitError::Failed { action: "look at the worktree", said: error.to_string() })?;
+        absent(fs::remove_dir_all(scratch)).map_err(FileError::at("remove", scratch))?;
+        for dir in ["refs", "info"].map(|name| scratch.join(name)) {
+            fs::create_dir_all(&dir).map_err(FileError::at("create", &dir))?;
+        }
+        for (name, text) in [("config", &*settings), ("HEAD", head.as_deref().unwrap_or("ref: refs/heads/none"))] {
+            let path = scratch.join(name);
+            fs::write(&path, text).map_err(FileError::at("write", &path))?;
+        }
+        copy(&repository.join("info/exclude"), &scratch.join("info/exclude"))?;
+        copy(&own.join("info/sparse-checkout"), &scratch.join("info/sparse-checkout"))?;
+        copy_index(&own.join("index"), &scratch.join("index"))?;
         let named = Named { git_dir: scratch.to_owned(), common: None, objects: Some(repository.join("objects")) };
         let git = Git { named: Some(named), ..Git::at(dir) };
         if !scratch.join("index").exists() && head.is_some() {
@@ -92,27 +102,40 @@ impl<'d> Git<'d> {
     }
 }
 
-/// Copies a file if it is there and a regular one.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    match regular::open(from).and_then(|mut file| io::copy(&mut file, &mut fs::File::create(to)?)) {
-        Ok(_) => Ok(()),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
-        Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", from.display()))),
-    }
+/// Copies a file if it is there.
+///
+/// # Errors
+/// `File`, also when something else than a regular file is in its place.
+fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
+    let Some(mut file) = missing_is_none(regular::open(from)).map_err(FileError::at("open", from))? else {
+        return Ok(());
+    };
+    fs::File::create(to).and_then(|mut copy| io::copy(&mut file, &mut copy)).map_err(FileError::at("write", to))?;
+    Ok(())
 }
 
 /// Copies an index with the time of its last change: git looks again at the content of files that are as young as that.
-fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_index(from: &Path, to: &Path) -> Result<(), FileError> {
     copy(from, to)?;
-    if !to.exists() {
+    let Some(of_copy) =
+        missing_is_none(fs::File::options().append(true).open(to)).map_err(FileError::at("open", to))?
+    else {
         return Ok(());
+    };
+    let changed =
+        fs::metadata(from).and_then(|metadata| metadata.modified()).map_err(FileError::at("look at", from))?;
+    of_copy.set_modified(changed).map_err(FileError::at("write", to))
+}
+
+/// What is not there is `None`; so is what would be below a file.
+fn missing_is_none<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
     }
-    fs::File::options().append(true).open(to)?.set_modified(fs::metadata(from)?.modified()?)
 }
 
 fn absent(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    missing_is_none(removed).map(|_| ())
 }

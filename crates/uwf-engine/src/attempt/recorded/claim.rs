@@ -12,6 +12,7 @@ use std::time::Duration;
 use json_cas::{Expected, Note, NoteWritten, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uwf_core::config::LONGEST_LEASE;
 use uwf_core::thread::ThreadId;
 
 use super::attempt::Attempt;
@@ -33,6 +34,7 @@ const TRIES: usize = 5;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Claim {
     /// Machine that wrote it.
+    #[serde(deserialize_with = "machine::deserialize")]
     pub(crate) machine: String,
     /// How long it holds without being renewed, milliseconds.
     lease: u64,
@@ -60,9 +62,9 @@ impl Claim {
         Some((claim.attempt(thread)?, claim))
     }
 
-    /// How long it holds without being renewed.
+    /// How long it holds without being renewed, at most [`LONGEST_LEASE`].
     pub(crate) fn lease(&self) -> Duration {
-        Duration::from_millis(self.lease)
+        Duration::from_millis(self.lease).min(LONGEST_LEASE)
     }
 
     /// For how long the attempt had been under way when this was written.

@@ -56,6 +56,11 @@ pub(super) fn of(error: AttemptError) -> Error {
                 .hint(format!("`uwf thread fork {thread}` begins anew at its newest step"))
                 .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
         }
+        Attempt::OutsideWorktree { .. } => of(ErrorKind::Data)
+            .hint("somebody with access to the repository put the link there: remove it, and try again"),
+        Attempt::WouldLeaveFiles { thread, .. } => of(ErrorKind::Usage)
+            .hint(format!("go on in its worktree: `uwf thread step {thread}` without --cwd"))
+            .hint(format!("or in that directory with another thread: `uwf thread fork {thread} --cwd DIR`")),
         Attempt::WorksElsewhere { thread, place } => {
             let here = match &place.worktree {
                 Some(_) => format!(
@@ -146,7 +151,7 @@ fn of_files_elsewhere(
     place: &Workplace,
     remote: Option<&GitRemote>,
 ) -> Error {
-    let edge = edge.hint(format!("step it on machine `{}`", place.machine));
+    let edge = edge.hint(format!("do it on machine `{}`", place.machine));
     match (remote, &place.worktree) {
         (Some(remote), Some(worktree)) => {
             let (repository, branch) = (worktree.repository.display(), branch_of(thread));
@@ -154,7 +159,7 @@ fn of_files_elsewhere(
             edge.hint(format!("or push them there: git -C {repository} push {remote} {files}:refs/heads/{branch}"))
         }
         (None, Some(_)) => {
-            edge.hint("with `worktree: {remote: NAME}` in config.yaml of both machines they would come here")
+            edge.hint("with `worktree: {remote: NAME}` in config.yaml of both machines the files come here")
         }
         (_, None) => edge.hint(format!("or go on here, without them: `uwf thread step {thread} --cwd DIR`")),
     }
@@ -182,9 +187,11 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
         }
         GitError::NotPushed { remote, .. } | GitError::Unreachable { remote, .. } => of(ErrorKind::Busy)
             .hint(format!("try again when it can be reached; `git ls-remote {remote}` in the repository tells")),
-        GitError::NotRun(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
+        GitError::NotRun(_) | GitError::File(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
         GitError::Blocked(path) => of(ErrorKind::Io).hint(format!("remove it: rm {}", path.display())),
         GitError::NotItsWorktree { .. } => of(ErrorKind::Data).hint("an agent may have replaced it; its files are still there"),
+        GitError::Strange { .. } => of(ErrorKind::Data)
+            .hint("uwf writes no such commit: somebody with access to the repository or its remote did, look at it with `git show`"),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
             .hint("without a worktree, agents work in the directory itself"),

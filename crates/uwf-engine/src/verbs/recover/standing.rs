@@ -16,6 +16,7 @@ use super::evidence::{Evidence, Known, Source};
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::attempt::recorded::{self, Attempt};
 use crate::error::Result;
+use crate::root::error::RootError;
 use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::{lock, workplace};
@@ -123,7 +124,11 @@ impl<'h> Standings<'h> {
         if age < BEGINNING && !new_thread::has_begun(self.home, id)? {
             return Ok(Standing::Beginning);
         }
-        let Some(place) = workplace::of(self.home, id)? else {
+        let place = match workplace::of(self.home, id) {
+            Err(RootError::StrangeNote { .. }) => None,
+            place => place?,
+        };
+        let Some(place) = place else {
             return Ok(Standing::Unclear("the note of where it works is not readable".to_owned()));
         };
         let Some(start) = self.evidence.start_of(place.node) else {
