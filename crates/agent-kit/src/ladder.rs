@@ -77,6 +77,8 @@ pub(crate) type Tried = std::result::Result<(extract::Found, ExtractedBy), Failu
 pub struct Climb<'a> {
     schema: &'a Schema,
     form: AnswerForm,
+    /// What the agent was asked with. It is no answer if it comes back.
+    prompt: &'a dyn Fn() -> String,
     /// Every rung tried so far.
     pub rungs: Vec<RungRecord>,
 }
@@ -84,7 +86,12 @@ pub struct Climb<'a> {
 impl<'a> Climb<'a> {
     /// Nothing tried yet.
     pub fn new(form: AnswerForm, schema: &'a Schema) -> Climb<'a> {
-        Climb { schema, form, rungs: Vec::new() }
+        Climb { schema, form, prompt: &String::new, rungs: Vec::new() }
+    }
+
+    /// The same for an answer to a prompt, which is built only if need be.
+    pub(crate) fn to(self, prompt: &'a dyn Fn() -> String) -> Climb<'a> {
+        Climb { prompt, ..self }
     }
 
     /// The first rung: the value given as such, else the text by its form.
@@ -189,8 +196,7 @@ impl<'a> Climb<'a> {
                 let error = "no value was submitted, and reading frontmatter is switched off".to_owned();
                 Extraction::Failed(Failure { errors: vec![error], candidates: 0 })
             }
-            (None, AnswerForm::Json) => extract::json(&answer.raw, self.schema),
-            (None, AnswerForm::Frontmatter) => extract::frontmatter(&answer.raw, self.schema),
+            (None, form) => extract::read(&answer.raw, form, self.schema, self.prompt),
         }
     }
 

@@ -37,6 +37,7 @@ pub(crate) fn asked(
     context: &AgentContext<'_>,
     answer: &Answer,
     form: AnswerForm,
+    prompt: &dyn Fn() -> String,
     read: Result<&Found, &Failure>,
 ) -> Option<Error> {
     let attempt = context.attempt()?;
@@ -46,7 +47,7 @@ pub(crate) fn asked(
     if !may_ask || answer.value.is_some() {
         return None;
     }
-    let question = ellipsize(&extract::question(&answer.raw, form, read)?, MAX_QUESTION).into_owned();
+    let question = ellipsize(&extract::question(&answer.raw, form, prompt, read)?, MAX_QUESTION).into_owned();
     let first = question.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let (role, id) = (context.role_name(), &context.thread().id);
     let line = ellipsize(first.trim(), MAX_LINE);

@@ -101,9 +101,10 @@ fn extract(
     ladder: Ladder<'_, '_>,
     redactor: &Redactor,
 ) -> Result<Extracted> {
-    let mut climb = Climb::new(form, context.schema());
+    let prompt = || context.prompt(form, context.prompt_budget()).map(|prompt| prompt.text()).unwrap_or_default();
+    let mut climb = Climb::new(form, context.schema()).to(&prompt);
     let read = climb.first(answer, &ladder.rungs);
-    if let Some(asks) = question::asked(context, answer, form, read.as_ref().map(|(found, _)| found)) {
+    if let Some(asks) = question::asked(context, answer, form, &prompt, read.as_ref().map(|(found, _)| found)) {
         keep(context, &redactor.text(&answer.raw))?;
         Recorder::unless_recorded(context, answer)?;
         return Err(asks);

@@ -4,17 +4,19 @@
 //! The reader is tolerant of how an answer is written and strict about what it says: it lists every tolerance in
 //! [`Found::fixes`], makes nothing up, and the schema has the last word.
 
+mod answer;
+mod blocks;
 pub(crate) mod clean;
+mod echo;
 mod feedback;
-mod frontmatter;
-mod json;
 mod keys;
 mod lines;
-mod locate;
+mod loose_json;
 mod question;
 mod read;
 mod repair;
 mod scalar;
+mod thinking;
 mod tree;
 mod typed;
 mod yaml;
@@ -23,8 +25,7 @@ use serde_json::{Map, Value};
 
 use crate::config::MAX_OUTPUT_CAP;
 
-pub use frontmatter::frontmatter;
-pub use json::json;
+pub use answer::read;
 pub use question::question;
 
 /// Bytes of the longest answer that is looked at: all that can be kept of an agent's output.

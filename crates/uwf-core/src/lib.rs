@@ -33,11 +33,13 @@
 //! ```
 //! use json_cas::schema::Schema;
 //! use serde_json::json;
-//! use uwf_core::extract::{Extraction, frontmatter};
+//! use uwf_core::extract::{self, Extraction};
+//! use uwf_core::prompt::AnswerForm;
 //!
 //! let schema = json!({ "type": "object", "properties": { "title": { "type": "string" } }, "required": ["title"] });
 //! let schema = Schema::compile(&schema).unwrap();
-//! let Extraction::Found(found) = frontmatter("Here it is:\n\n---\ntitle: Fix #42\n---\nIt works.", &schema) else {
+//! let text = "Here it is:\n\n---\ntitle: Fix #42\n---\nIt works.";
+//! let Extraction::Found(found) = extract::read(text, AnswerForm::Frontmatter, &schema, &String::new) else {
 //!     panic!("there is a header");
 //! };
 //! assert_eq!(found.value, json!({ "title": "Fix #42" }));

@@ -3,9 +3,9 @@
 use json_cas::schema::Schema;
 use serde_json::{Value, json};
 
-use super::frontmatter::{self, IN_THE_TEXT};
+use super::answer::{self, IN_THE_TEXT};
 use super::scalar::normal;
-use super::{Extraction, Failure, Found, json};
+use super::{Extraction, Failure, Found};
 use crate::prompt::AnswerForm;
 
 /// The `status` by which an agent asks.
@@ -13,11 +13,16 @@ const NEEDS_INPUT: &str = "needs_input";
 
 /// What an agent asks a person; `None` when it does not ask. `read` is what was read of its text by the role's schema: there
 /// `needs_input` is a question where the schema has no such status of its own.
-pub fn question(raw: &str, form: AnswerForm, read: Result<&Found, &Failure>) -> Option<String> {
+pub fn question(
+    raw: &str,
+    form: AnswerForm,
+    prompt: &dyn Fn() -> String,
+    read: Result<&Found, &Failure>,
+) -> Option<String> {
     let asks = |status: &Value| status.as_str().is_some_and(|status| normal(status) == normal(NEEDS_INPUT));
     let found = match read {
         Ok(found) => Some(found.clone()).filter(|found| found.extras.get("status").is_some_and(asks)),
-        Err(_) => without_output(raw, form),
+        Err(_) => without_output(raw, form, prompt),
     }?;
     let own = found.value.get("question").and_then(Value::as_str).unwrap_or_default();
     let texts = [found.body.trim(), own.trim(), raw.trim()];
@@ -25,18 +30,14 @@ pub fn question(raw: &str, form: AnswerForm, read: Result<&Found, &Failure>) -> 
 }
 
 /// An answer that has the status and need not have anything else.
-fn without_output(raw: &str, form: AnswerForm) -> Option<Found> {
+fn without_output(raw: &str, form: AnswerForm, prompt: &dyn Fn() -> String) -> Option<Found> {
     let schema = json!({
         "type": "object",
         "required": ["status"],
         "properties": { "status": { "enum": [NEEDS_INPUT] }, "question": { "type": "string" } },
     });
     let schema = Schema::compile(&schema).expect("this schema is one");
-    let read = match form {
-        AnswerForm::Frontmatter => frontmatter::frontmatter(raw, &schema),
-        AnswerForm::Json => json(raw, &schema),
-    };
-    match read {
+    match answer::read(raw, form, &schema, prompt) {
         // A header within the text is most often one that is talked about.
         Extraction::Found(found) if form == AnswerForm::Json || !is_quoted(&found) => Some(found),
         Extraction::Found(_) | Extraction::Failed(_) => None,
@@ -57,13 +58,9 @@ mod tests {
         properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let schema = json!({ "type": "object", "required": ["n"], "properties": properties });
         let schema = Schema::compile(&schema).unwrap();
-        let read = match form {
-            AnswerForm::Frontmatter => frontmatter::frontmatter(raw, &schema),
-            AnswerForm::Json => json(raw, &schema),
-        };
-        match &read {
-            Extraction::Found(found) => question(raw, form, Ok(found)),
-            Extraction::Failed(failure) => question(raw, form, Err(failure)),
+        match &answer::read(raw, form, &schema, &String::new) {
+            Extraction::Found(found) => question(raw, form, &String::new, Ok(found)),
+            Extraction::Failed(failure) => question(raw, form, &String::new, Err(failure)),
         }
     }
 
@@ -75,12 +72,13 @@ mod tests {
             "---\nstatus: needs_input\n---\nWhich one?\n",
             "---\nstatus: Needs-Input\n---\n\nWhich one?\n",
             "---\nn: 1\nstatus: needs_input\n---\nWhich one?",
-            "I looked around.\n\n---\nstatus: needs_input\n---\nWhich one?",
             "---\nstatus: needs_input\nquestion: Which one?\n---\n",
             "```\n---\nstatus: needs_input\n---\nWhich one?\n```",
         ] {
             assert_eq!(asked(raw), which, "{raw}");
         }
+        let behind = "I looked around.\n\n---\nstatus: needs_input\n---\nWhich one?";
+        assert_eq!(asked(behind).as_deref(), Some("I looked around.\n\nWhich one?"));
         for raw in [
             "---\nn: 1\n---\nWhich one?",
             "---\nn: 1\nstatus: done\n---\nIt needs_input.",

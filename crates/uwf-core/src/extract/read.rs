@@ -5,11 +5,14 @@ use serde_json::{Map, Value};
 
 use super::keys::Keys;
 use super::lines::{CodeFence, KeyLine};
-use super::tree::{Raw, RawContent};
+use super::tree::{Raw, RawContent, Style};
 use super::typed::{Typing, untyped};
-use super::{repair, yaml};
+use super::{loose_json, repair, yaml};
 use crate::placeholder::is_placeholder;
 use crate::schema_shape::{Shape, shape};
+
+/// Most keys that are named in an error.
+pub(super) const MOST_NAMED: usize = 8;
 
 /// Bytes of a header in YAML; texts that long belong below it.
 const MAX_HEADER_BYTES: usize = 1 << 20;
@@ -22,7 +25,7 @@ pub(super) struct Target<'s> {
 }
 
 /// What one place says.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Reading {
     pub(super) value: Value,
     pub(super) extras: Map<String, Value>,
@@ -34,7 +37,7 @@ pub(super) struct Reading {
     /// Read as the YAML or JSON it is, under the names the schema has.
     pub(super) clean: bool,
     /// A placeholder of the form stands in it.
-    is_example: bool,
+    pub(super) is_example: bool,
 }
 
 impl<'s> Target<'s> {
@@ -65,11 +68,54 @@ impl<'s> Target<'s> {
         is_key(first) || lines.any(is_key)
     }
 
-    /// Reads a block as what it is, then with tabs as blanks, then line by line: the first that is an answer, else the
+    /// Reads a text as JSON, slips included. Of `whole`, a text that is nothing else, an object may be an answer that has none of the
+    /// keys.
+    ///
+    /// # Errors
+    /// Where it is not JSON, and why.
+    pub(super) fn read_json(&self, text: &str, whole: bool) -> Result<Reading, String> {
+        let json = loose_json::read(text).map_err(|slip| format!("the JSON has a mistake in {slip}"))?;
+        let mut reading = self.judge(&json.raw);
+        let is_answer = whole || reading.known > 0 || !self.is_keyed();
+        // A value that fits as it stands is not looked at through the schema: `1.10` stays the number it is.
+        if json.fixes.is_empty()
+            && is_answer
+            && placeholders(&json.raw).is_none()
+            && let Ok(value) = json_cas::json::parse(text)
+            && self.schema.is_valid(&value)
+        {
+            return Ok(Reading { value, clean: true, known: reading.known, ..Reading::default() });
+        }
+        reading.fixes.splice(0..0, json.fixes);
+        Ok(reading)
+    }
+
+    /// Reads a JSON text that has the value as a text in it: `"{\"ok\": true}"`. Any other text is `None`.
+    pub(super) fn read_quoted_json(&self, text: &str) -> Option<Reading> {
+        let inner: String = serde_json::from_str(text).ok()?;
+        let is_wanted = inner.trim_start().starts_with(['{', '[']) && !self.may_be("string");
+        let mut reading = self.read_json(inner.trim(), true).ok().filter(|_| is_wanted)?;
+        reading.fixes.insert(0, "read the JSON that was in a text".to_owned());
+        Some(reading)
+    }
+
+    /// Whether a block is JSON, or was meant to be: then it is read as nothing else.
+    fn is_json(&self, block: &str) -> bool {
+        let block = block.trim_start();
+        block.starts_with('{') || block.starts_with('[') && self.may_be("array")
+    }
+
+    /// Reads a block as JSON where it is meant to be. Any other as what it is, then with tabs as blanks, then line by line: the first that is an answer, else the
     /// one with the fewest errors.
     pub(super) fn read_block(&self, block: &str) -> Reading {
         let block = unwrapped(block);
-        if block.len() > MAX_HEADER_BYTES && !is_braced(block) {
+        if self.is_json(block) {
+            return self.read_json(block.trim(), false).unwrap_or_else(|error| {
+                let known = self.keys.names().filter(|key| block.contains(key)).count();
+                Reading { errors: vec![error], known, ..Reading::default() }
+            });
+        }
+        if block.len() > MAX_HEADER_BYTES {
             let error = format!("the header has {} bytes, the limit is {MAX_HEADER_BYTES}", block.len());
             return Reading { errors: vec![error], ..Reading::default() };
         }
@@ -96,9 +142,6 @@ impl<'s> Target<'s> {
                 return best.unwrap_or_default();
             }
         }
-        if is_braced(block) && why.is_none() {
-            return best.unwrap_or_default();
-        }
         if let Some(raw) = repair::read(blanks.as_deref().unwrap_or(block), self.schema.value()) {
             let mut reading = self.judge(&raw);
             reading.clean = false;
@@ -114,7 +157,8 @@ impl<'s> Target<'s> {
     pub(super) fn judge(&self, raw: &Raw) -> Reading {
         let (inside, extras, known) = self.split(raw);
         if self.is_keyed() && known == 0 {
-            let errors = vec!["none of the keys the schema lists is there".to_owned()];
+            let keys: Vec<String> = self.keys.names().take(MOST_NAMED).map(|key| format!("`{key}`")).collect();
+            let errors = vec![format!("none of the keys that are asked for is there: {}", keys.join(", "))];
             return Reading { value: untyped(raw), extras, errors, ..Reading::default() };
         }
         if let Some(errors) = placeholders(&inside) {
@@ -199,17 +243,13 @@ fn unwrapped(block: &str) -> &str {
     }
 }
 
-fn is_braced(block: &str) -> bool {
-    block.trim_start().starts_with(['{', '['])
-}
-
-/// JSON where it is JSON, else YAML (which takes JSON with trailing commas or single quotes too).
-pub(super) fn parse(block: &str) -> Result<Raw, String> {
+/// A text in quotation marks as JSON, anything else as YAML.
+fn parse(block: &str) -> Result<Raw, String> {
     let trimmed = block.trim();
-    if (is_braced(trimmed) || trimmed.starts_with('"'))
-        && let Ok(value) = json_cas::json::parse(trimmed)
+    if trimmed.starts_with('"')
+        && let Ok(text) = serde_json::from_str::<String>(trimmed)
     {
-        return Ok(Raw::from_json(&value));
+        return Ok(Raw::scalar(text, Style::Quoted));
     }
     yaml::parse(block)
 }

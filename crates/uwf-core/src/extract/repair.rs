@@ -247,7 +247,7 @@ mod tests {
             value("title: first line\nsecond: with a colon\nNote: kept as text\n\nlast\nok: yes\n"),
             json!({"title": "first line", "second": "with a colon\nNote: kept as text\n\nlast", "ok": "yes"})
         );
-        assert_eq!(value("title: |\n  a: b\n   c\nok: @x"), json!({"title": "a: b\n c", "ok": "@x"}));
+        assert_eq!(value("title: |\n  a: b\n   c\nok: @x"), json!({"title": "a: b\n c\n", "ok": "@x"}));
     }
 
     #[test]

@@ -129,6 +129,10 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     if let Ok(number) = text.parse::<u64>() {
         return Some(number.into());
     }
+    // A whole number that large would be another one as a float.
+    if text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let number: f64 = text.parse().ok().filter(|number: &f64| number.is_finite())?;
     if !whole {
         return Number::from_f64(number).map(Value::Number);
@@ -146,7 +150,7 @@ fn string(written: &RawScalar) -> Option<Fit> {
             "kept the text from ` #` on, which YAML takes for a comment".to_owned(),
         ));
     }
-    let text = written.text.trim_end_matches('\n');
+    let text = written.text.as_str();
     match written.style {
         Style::Quoted => Some(Fit::plain(text.into())),
         Style::Plain => {

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use serde_json::Value;
-
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
@@ -83,19 +81,6 @@ impl Raw {
     /// A scalar whose text is all there is to it.
     pub(super) fn scalar(text: impl Into<String>, style: Style) -> Raw {
         Raw::unplaced(RawContent::Scalar(RawScalar { text: text.into(), style, uncut: None }))
-    }
-
-    /// A JSON value; its numbers and words are bare, its strings quoted.
-    pub(super) fn from_json(value: &Value) -> Raw {
-        let content = match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => return Raw::scalar(value.to_string(), Style::Token),
-            Value::String(text) => return Raw::scalar(text.as_str(), Style::Quoted),
-            Value::Array(items) => RawContent::List(items.iter().map(Raw::from_json).collect()),
-            Value::Object(map) => {
-                RawContent::Map(map.iter().map(|(key, value)| (key.clone(), Raw::from_json(value))).collect())
-            }
-        };
-        Raw::unplaced(content)
     }
 
     /// Whether two places say the same, however they are written.

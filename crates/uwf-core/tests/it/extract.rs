@@ -6,13 +6,23 @@ mod failing;
 mod json_output;
 mod keys;
 mod shape_of_the_answer;
+mod standing_alone;
 mod texts;
 mod types;
 
 use json_cas::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use uwf_core::extract::{Extraction, Failure, Found, frontmatter, json as json_rung};
+use uwf_core::extract::{self, Extraction, Failure, Found};
+use uwf_core::prompt::AnswerForm;
+
+fn frontmatter(raw: &str, schema: &Schema) -> Extraction {
+    extract::read(raw, AnswerForm::Frontmatter, schema, &String::new)
+}
+
+fn json_rung(raw: &str, schema: &Schema) -> Extraction {
+    extract::read(raw, AnswerForm::Json, schema, &String::new)
+}
 
 /// A role's schema with one key of each kind.
 fn task_schema() -> Value {

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use json_cas::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uwf_core::extract::{Extraction, frontmatter, json as json_rung};
+use uwf_core::extract::{self, Extraction};
 use uwf_core::prompt::{AnswerForm, LEAST, LONG_STEP, Part, PartKind, Prompt, PromptInput, StepSection, brief, build};
 use uwf_core::thread::Step;
 use uwf_core::workflow::Role;
@@ -766,7 +766,8 @@ proptest! {
         let role = role();
         for output in [AnswerForm::Frontmatter, AnswerForm::Json] {
             let text = built(&PromptInput { output, ..input(&role, &schema) }, &[]).text();
-            for extraction in [frontmatter(&text, &compiled), json_rung(&text, &compiled)] {
+            for form in [AnswerForm::Frontmatter, AnswerForm::Json] {
+                let extraction = extract::read(&text, form, &compiled, &String::new);
                 prop_assert!(matches!(extraction, Extraction::Failed(_)), "{extraction:?} from {text}");
             }
         }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
 use uwf_core::node::NodeKind;
+use uwf_core::prompt::AnswerForm;
 
 use crate::thread::error::Result;
 use crate::thread::nodes;
@@ -64,7 +65,9 @@ struct Session {
 
 /// All of the text when the output cannot be found in it.
 fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
-    let found = schema.and_then(|schema| store.schema(schema).ok()).map(|schema| extract::frontmatter(&raw, &schema));
+    let found = schema
+        .and_then(|schema| store.schema(schema).ok())
+        .map(|schema| extract::read(&raw, AnswerForm::Frontmatter, &schema, &String::new));
     match found {
         Some(Extraction::Found(found)) => found.body,
         Some(Extraction::Failed(_)) | None => after_header(&raw).map_or_else(|| raw.clone(), str::to_owned),

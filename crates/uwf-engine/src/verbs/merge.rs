@@ -56,6 +56,10 @@ pub struct Merged {
 /// conflicts to resolve, those of git: a working tree with changes that would be overwritten, for instance.
 pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
     let thread = Thread::any(home, id)?;
+    // What is wrong for certain is said without waiting for the lock.
+    if let Some(known) = Settings::load(home, id)? {
+        places(id, Some(&known), cwd)?;
+    }
     // Nobody is to work in what is being committed.
     let _lock = lock::take(home, id)?;
     let settings = travel::fetch_if_unknown(home, id, thread.head, cwd)?;

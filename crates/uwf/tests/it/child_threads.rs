@@ -110,7 +110,7 @@ fn what_the_child_ended_with_becomes_the_output_of_the_role() {
     assert_snapshot!(told(&home, &["thread", "step", &other]), @"
     exit 41
     --- stderr
-    error: child thread <id> has ended, but the answer has no valid output for role `build`: there is no header: the answer must begin with `---`, the keys, and `---` again
+    error: child thread <id> has ended, but the answer has no valid output for role `build`: none of the keys that are asked for is there: `built`, `sure`
     hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread begins it anew
     hint: a model could read it: `uwf setup` configures one, then `uwf thread step <id> --reextract` reads it again, without the agent
     hint: all it printed is kept: `uwf thread step-details #1`

@@ -195,7 +195,7 @@ fn a_flood_is_capped_and_said_to_be_cut() {
 
 #[test]
 fn bytes_that_are_no_text_do_no_harm() {
-    let (home, thread) = with_worker(3, "output: json", "#!/bin/sh\nprintf '\\377\\376 {\"n\": 4}\\n'\n");
+    let (home, thread) = with_worker(3, "output: json", "#!/bin/sh\nprintf '\\377\\376\\n{\"n\": 4}\\n'\n");
     let report = home.json(&["thread", "step", &thread]);
     assert_eq!(report["role"], "worker");
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use json_cas::schema::Schema;
 use serde_json::json;
-use uwf_core::extract::{Extraction, frontmatter, json as json_rung};
+use uwf_core::extract::{self, Extraction};
 use uwf_core::prompt::AnswerForm;
 use uwf_testing::Subject;
 
@@ -28,17 +28,15 @@ pub(crate) const SUBJECT: Subject = Subject {
 
 fn check(bytes: &[u8]) {
     let answer = String::from_utf8_lossy(bytes);
-    for (read, form) in [
-        (frontmatter as fn(&str, &Schema) -> Extraction, AnswerForm::Frontmatter),
-        (json_rung as fn(&str, &Schema) -> Extraction, AnswerForm::Json),
-    ] {
-        let extraction = read(&answer, schema());
-        assert_eq!(read(&answer, schema()), extraction);
+    for form in [AnswerForm::Frontmatter, AnswerForm::Json] {
+        let read = |text: &str| extract::read(text, form, schema(), &String::new);
+        let extraction = read(&answer);
+        assert_eq!(read(&answer), extraction);
         match extraction {
             Extraction::Found(found) => {
                 assert!(schema().is_valid(&found.value), "{}", found.value);
                 // Written as JSON, which leaves nothing to be tolerated, it says the same.
-                let Extraction::Found(again) = json_rung(&found.value.to_string(), schema()) else {
+                let Extraction::Found(again) = read(&found.value.to_string()) else {
                     panic!("{} is not read again", found.value);
                 };
                 assert_eq!(again.value, found.value);

@@ -17,10 +17,9 @@ fn placeholders_are_no_answer() {
 }
 
 #[test]
-fn an_example_quoted_before_the_answer() {
+fn an_example_that_fits_before_the_answer() {
     let raw = "You asked for:\n\n---\nstatus: failed\nplan: an example\n---\n\nMy answer:\n\n---\nstatus: done\nplan: p\n---\n\nText.";
-    let found = found(raw);
-    assert_eq!((found.value, found.body), (done(), "Text.".to_owned()));
+    assert_eq!(failed(raw).errors.len(), 1, "nobody can tell which of them counts");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! What is said when there is no answer.
 
-use uwf_core::prompt::AnswerForm;
-
 use super::*;
 
 #[test]

@@ -64,7 +64,7 @@ fn quotes_around_it_are_none_of_it() {
 
 #[test]
 fn blocks_of_text_keep_their_lines() {
-    assert_eq!(plan("|\n  one: two\n\n  # three"), json!("one: two\n\n# three"));
+    assert_eq!(plan("|\n  one: two\n\n  # three"), json!("one: two\n\n# three\n"));
     assert_eq!(plan(">-\n  one\n  two"), json!("one two"));
 }
 

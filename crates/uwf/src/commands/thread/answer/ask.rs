@@ -5,7 +5,7 @@ use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
 use serde_json::{Map, Value, json};
 use uwf_core::extract::{self, Extraction};
-use uwf_core::prompt;
+use uwf_core::prompt::{self, AnswerForm};
 
 use super::given;
 use crate::error::CommandError;
@@ -64,7 +64,8 @@ fn one_key(alone: &Value, key: &str, ask: &mut Ask<'_>) -> Result<Option<String>
             return Ok(None);
         }
         let header = format!("{key}: {typed}\n");
-        match extract::frontmatter(&format!("---\n{header}---\n"), &schema) {
+        let typed = format!("---\n{header}---\n");
+        match extract::read(&typed, AnswerForm::Frontmatter, &schema, &String::new) {
             Extraction::Found(_) => return Ok(Some(header)),
             Extraction::Failed(failure) => misfit = format!("{}\n", failure.errors.join("; ")),
         }

@@ -1,0 +1,240 @@
+//! The value that an agent's text is, or that stands alone in it.
+//!
+//! It is looked for in this order, and nothing is guessed: the whole text as JSON; a header that begins the text, which then has to fit;
+//! the one value that stands in blocks of its own. Two that differ are no answer.
+
+use json_cas::schema::Schema;
+use serde_json::Value;
+
+use super::blocks::{Block, Mark, blocks};
+use super::clean::{at_left_edge, clean};
+use super::echo::{echoes, is_echoed};
+use super::lines::CodeFence;
+use super::read::{MOST_NAMED, Reading, Target};
+use super::thinking::without_thoughts;
+use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
+use crate::prompt::AnswerForm;
+use crate::text::ellipsize;
+
+/// Reads the value of an agent's raw text, typed by the schema. What a model only thought is no part of its answer, and neither is what
+/// stands in `prompt`, the text that it was asked with, which is built only if need be: a program that prints its prompt has not answered. `form` is the one it was
+/// asked to answer in; the same text gives the same value in each. Work is linear in the text, see [`MAX_ANSWER_BYTES`].
+pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> String) -> Extraction {
+    if raw.len() > MAX_ANSWER_BYTES {
+        let error = format!("the answer has {} bytes, the limit is {MAX_ANSWER_BYTES}", raw.len());
+        return Extraction::Failed(Failure::of(error));
+    }
+    let text = clean(raw);
+    if text.trim().is_empty() {
+        return Extraction::Failed(Failure::of("the answer is empty"));
+    }
+    let target = Target::new(schema);
+    if let Some(whole) = whole(text.trim(), form, &target) {
+        return whole;
+    }
+    let said = at_left_edge(without_thoughts(&text));
+    if said.trim().is_empty() {
+        return Extraction::Failed(Failure::of("the answer has only thoughts in it, and ends before it says anything"));
+    }
+    Search { text: &said, form, target, prompt, read: 0, nearest: None }.run()
+}
+
+/// What a text that is one JSON value says. Any other text is not read: `None`.
+fn whole(text: &str, form: AnswerForm, target: &Target<'_>) -> Option<Extraction> {
+    let is_json = text.starts_with(['{', '[']) || form == AnswerForm::Json && !text.starts_with('"');
+    let mut reading = match text.strip_prefix('"') {
+        Some(_) => target.read_quoted_json(text),
+        None if is_json => target.read_json(text, true).ok(),
+        None => None,
+    }?;
+    if !reading.errors.is_empty() {
+        return Some(Extraction::Failed(Failure { errors: reading.errors, candidates: 1 }));
+    }
+    let fixes = std::mem::take(&mut reading.fixes);
+    Some(Extraction::Found(found(reading, fixes, String::new())))
+}
+
+fn found(reading: Reading, fixes: Vec<String>, body: String) -> Found {
+    Found { value: reading.value, extras: reading.extras, fixes, body }
+}
+
+struct Search<'t> {
+    text: &'t str,
+    form: AnswerForm,
+    target: Target<'t>,
+    prompt: &'t dyn Fn() -> String,
+    /// Blocks that were read.
+    read: usize,
+    /// The reading with the fewest errors.
+    nearest: Option<Reading>,
+}
+
+/// A block that fits.
+struct Candidate {
+    block: Block,
+    reading: Reading,
+}
+
+impl Search<'_> {
+    fn run(mut self) -> Extraction {
+        let blocks = blocks(self.text, &self.target.keys, self.target.may_be("array"));
+        // Most texts begin with their header: then nothing below it is of interest, and nothing else could be the answer.
+        if let Some(first) = blocks.first().filter(|block| block.is_first && block.mark == Mark::Header) {
+            return match self.candidate(first.clone()) {
+                Ok(candidate) => self.answer(candidate),
+                Err(reading) => self.failure(reading.map(|reading| *reading)),
+            };
+        }
+        let echoes = if blocks.is_empty() { Vec::new() } else { echoes(self.text, &(self.prompt)()) };
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut misfit = false;
+        for block in blocks.into_iter().filter(|block| !is_echoed(&block.whole, self.text, &echoes)) {
+            let is_header = block.mark == Mark::Header;
+            match self.candidate(block) {
+                Ok(candidate) => candidates.push(candidate),
+                Err(Some(reading)) => misfit |= is_header && reading.known > 0 && !reading.is_example,
+                Err(None) => {}
+            }
+        }
+        let has_header = candidates.iter().any(|candidate| candidate.block.mark == Mark::Header);
+        if misfit && !has_header {
+            return self.failure(None);
+        }
+        if let Some(error) = self.contradiction(&candidates) {
+            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read });
+        }
+        match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
+            Some(candidate) => self.answer(candidate),
+            None => self.unmarked(),
+        }
+    }
+
+    /// A block with its reading, if it fits; the reading, if it does not.
+    fn candidate(&mut self, block: Block) -> Result<Candidate, Option<Box<Reading>>> {
+        let mut last = None;
+        let mut repaired = None;
+        let places = [Some((block.inside.clone(), block.whole.clone())), block.shorter.clone()];
+        for (inside, whole) in places.into_iter().flatten() {
+            let text = &self.text[inside.clone()];
+            if !self.target.is_likely(text) {
+                continue;
+            }
+            self.read += 1;
+            let reading = self.target.read_block(text);
+            if !reading.errors.is_empty() {
+                if self.nearest.as_ref().is_none_or(|nearest| reading.rank() < nearest.rank()) {
+                    self.nearest = Some(reading.clone());
+                }
+                last = Some(Box::new(reading));
+                continue;
+            }
+            let is_clean = reading.clean;
+            let candidate = Candidate { block: Block { inside, whole, ..block.clone() }, reading };
+            if is_clean {
+                return Ok(candidate);
+            }
+            repaired = Some(candidate);
+        }
+        repaired.ok_or(last)
+    }
+
+    /// What is wrong with an answer that gives several values.
+    fn contradiction(&self, candidates: &[Candidate]) -> Option<String> {
+        let first = candidates.first()?;
+        let differs = |other: &&Candidate| {
+            other.reading.value != first.reading.value || other.reading.extras != first.reading.extras
+        };
+        let other = candidates.iter().find(differs)?;
+        let shown = |candidate: &Candidate| {
+            let line = self.text[..candidate.block.whole.start].matches('\n').count() + 1;
+            format!("{} in line {line}", ellipsize(&candidate.reading.value.to_string(), SHOWN))
+        };
+        Some(format!("two values fit and differ, {} and {}: give the one that counts", shown(first), shown(other)))
+    }
+
+    /// A text without marks, where the schema lists no keys to know an answer by.
+    fn unmarked(mut self) -> Extraction {
+        if self.target.keys.is_empty() && self.form == AnswerForm::Frontmatter {
+            self.read += 1;
+            let reading = self.target.read_block(self.text.trim());
+            if reading.errors.is_empty() {
+                let fixes = reading.fixes.clone();
+                return Extraction::Found(found(reading, fixes, String::new()));
+            }
+            return self.failure(Some(reading));
+        }
+        self.failure(None)
+    }
+
+    fn answer(&self, candidate: Candidate) -> Extraction {
+        let Candidate { block, mut reading } = candidate;
+        let fixes = std::mem::take(&mut reading.fixes);
+        let place = self.place_fix(&block).map(str::to_owned);
+        Extraction::Found(found(reading, place.into_iter().chain(fixes).collect(), body(self.text, &block)))
+    }
+
+    /// What was tolerated about where the value stands.
+    fn place_fix(&self, block: &Block) -> Option<&'static str> {
+        match block.mark {
+            _ if block.is_wrapped => Some("the answer stood in a code block"),
+            Mark::Header
+                if !block.is_closed || block.shorter.as_ref().is_some_and(|(_, whole)| *whole == block.whole) =>
+            {
+                Some("the header was not closed").filter(|_| !block.is_first)
+            }
+            Mark::Header => Some("there was text before the header").filter(|_| !block.is_first),
+            Mark::Fence | Mark::Braces if self.form == AnswerForm::Json => Some("there was text around the JSON"),
+            Mark::Fence if block.is_first => Some("the answer stood in a code block"),
+            Mark::Fence => Some(IN_THE_TEXT[0]),
+            Mark::Braces => Some(IN_THE_TEXT[1]).filter(|_| !block.is_first),
+            Mark::Keys => Some("the header had no `---` lines").filter(|_| !block.is_first),
+        }
+    }
+
+    fn failure(self, reading: Option<Reading>) -> Extraction {
+        let keys: Vec<&str> = self.target.keys.names().take(MOST_NAMED).collect();
+        let missing = || {
+            let error = match self.form {
+                AnswerForm::Json => "the output is not JSON".to_owned(),
+                AnswerForm::Frontmatter if self.text.trim_start().starts_with("---\n") && !keys.is_empty() => {
+                    format!("the header has none of the keys that are asked for: {}", keys.join(", "))
+                }
+                AnswerForm::Frontmatter => {
+                    "there is no header: the answer must begin with `---`, the keys, and `---` again".to_owned()
+                }
+            };
+            vec![error]
+        };
+        let of_use = |reading: &Reading| reading.known > 0 || self.target.keys.is_empty();
+        let nearest = reading.filter(of_use).or_else(|| self.nearest.clone().filter(of_use));
+        let errors = nearest.map_or_else(missing, |nearest| nearest.errors);
+        Extraction::Failed(Failure { errors, candidates: self.read })
+    }
+}
+
+/// Characters shown of a value in an error.
+const SHOWN: usize = 80;
+
+/// What is said of an answer that stands in the midst of a text.
+pub(super) const IN_THE_TEXT: [&str; 2] =
+    ["the header stood in a code block within the text", "the answer was an object in braces within the text"];
+
+/// The text beside the value, before and behind it.
+fn body(text: &str, block: &Block) -> String {
+    let (before, mut after) = (text[..block.whole.start].trim(), text[block.whole.end..].trim());
+    if block.is_wrapped {
+        let last = after.rsplit('\n').next().unwrap_or("");
+        if CodeFence::of(last).is_some_and(|fence| fence.info.is_empty()) {
+            after = after[..after.len() - last.len()].trim_end();
+        }
+    }
+    let parts: Vec<&str> = [before, after].into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+/// A value as an agent gave it, without a text.
+impl From<Value> for Found {
+    fn from(value: Value) -> Found {
+        Found { value, extras: serde_json::Map::new(), fixes: Vec::new(), body: String::new() }
+    }
+}

@@ -1,0 +1,380 @@
+//! The places of a text at which a value stands alone.
+//!
+//! | a block | how it stands alone |
+//! |---|---|
+//! | header | `---`, keys, `---` |
+//! | code block | a fence at the left edge that closes, and is no part of a sentence |
+//! | braces | an object or list that begins and ends lines at the left edge |
+//! | keys | a paragraph of lines that begin with keys of the schema |
+//!
+//! What is within a line, a list item, a quotation, a diff, a longer fence, or indented, is talked about and is no block.
+
+use std::ops::Range;
+
+use super::keys::Keys;
+use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
+use super::loose_json;
+
+/// Blocks that are looked at. No answer has so many; what is beyond them is not searched.
+const MAX_BLOCKS: usize = 64;
+
+/// How a block is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Between two `---` lines.
+    Header,
+    /// A code block.
+    Fence,
+    /// An object or list.
+    Braces,
+    /// Lines with keys.
+    Keys,
+}
+
+/// A place where a value may stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) mark: Mark,
+    /// What is between the marks.
+    pub(super) inside: Range<usize>,
+    /// With the marks.
+    pub(super) whole: Range<usize>,
+    /// The same with another end, where it is not certain at which line it ends: inside, whole.
+    pub(super) shorter: Option<(Range<usize>, Range<usize>)>,
+    /// Nothing but blank lines is before it.
+    pub(super) is_first: bool,
+    /// A second rule closes the header.
+    pub(super) is_closed: bool,
+    /// A code block is around the header and the text below it.
+    pub(super) is_wrapped: bool,
+    /// It is part of a sentence: no answer, although one that differs from the answer makes it doubtful.
+    pub(super) in_sentence: bool,
+}
+
+impl Block {
+    fn new(mark: Mark, inside: Range<usize>, whole: Range<usize>) -> Block {
+        Block {
+            mark,
+            inside,
+            whole,
+            shorter: None,
+            is_first: false,
+            is_closed: true,
+            is_wrapped: false,
+            in_sentence: false,
+        }
+    }
+}
+
+/// A line and where it is.
+#[derive(Debug, Clone)]
+struct Line<'t> {
+    at: Range<usize>,
+    text: &'t str,
+}
+
+/// Finds the blocks of a text, in order.
+pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Vec<Block> {
+    let mut at = 0;
+    let lines: Vec<Line<'_>> = text
+        .split_inclusive('\n')
+        .map(|full| {
+            let start = at;
+            at += full.len();
+            Line { at: start..at, text: full.trim_end_matches('\n') }
+        })
+        .collect();
+    Scan { text, keys, lists, lines, found: Vec::new(), unread: 4 * text.len() + 4096 }.run()
+}
+
+struct Scan<'t, 'k, 's> {
+    text: &'t str,
+    keys: &'k Keys<'s>,
+    lists: bool,
+    lines: Vec<Line<'t>>,
+    found: Vec<Block>,
+    /// Bytes that may still be read of objects that turn out to be none, so that the work stays linear.
+    unread: usize,
+}
+
+impl Scan<'_, '_, '_> {
+    fn run(mut self) -> Vec<Block> {
+        let mut next = 0;
+        while next < self.lines.len() && self.found.len() < MAX_BLOCKS {
+            next = self.line(next);
+        }
+        self.found
+    }
+
+    /// Looks at a line, and says which one is next.
+    fn line(&mut self, number: usize) -> usize {
+        let line = self.lines[number].text;
+        if let Some(fence) = CodeFence::of(line) {
+            return self.fence(number, fence);
+        }
+        if opens(line) {
+            return self.header(number);
+        }
+        let begins_braces = line.starts_with('{') || line.starts_with('[') && self.lists;
+        if begins_braces && !self.belongs_above(number) {
+            return self.braces(number);
+        }
+        let is_known = |line: KeyLine<'_>| line.indent == 0 && self.keys.has(line.key);
+        if self.begins_paragraph(number) && KeyLine::of(line).is_some_and(is_known) {
+            return self.key_lines(number);
+        }
+        number + 1
+    }
+
+    fn header(&mut self, number: usize) -> usize {
+        let Some((mut block, closing)) = self.header_at(number, None) else { return number + 1 };
+        block.is_first = self.is_first(number);
+        // A header that ends early is followed by a text which may have blocks of its own.
+        let end = block.shorter.as_ref().map_or(block.whole.end, |(_, whole)| whole.end);
+        self.found.push(block);
+        if self.found.last().is_some_and(|block| block.shorter.is_some()) { self.line_at(end) } else { closing }
+    }
+
+    /// The header that a rule opens, and the line behind it; `None` if the rule is one of the text. Within a code block its fence ends
+    /// the header, too.
+    fn header_at(&self, number: usize, around: Option<CodeFence<'_>>) -> Option<(Block, usize)> {
+        let ends = |line: &Line<'_>| is_rule(line.text) || around.is_some_and(|open| closes(line.text, &open));
+        let close = self.lines[number + 1..].iter().position(ends).map(|offset| number + 1 + offset);
+        let is_closed = close.is_some_and(|close| is_rule(self.lines[close].text));
+        let end = close.map_or(self.text.len(), |close| self.lines[close].at.start);
+        let full = self.lines[number].at.end..end;
+        let first =
+            self.lines[number + 1..close.unwrap_or(self.lines.len())].iter().find(|line| !is_blank(line.text))?;
+        let key = KeyLine::of(first.text);
+        let is_known = key.is_some_and(|line| self.keys.knows(line.key));
+        let is_like_one = is_known
+            || self.keys.is_empty()
+            || key.is_some_and(|line| line.is_word())
+            || first.text.starts_with(['{', '[', '#', '"'])
+            || CodeFence::of(first.text).is_some();
+        let short = cut(self.text, full.clone(), self.keys);
+        let has_key = self.text[short.clone()]
+            .lines()
+            .any(|line| KeyLine::of(line).is_some_and(|line| self.keys.knows(line.key)));
+        if !(is_like_one && is_closed || has_key && is_known) {
+            return None;
+        }
+        let start = self.lines[number].at.start;
+        let whole_end = close.filter(|_| is_closed).map_or(end, |close| self.lines[close].at.end);
+        let behind = close.map_or(self.lines.len(), |close| close + usize::from(is_closed));
+        let shorter = (short != full && has_key).then(|| (short.clone(), start..short.end));
+        let (inside, whole, shorter) = match (is_closed, shorter) {
+            (false, Some((inside, whole))) => (inside, whole, None),
+            (_, shorter) => (full, start..whole_end, shorter),
+        };
+        let behind = if is_closed { behind } else { self.line_at(whole.end) };
+        let block = Block { shorter, is_closed, ..Block::new(Mark::Header, inside, whole) };
+        Some((block, behind))
+    }
+
+    fn fence(&mut self, number: usize, open: CodeFence<'_>) -> usize {
+        let is_at_edge = indent(self.lines[number].text) == 0;
+        let ends = |line: &Line<'_>| match is_at_edge {
+            true => closes(line.text, &open),
+            false => CodeFence::of(line.text).is_some_and(|fence| fence.closes(&open)),
+        };
+        let close = self.lines[number + 1..].iter().position(ends);
+        let close = close.map_or(self.lines.len(), |offset| number + 1 + offset);
+        if !open.may_hold_answer() || !is_at_edge || self.belongs_above(number) {
+            return close + 1;
+        }
+        let Some(first) = (number + 1..close).find(|number| !is_blank(self.lines[*number].text)) else {
+            return close + 1;
+        };
+        if opens(self.lines[first].text)
+            && let Some((header, behind)) = self.header_at(first, Some(open))
+        {
+            return self.header_in_fence(number, open, header, behind);
+        }
+        let mut inside = self.lines[number].at.end..self.start_of(close);
+        let mut close = close;
+        if self.lines[first].text.trim_start().starts_with(['{', '['])
+            && let Ok(json) = loose_json::read_at(self.text, self.lines[first].at.start)
+        {
+            // The fence that closes it stands behind the object: one within a text of it is of that text.
+            let from = self.line_at(json.end - 1) + 1;
+            let behind = self.lines[from.min(self.lines.len())..].iter().position(|line| closes(line.text, &open));
+            close = behind.map_or(self.lines.len(), |offset| from + offset);
+            inside.end = self.start_of(close);
+        }
+        let whole = self.lines[number].at.start..self.lines.get(close).map_or(self.text.len(), |line| line.at.end);
+        self.push(Mark::Fence, inside, whole, number);
+        self.mark_sentence(number, close + 1);
+        close + 1
+    }
+
+    /// A code block that begins with a header. At the beginning of the text it may be around all of the answer.
+    fn header_in_fence(&mut self, number: usize, open: CodeFence<'_>, header: Block, behind: usize) -> usize {
+        let from = header.shorter.as_ref().map_or(behind, |(_, whole)| self.line_at(whole.end));
+        let close = self.lines[from.min(self.lines.len())..].iter().position(|line| closes(line.text, &open));
+        let close = close.map_or(self.lines.len(), |offset| from + offset);
+        let start = self.lines[number].at.start;
+        if self.is_first(number) {
+            let shorter = header.shorter.map(|(inside, whole)| (inside, start..whole.end));
+            let whole = start..header.whole.end;
+            self.found.push(Block { whole, shorter, is_first: true, is_wrapped: true, ..header });
+            return behind;
+        }
+        let end = self.lines.get(close).map_or(self.text.len(), |line| line.at.end);
+        self.push(Mark::Fence, header.inside, start..end, number);
+        self.mark_sentence(number, close + 1);
+        close + 1
+    }
+
+    fn braces(&mut self, number: usize) -> usize {
+        let start = self.lines[number].at.start;
+        if self.unread == 0 {
+            return number + 1;
+        }
+        let (end, is_json) = match loose_json::read_at(self.text, start) {
+            Ok(json) => (json.end, true),
+            Err(slip) => {
+                self.unread = self.unread.saturating_sub(slip.read);
+                match balanced(self.text, start, &mut self.unread) {
+                    Some(end) => (end, false),
+                    None => return number + 1,
+                }
+            }
+        };
+        let last = self.line_at(end - 1);
+        let behind = &self.text[end..self.lines[last].at.end];
+        if is_blank(behind.trim_end_matches([';', ','])) {
+            self.push(Mark::Braces, start..end, start..end, number);
+            return last + 1;
+        }
+        // What is on the line behind it makes it part of a sentence.
+        if is_json { last + 1 } else { number + 1 }
+    }
+
+    fn key_lines(&mut self, number: usize) -> usize {
+        let start = self.lines[number].at.start;
+        let block = cut(self.text, start..self.text.len(), self.keys);
+        let end = self.line_at(block.end);
+        let belongs = |line: &Line<'_>| {
+            let key = KeyLine::of(line.text).filter(|line| line.indent == 0);
+            is_blank(line.text)
+                || line.text.starts_with([' ', '\t', '#'])
+                || bullet(line.text).is_some()
+                || key.is_some_and(|line| self.keys.knows(line.key) || line.is_word())
+        };
+        let is_alone = self.lines[number..end].iter().all(belongs);
+        if is_alone {
+            // A rule right behind closes a header whose first rule is missing.
+            let closing = (end..self.lines.len()).find(|next| !is_blank(self.lines[*next].text));
+            let closing = closing.filter(|next| is_rule(self.lines[*next].text));
+            let whole = start..closing.map_or(block.end, |closing| self.lines[closing].at.end);
+            self.push(Mark::Keys, block, whole, number);
+            return closing.map_or(end, |closing| closing + 1).max(number + 1);
+        }
+        end.max(number + 1)
+    }
+
+    fn push(&mut self, mark: Mark, inside: Range<usize>, whole: Range<usize>, number: usize) {
+        let is_first = self.is_first(number);
+        self.found.push(Block { is_first, ..Block::new(mark, inside, whole) });
+    }
+
+    fn is_first(&self, number: usize) -> bool {
+        is_blank(&self.text[..self.lines[number].at.start])
+    }
+
+    /// Whether the line above is one of a list or a quotation, so that this one belongs to it.
+    fn belongs_above(&self, number: usize) -> bool {
+        let above = number.checked_sub(1).map(|above| self.lines[above].text.trim_start());
+        above.is_some_and(|above| above.starts_with('>') || bullet(above).is_some())
+    }
+
+    fn begins_paragraph(&self, number: usize) -> bool {
+        let above = number.checked_sub(1).map(|above| self.lines[above].text);
+        above.is_none_or(|above| {
+            is_blank(above) || is_rule(above) || CodeFence::of(above).is_some() || above.starts_with("# ")
+        })
+    }
+
+    /// Tells of the last block, a code block from one line up to another, whether a sentence goes on from above it to below it.
+    fn mark_sentence(&mut self, begin: usize, behind: usize) {
+        let above = begin.checked_sub(1).and_then(|above| self.lines[above].text.trim_end().chars().next_back());
+        let below = self.lines.get(behind).and_then(|line| line.text.chars().next());
+        let begins = above.is_some_and(|last| !matches!(last, '.' | '!' | '?' | '`' | '~'));
+        let goes_on = below.is_some_and(|first| first.is_lowercase() || matches!(first, ',' | ';' | '.' | ')'));
+        if let Some(block) = self.found.last_mut() {
+            block.in_sentence = begins && goes_on;
+        }
+    }
+
+    /// The line that a place is in.
+    fn line_at(&self, at: usize) -> usize {
+        self.lines.partition_point(|line| line.at.end <= at)
+    }
+
+    fn start_of(&self, number: usize) -> usize {
+        self.lines.get(number).map_or(self.text.len(), |line| line.at.start)
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+fn closes(line: &str, open: &CodeFence<'_>) -> bool {
+    indent(line) == 0 && CodeFence::of(line).is_some_and(|fence| fence.closes(open))
+}
+
+/// The part of a header before something that is no header any more: a heading, a code block, or behind an empty line
+/// anything that is neither indented, nor a list, nor a known key.
+fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
+    let mut end = range.start;
+    let mut after_blank = false;
+    let mut seen_key = false;
+    let mut at = range.start;
+    for full in text[range.clone()].split_inclusive('\n') {
+        let line = full.trim_end_matches('\n');
+        at += full.len();
+        if is_blank(line) {
+            after_blank = true;
+            continue;
+        }
+        let known = KeyLine::of(line).is_some_and(|line| keys.knows(line.key));
+        let belongs = line.starts_with([' ', '\t']) || known || bullet(line).is_some();
+        let heading = line.starts_with("## ") || (after_blank && line.starts_with("# "));
+        let fence = indent(line) == 0 && CodeFence::of(line).is_some();
+        let ends = heading || is_rule(line) || fence || (after_blank && !belongs);
+        if seen_key && ends {
+            return range.start..end;
+        }
+        seen_key |= known;
+        after_blank = false;
+        end = at;
+    }
+    range.start..range.end.max(end)
+}
+
+/// Behind the brace that closes the one at `start`, texts in double quotes skipped. `budget` is what may be read.
+fn balanced(text: &str, start: usize, budget: &mut usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut in_text = false;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(start) {
+        *budget = budget.checked_sub(1)?;
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,404 @@
+//! JSON as models and commands write it, with the slips that have one meaning only.
+//!
+//! What could be meant in two ways is refused with its line and column, so that a session can be told. No value is ever changed: a slip
+//! that is tolerated leaves every letter of a text and every digit of a number.
+
+use serde_json::{Number, Value};
+
+use super::tree::{Raw, RawContent, Style};
+
+/// Levels of nesting, as the store takes them.
+const MAX_LEVELS: usize = 128;
+
+/// Why a text is not JSON, not even with a slip.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Slip {
+    line: usize,
+    column: usize,
+    what: String,
+    /// Bytes that were read up to there.
+    pub(super) read: usize,
+}
+
+impl std::fmt::Display for Slip {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "line {}, column {}: {}", self.line, self.column, self.what)
+    }
+}
+
+/// A value, and what was tolerated in it.
+#[derive(Debug)]
+pub(super) struct Loose {
+    pub(super) raw: Raw,
+    /// In words, each once.
+    pub(super) fixes: Vec<String>,
+    /// Where it ends.
+    pub(super) end: usize,
+}
+
+/// Reads the value that a text is.
+///
+/// # Errors
+/// The first slip that is not tolerated, and anything behind the value.
+pub(super) fn read(text: &str) -> Result<Loose, Slip> {
+    let mut reader = Reader::new(text, 0);
+    let raw = reader.whole()?;
+    reader.blanks()?;
+    if reader.at < text.len() {
+        return Err(reader.slip("there is more text behind the JSON"));
+    }
+    Ok(Loose { raw, fixes: reader.fixes, end: reader.at })
+}
+
+/// Reads the value that begins at a place of a text.
+///
+/// # Errors
+/// The first slip that is not tolerated.
+pub(super) fn read_at(text: &str, start: usize) -> Result<Loose, Slip> {
+    let mut reader = Reader::new(text, start);
+    let raw = reader.whole()?;
+    Ok(Loose { raw, fixes: reader.fixes, end: reader.at })
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    begin: usize,
+    fixes: Vec<String>,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, start: usize) -> Reader<'t> {
+        Reader { text, at: start, begin: start, fixes: Vec::new() }
+    }
+
+    fn whole(&mut self) -> Result<Raw, Slip> {
+        self.blanks()?;
+        self.value(0)
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn slip(&self, what: impl Into<String>) -> Slip {
+        let before = &self.text[self.begin..self.at];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Slip { line, column, what: what.into(), read: self.at - self.begin }
+    }
+
+    fn tolerate(&mut self, what: &str) {
+        if !self.fixes.iter().any(|known| known == what) {
+            self.fixes.push(what.to_owned());
+        }
+    }
+
+    /// Goes behind white space and comments; whether there was a line break.
+    fn blanks(&mut self) -> Result<bool, Slip> {
+        let begin = self.at;
+        loop {
+            self.at = self.text.len() - self.rest().trim_start().len();
+            let comment = self.rest();
+            if comment.starts_with("//") {
+                self.at += comment.find('\n').unwrap_or(comment.len());
+            } else if comment.starts_with("/*") {
+                self.at += comment.find("*/").ok_or_else(|| self.slip("a comment is not closed"))? + 2;
+            } else {
+                break;
+            }
+            self.tolerate("left out a comment");
+        }
+        Ok(self.text[begin..self.at].contains('\n'))
+    }
+
+    fn value(&mut self, level: usize) -> Result<Raw, Slip> {
+        if level > MAX_LEVELS {
+            return Err(self.slip(format!("nested deeper than {MAX_LEVELS} levels")));
+        }
+        match self.peek() {
+            Some('{') => self.object(level),
+            Some('[') => self.list(level),
+            Some(quote @ ('"' | '\'')) => Ok(Raw::scalar(self.string(quote)?, Style::Quoted)),
+            Some('-' | '0'..='9') => self.number(),
+            Some(symbol) if symbol.is_alphabetic() => self.word(),
+            Some(symbol) => Err(self.slip(format!("expected a value, found `{symbol}`"))),
+            None => Err(self.slip("the text ends where a value should be")),
+        }
+    }
+
+    fn object(&mut self, level: usize) -> Result<Raw, Slip> {
+        self.at += 1;
+        let mut entries = Vec::new();
+        self.blanks()?;
+        while self.peek() != Some('}') {
+            let key = self.key()?;
+            self.blanks()?;
+            if self.peek() != Some(':') {
+                return Err(self.slip(format!("expected `:` behind the key `{key}`")));
+            }
+            self.at += 1;
+            self.blanks()?;
+            entries.push((key, self.value(level + 1)?));
+            if !self.separator('}')? {
+                break;
+            }
+        }
+        self.close('}')?;
+        Ok(Raw::unplaced(RawContent::Map(entries)))
+    }
+
+    fn list(&mut self, level: usize) -> Result<Raw, Slip> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.blanks()?;
+        while self.peek() != Some(']') {
+            items.push(self.value(level + 1)?);
+            if !self.separator(']')? {
+                break;
+            }
+        }
+        self.close(']')?;
+        Ok(Raw::unplaced(RawContent::List(items)))
+    }
+
+    /// Goes behind the comma between two members: whether another one follows. Between two lines it may have been forgotten.
+    fn separator(&mut self, close: char) -> Result<bool, Slip> {
+        let breaks = self.blanks()?;
+        match self.peek() {
+            Some(',') => {
+                self.at += 1;
+                self.blanks()?;
+                if self.peek() == Some(close) {
+                    self.tolerate("left out a comma before the end");
+                }
+                Ok(true)
+            }
+            Some(symbol) if symbol == close => Ok(false),
+            Some('"' | '{') if breaks => {
+                self.tolerate("added a comma at the end of a line");
+                Ok(true)
+            }
+            Some(symbol) => Err(self.slip(format!(
+                "expected a comma or `{close}`, found `{symbol}` (a quotation mark within a text needs a backslash)"
+            ))),
+            None => Err(self.slip(format!("the text ends before `{close}`"))),
+        }
+    }
+
+    fn close(&mut self, close: char) -> Result<(), Slip> {
+        if self.peek() != Some(close) {
+            return Err(self.slip(format!("expected `{close}`")));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn key(&mut self) -> Result<String, Slip> {
+        match self.peek() {
+            Some(quote @ ('"' | '\'')) => self.string(quote),
+            Some(symbol) if symbol.is_alphabetic() || symbol == '_' => {
+                self.tolerate("put a key in quotation marks");
+                Ok(self.letters().to_owned())
+            }
+            Some(symbol) => Err(self.slip(format!("expected a key in quotation marks, found `{symbol}`"))),
+            None => Err(self.slip("the text ends where a key should be")),
+        }
+    }
+
+    /// A word as programmers write it.
+    fn letters(&mut self) -> &'t str {
+        let rest = self.rest();
+        let end =
+            rest.find(|symbol: char| !(symbol.is_alphanumeric() || matches!(symbol, '_' | '-'))).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn word(&mut self) -> Result<Raw, Slip> {
+        let begin = self.at;
+        let word = self.letters();
+        let token = match word {
+            "true" | "false" | "null" => word,
+            "True" | "False" | "None" => {
+                self.tolerate("read the words of Python");
+                match word {
+                    "True" => "true",
+                    "False" => "false",
+                    _ => "null",
+                }
+            }
+            "NaN" | "Infinity" | "undefined" => {
+                self.at = begin;
+                return Err(self.slip(format!("`{word}` is no value of JSON")));
+            }
+            // A text of one word, whose quotation marks are missing.
+            _ if matches!(self.rest().trim_start_matches([' ', '\t']).chars().next(), Some(',' | '}' | ']' | '\n')) => {
+                self.tolerate("put a text in quotation marks");
+                return Ok(Raw::scalar(word, Style::Plain));
+            }
+            _ => {
+                self.at = begin;
+                return Err(self.slip("a text needs quotation marks"));
+            }
+        };
+        Ok(Raw::scalar(token, Style::Token))
+    }
+
+    fn number(&mut self) -> Result<Raw, Slip> {
+        let begin = self.at;
+        let rest = self.rest();
+        let end = rest.find(|symbol: char| !(symbol.is_ascii_alphanumeric() || matches!(symbol, '.' | '+' | '-')));
+        let digits = &rest[..end.unwrap_or(rest.len())];
+        let Ok(number) = serde_json::from_str::<Number>(digits) else {
+            return Err(self.slip(format!("`{digits}` is no number of JSON")));
+        };
+        let is_whole = digits.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+        if is_whole && number.is_f64() && !digits.trim_start_matches(['-', '0']).is_empty() {
+            self.at = begin;
+            return Err(self.slip(format!("`{digits}` is too large to be kept as a number: write it as a text")));
+        }
+        self.at += digits.len();
+        Ok(Raw::scalar(Value::Number(number).to_string(), Style::Token))
+    }
+
+    fn string(&mut self, quote: char) -> Result<String, Slip> {
+        let begin = self.at;
+        if quote == '\'' {
+            self.tolerate("read single quotation marks as double ones");
+        }
+        self.at += 1;
+        let mut text = String::new();
+        loop {
+            let rest = self.rest();
+            let Some(at) = rest.find([quote, '\\', '\n']) else {
+                self.at = begin;
+                return Err(self.slip("a text is not closed: its second quotation mark is missing"));
+            };
+            text.push_str(&rest[..at]);
+            self.at += at;
+            match rest.as_bytes()[at] {
+                b'\\' => self.escape(&mut text, quote)?,
+                b'\n' => {
+                    self.tolerate("kept a line break within a text");
+                    text.push('\n');
+                    self.at += 1;
+                }
+                _ => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+            }
+        }
+    }
+
+    fn escape(&mut self, text: &mut String, quote: char) -> Result<(), Slip> {
+        let mut rest = self.rest()[1..].chars();
+        let Some(symbol) = rest.next() else { return Err(self.slip("the text ends within an escape")) };
+        let (known, length) = match symbol {
+            '"' | '\\' | '/' => (symbol, 1),
+            'b' => ('\u{8}', 1),
+            'f' => ('\u{c}', 1),
+            'n' => ('\n', 1),
+            'r' => ('\r', 1),
+            't' => ('\t', 1),
+            'u' => match self.unicode() {
+                Some(found) => found,
+                None => return Err(self.slip("`\\u` needs four digits")),
+            },
+            '\'' if quote == '\'' => ('\'', 1),
+            _ => {
+                // `\d`: a backslash that should have been written twice.
+                self.tolerate("kept a backslash that begins no escape");
+                text.push('\\');
+                self.at += 1;
+                return Ok(());
+            }
+        };
+        text.push(known);
+        self.at += 1 + length;
+        Ok(())
+    }
+
+    /// The symbol of `\uXXXX`, or of two of them, and how many bytes they take behind the backslash.
+    fn unicode(&mut self) -> Option<(char, usize)> {
+        let unit = |from: usize| u32::from_str_radix(self.text.get(from..from + 4)?, 16).ok();
+        let first = unit(self.at + 2)?;
+        if let Some(symbol) = char::from_u32(first) {
+            return Some((symbol, 5));
+        }
+        let second = self.text[self.at + 6..].starts_with("\\u").then(|| unit(self.at + 8)).flatten();
+        if let Some(second) = second.filter(|second| first < 0xDC00 && (0xDC00..0xE000).contains(second)) {
+            return char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00)).map(|symbol| (symbol, 11));
+        }
+        self.tolerate("replaced half a symbol by U+FFFD");
+        Some(('\u{FFFD}', 5))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::typed::untyped;
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        untyped(&read(text).unwrap_or_else(|slip| panic!("{text}: {slip}")).raw)
+    }
+
+    fn error(text: &str) -> String {
+        read(text).map(|loose| untyped(&loose.raw)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn json_is_read_as_it_is() {
+        for text in
+            ["{}", "[]", "{\"a\": [1, -2.5, 1e3, true, null, \"x\\n\\u00e9\\ud83d\\ude00\"]}", " [[], {\"a\": {}}] "]
+        {
+            assert_eq!(value(text), serde_json::from_str::<Value>(text).unwrap());
+            assert_eq!(read(text).unwrap().fixes, Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn slips_with_one_meaning_are_mended() {
+        for (text, expected) in [
+            ("{\"a\": \"\\d+\"}", json!({"a": "\\d+"})),
+            ("{\"a\": \"1\"\n \"b\": \"2\"}", json!({"a": "1", "b": "2"})),
+            ("{\"a\": \"x\\ud83d\"}", json!({"a": "x\u{FFFD}"})),
+            ("{\"a\": \"x\ny\"}", json!({"a": "x\ny"})),
+            ("{'a': None, 'b': True, 'c': 'it\\'s'}", json!({"a": null, "b": true, "c": "it's"})),
+            ("{a: done, b: [1, 2,],}", json!({"a": "done", "b": [1, 2]})),
+            ("{\"a\": 1} // end", json!({"a": 1})),
+            ("{/* a */ \"a\": 1}", json!({"a": 1})),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+            assert_ne!(read(text).unwrap().fixes, Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_could_mean_two_things_is_refused_where_it_stands() {
+        for (text, expected) in [
+            ("{\"a\": \"say \"hi\" now\"}", "line 1, column 13: expected a comma or `}`, found `h`"),
+            ("{\n  \"a\": \"x\n", "line 2, column 8: a text is not closed"),
+            ("{\"a\": 18446744073709551616}", "line 1, column 7: `18446744073709551616` is too large"),
+            ("{\"a\": NaN}", "line 1, column 7: `NaN` is no value of JSON"),
+            ("{\"a\": two words}", "line 1, column 7: a text needs quotation marks"),
+            ("{\"a\" 1}", "line 1, column 6: expected `:`"),
+            ("{\"a\": 1} x", "line 1, column 10: there is more text behind the JSON"),
+            ("{\"a\": 1", "line 1, column 8: the text ends before `}`"),
+            ("{\"a\": 01}", "line 1, column 7: `01` is no number of JSON"),
+            ("", "line 1, column 1: the text ends where a value should be"),
+        ] {
+            let found = error(text);
+            assert!(found.starts_with(expected), "{text}: {found}");
+        }
+        assert!(error(&"[".repeat(200)).contains("nested deeper than 128 levels"));
+    }
+}
