@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 
 use crate::config::MAX_OUTPUT_CAP;
 
-pub use answer::read;
+pub use answer::{read, read_typed};
 pub use question::question;
 
 /// Bytes of the longest answer that is looked at: all that can be kept of an agent's output.

@@ -39,6 +39,27 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
     Search { text: &said, form, target, prompt, read: 0, nearest: None }.run()
 }
 
+/// Reads what a person typed. It is never searched: it is the value, or begins with it. Prose is refused.
+pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
+    let (text, target) = (at_left_edge(clean(text)), Target::new(schema));
+    if let Some(whole) = whole(text.trim(), AnswerForm::Frontmatter, &target) {
+        return whole;
+    }
+    let first = blocks(&text, &target.keys, target.may_be("array")).into_iter().next().filter(|block| block.is_first);
+    let form = AnswerForm::Frontmatter;
+    let mut search = Search { text: &text, form, target, prompt: &String::new, read: 0, nearest: None };
+    match first.map(|block| search.candidate(block)) {
+        Some(Ok(candidate)) => search.answer(candidate),
+        Some(Err(reading)) => search.failure(reading.map(|reading| *reading)),
+        None if search.target.keys.is_empty() => search.unmarked(),
+        None => {
+            let keys: Vec<String> = search.target.keys.names().map(|key| format!("`{key}: …`")).collect();
+            let error = format!("a text is no value: begin with {}, or with `---` and such lines", keys.join(", "));
+            Extraction::Failed(Failure::of(error))
+        }
+    }
+}
+
 /// What a text that is one JSON value says. Any other text is not read: `None`.
 fn whole(text: &str, form: AnswerForm, target: &Target<'_>) -> Option<Extraction> {
     let is_json = text.starts_with(['{', '[']) || form == AnswerForm::Json && !text.starts_with('"');

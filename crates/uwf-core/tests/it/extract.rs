@@ -8,6 +8,7 @@ mod keys;
 mod shape_of_the_answer;
 mod standing_alone;
 mod texts;
+mod typed_by_a_person;
 mod types;
 
 use json_cas::schema::Schema;

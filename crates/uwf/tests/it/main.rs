@@ -91,6 +91,7 @@ mod skill_install;
 mod store_copy;
 mod store_init;
 mod store_show;
+mod talked_about;
 mod thread_answer;
 mod thread_cost;
 mod thread_diff;

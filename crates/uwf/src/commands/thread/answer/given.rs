@@ -5,6 +5,7 @@ use agent_kit::ladder::Climb;
 use agent_kit::{AgentContext, Error, ErrorKind};
 use serde_json::{Map, Value};
 use uwf_core::config::ExtractRungs;
+use uwf_core::extract::{self, Extraction};
 use uwf_core::prompt::{self, AnswerForm};
 
 use crate::error::CommandError;
@@ -24,10 +25,10 @@ pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<Answer, Com
     message(agent, text)
 }
 
-/// Markdown under a YAML header; or a plain text, when the role asks for just one.
+/// Markdown under a YAML header; or a plain text, when the role asks for just one. It is never searched for a value.
 pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
     let answer = Answer::text(text);
-    let Err(misfit) = check(agent, &answer) else { return Ok(answer) };
+    let Err(misfit) = typed(agent, &answer.raw).and_then(|()| check(agent, &answer)) else { return Ok(answer) };
     let has_header = answer.raw.trim_start().starts_with("---");
     match plain(agent.schema().value(), answer.raw.trim()).filter(|_| !has_header) {
         Some(value) => {
@@ -48,6 +49,14 @@ fn plain(schema: &Value, text: &str) -> Option<Value> {
     let [Value::String(key)] = required.as_slice() else { return None };
     let property = schema.get("properties")?.get(key)?;
     is_text(property).then(|| Value::Object(Map::from_iter([(key.clone(), Value::from(text))])))
+}
+
+/// Whether a text has a valid output where a person would write one: at its beginning, and nowhere else.
+fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
+    match extract::read_typed(text, agent.schema()) {
+        Extraction::Found(_) => Ok(()),
+        Extraction::Failed(failure) => Err(unfit(agent, &failure.errors)),
+    }
 }
 
 /// Whether the answer has a valid output, as the step will find it.
