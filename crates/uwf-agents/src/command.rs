@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
+use uwf_core::text::ellipsize;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::recorded::{self, Opened, OutputFiles};
@@ -29,6 +30,9 @@ use crate::trace::{Format, Trace};
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
+
+/// Characters shown of what a program says of its failure.
+const SHOWN: usize = 200;
 
 /// What `config` of the agent may hold, beside what the program it runs asks for.
 #[derive(Debug, Default, Deserialize)]
@@ -167,6 +171,9 @@ impl CommandAgent {
             return answer_of(&spec.name, trace, format, duration_ms).map(Ran::Answered);
         }
         let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
+        if let Some(failure) = reported_failure(&raw) {
+            return Err(ended_badly(&spec.name, failure));
+        }
         Ok(Ran::Answered(Answer {
             turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
             duration_ms,
@@ -245,6 +252,10 @@ fn answer_of(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Res
     if let Some(gaps) = trace.gaps() {
         progress::line(&format!("{agent}: trace: {gaps}"));
     }
+    // What it said before it failed is in its turns.
+    if let Some(error) = trace.error.as_ref().filter(|_| trace.answer.is_some()) {
+        return Err(ended_badly(agent, error));
+    }
     let Some(raw) = trace.answer else {
         let why =
             trace.error.unwrap_or_else(|| format!("nothing in its stdout is one in the format of {}", format.as_str()));
@@ -261,6 +272,28 @@ fn answer_of(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Res
         tokens: trace.tokens,
         ..Answer::text(raw)
     })
+}
+
+/// What some programs print, and exit with 0, when no model has answered.
+const REPORTS: [&str; 7] = [
+    "Credit balance is too low",
+    "Invalid API key",
+    "API Error",
+    "Claude AI usage limit reached",
+    "You've hit your usage limit",
+    "You've hit your session limit",
+    "Your organization does not have access",
+];
+
+/// The failure that is all a program has printed.
+fn reported_failure(printed: &str) -> Option<&str> {
+    let line = printed.trim();
+    (!line.contains('\n') && REPORTS.iter().any(|report| line.starts_with(report))).then_some(line)
+}
+
+fn ended_badly(agent: &str, error: &str) -> Error {
+    let line = error.lines().find(|line| !line.trim().is_empty()).unwrap_or(error);
+    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` did not end well: {}", ellipsize(line.trim(), SHOWN)))
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.

@@ -166,16 +166,17 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
     }
 }
 
-/// Refuses a reply without calls that ends where the model had written all it may: half an answer is none.
+/// Refuses a reply without calls that did not end well: half an answer is none.
 ///
 /// # Errors
-/// [`uwf_llm::Error::Truncated`] with what there is of it.
+/// [`uwf_llm::Error::Truncated`] and [`uwf_llm::Error::Ended`] with what there is of it.
 pub fn whole(client: &Client, reply: &ChatReply) -> std::result::Result<(), uwf_llm::Error> {
-    if reply.finish != Finish::Length || !reply.tool_calls.is_empty() {
-        return Ok(());
-    }
-    let model = client.endpoint().model.clone();
-    Err(uwf_llm::Error::Truncated { model, partial: reply.text.clone() })
+    let Some(fault) = reply.finish.fault().filter(|_| reply.tool_calls.is_empty()) else { return Ok(()) };
+    let (model, partial) = (client.endpoint().model.clone(), reply.text.clone());
+    Err(match reply.finish {
+        Finish::Length => uwf_llm::Error::Truncated { model, partial },
+        _ => uwf_llm::Error::Ended { model, fault, partial },
+    })
 }
 
 /// Counts as they are stored.

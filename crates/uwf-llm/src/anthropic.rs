@@ -129,12 +129,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     let kind = |block: &Value| block.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let thoughts: Vec<Value> =
         blocks.iter().filter(|block| matches!(&*kind(block), "thinking" | "redacted_thinking")).cloned().collect();
-    let finish = match raw.get("stop_reason").and_then(Value::as_str).unwrap_or_default() {
-        "end_turn" | "stop_sequence" => Finish::Stop,
-        "max_tokens" => Finish::Length,
-        "tool_use" => Finish::ToolCalls,
-        other => Finish::Other(other.to_owned()),
-    };
+    let finish = Finish::of(raw.get("stop_reason").and_then(Value::as_str).unwrap_or_default());
     Ok(ChatReply {
         text: blocks
             .iter()

@@ -125,6 +125,16 @@ pub enum Error {
         /// What had come until then.
         partial: String,
     },
+    /// The provider or the model ended the reply for a reason that is not that it was done.
+    #[error("the model `{model}` {fault}{}", quoted(partial))]
+    Ended {
+        /// Name of the model.
+        model: String,
+        /// How it ended, after "the model …".
+        fault: String,
+        /// What had come until then.
+        partial: String,
+    },
     /// The model answered, and there is no JSON value in it.
     #[error("the model `{model}` gave no JSON value")]
     NoValue {
@@ -133,6 +143,14 @@ pub enum Error {
         /// What it said.
         text: String,
     },
+}
+
+/// The beginning of what was written, for a message: a refusal says there why.
+fn quoted(partial: &str) -> String {
+    /// Characters of it.
+    const SHOWN: usize = 200;
+    let line = partial.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    if line.is_empty() { String::new() } else { format!(": {}", line.chars().take(SHOWN).collect::<String>()) }
 }
 
 impl Error {
@@ -158,6 +176,7 @@ impl Error {
                 "this is a fault of the provider; try again later or use another model"
             }
             Error::BadReply { .. } => "check that `baseUrl` is that of an API and `kind` of the provider is right",
+            Error::Ended { .. } => "what it had written is kept; ask in other words, or use another model",
             Error::Truncated { .. } => "allow more output tokens, or ask for less",
             Error::NoValue { .. } => "use a model that can call tools or write JSON",
             Error::Status { .. } => return None,
@@ -181,6 +200,7 @@ impl Error {
             | Error::Status { partial, .. }
             | Error::Auth { partial, .. }
             | Error::CutStream { partial, .. }
+            | Error::Ended { partial, .. }
             | Error::Truncated { partial, .. } => partial,
             Error::NoValue { text, .. } => text,
             _ => "",

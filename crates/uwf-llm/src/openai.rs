@@ -107,13 +107,13 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     let tool_calls = message.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let tool_calls: Vec<ToolCall> = tool_calls.iter().enumerate().map(|(index, call)| read_call(index, call)).collect();
     let refusal = message.get("refusal").and_then(Value::as_str);
-    let finish = match raw.pointer("/choices/0/finish_reason").and_then(Value::as_str).unwrap_or_default() {
+    let word = raw.pointer("/choices/0/finish_reason").and_then(Value::as_str).unwrap_or_default();
+    let finish = match Finish::of(word) {
         _ if refusal.is_some() => Finish::Other("refusal".to_owned()),
-        "length" => Finish::Length,
-        // Some providers say `stop` beside calls.
-        "stop" | "tool_calls" if !tool_calls.is_empty() => Finish::ToolCalls,
-        "stop" => Finish::Stop,
-        other => Finish::Other(other.to_owned()),
+        // Some providers say `stop` beside calls, and some say `tool_calls` without any.
+        Finish::Stop | Finish::ToolCalls if tool_calls.is_empty() => Finish::Stop,
+        Finish::Stop => Finish::ToolCalls,
+        other => other,
     };
     let text = message.get("content").map(text).filter(|text| !text.is_empty());
     Ok(ChatReply {

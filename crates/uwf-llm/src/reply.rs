@@ -20,6 +20,29 @@ pub enum Finish {
     Other(String),
 }
 
+impl Finish {
+    /// What a word says by which a provider, a protocol or the format of a trace tells how a turn ended. This is the one list of good
+    /// ends; any other word is a turn that has no answer.
+    pub fn of(word: &str) -> Finish {
+        match word.to_ascii_lowercase().replace('-', "_").as_str() {
+            "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "success" | "completed" => Finish::Stop,
+            "length" | "max_tokens" | "max_output_tokens" => Finish::Length,
+            "tool_calls" | "tool_use" | "function_call" => Finish::ToolCalls,
+            _ => Finish::Other(word.to_owned()),
+        }
+    }
+
+    /// Why a turn that ended so has no answer, after "the agent …"; `None` for a good end, and where nothing was told.
+    pub fn fault(&self) -> Option<String> {
+        match self {
+            Finish::Stop | Finish::ToolCalls => None,
+            Finish::Other(word) if word.is_empty() => None,
+            Finish::Length => Some("was cut off at its token limit".to_owned()),
+            Finish::Other(word) => Some(format!("ended its turn with `{word}`")),
+        }
+    }
+}
+
 /// A whole reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatReply {

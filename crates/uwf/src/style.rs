@@ -135,7 +135,8 @@ fn drawn(symbol: char) -> char {
         symbol,
         '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
     );
-    if reorders || symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
+    let breaks = matches!(symbol, '\u{2028}' | '\u{2029}');
+    if reorders || breaks || symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
 }
 
 /// Width of a text in columns of a terminal, marks not counted.

@@ -11,6 +11,7 @@ use uwf_core::node::Tokens;
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::attempt::redactor::Redactor;
 use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_llm::Finish;
 
 use super::SOURCE;
 use super::client::{AcpEvent, Client};
@@ -336,6 +337,12 @@ impl AcpSession {
         Ok(())
     }
 
+    /// Whether an update is about another session than this one: an agent may have several, of its helpers for instance.
+    fn is_other(&self, params: &Value) -> bool {
+        let id = params.get("sessionId").and_then(Value::as_str);
+        self.id.as_deref().zip(id).is_some_and(|(own, id)| own != id)
+    }
+
     /// Takes in whatever is not the reply that is waited for.
     fn hear(&mut self, message: AcpMessage, listening: &mut Listening<'_, '_>) -> Result<()> {
         let message = match message {
@@ -346,6 +353,9 @@ impl AcpSession {
             }
         };
         match message {
+            Message::Notification { method, params } if method == "session/update" && self.is_other(&params) => {
+                self.progress.line("an update of another session");
+            }
             Message::Notification { method, params } if method == "session/update" => {
                 let at_ms = listening.elapsed_ms();
                 let seen = params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
@@ -408,7 +418,7 @@ impl AcpSession {
                     return;
                 }
                 AcpEvent::Message(AcpMessage::Rpc(Message::Notification { method, params }))
-                    if method == "session/update" =>
+                    if method == "session/update" && !self.is_other(&params) =>
                 {
                     let at_ms = listening.elapsed_ms();
                     params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
@@ -426,13 +436,13 @@ impl AcpSession {
     fn turn_ended(&mut self, reply: &Value, listening: &Listening<'_, '_>) -> Result<Option<Tokens>> {
         let reason = reply.get("stopReason").and_then(Value::as_str).unwrap_or_default();
         self.progress.line(&format!("turn ended: {reason}"));
-        let cut_off = match reason {
-            "end_turn" => None,
-            "max_tokens" => Some("was cut off at its token limit".to_owned()),
-            "max_turn_requests" => Some("made as many model requests as it may in one turn".to_owned()),
-            "refusal" => return Err(self.failed("refused to go on".to_owned())),
-            "cancelled" => return Err(self.failed("cancelled the turn; nobody had asked it to".to_owned())),
-            other => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
+        let cut_off = match (reason, Finish::of(reason)) {
+            ("max_turn_requests", _) => Some("made as many model requests as it may in one turn".to_owned()),
+            ("refusal", _) => return Err(self.failed("refused to go on".to_owned())),
+            ("cancelled", _) => return Err(self.failed("cancelled the turn; nobody had asked it to".to_owned())),
+            (_, Finish::Stop) => None,
+            (_, cut @ Finish::Length) => cut.fault(),
+            (other, _) => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
         };
         // A result that was handed in and accepted is whole, however the talk after it ended.
         match cut_off {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_llm::Finish;
 
 use super::json::{content, count, list, shown, some_text, text};
 use super::turns::Turns;
@@ -25,6 +26,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
     let mut message = String::new();
     let mut usage: HashMap<String, Tokens> = HashMap::new();
     let mut result = None;
+    let mut fault = None;
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));
         session_id = session_id.or_else(|| some_text(event, "session_id")).or_else(|| some_text(event, "sessionId"));
@@ -40,6 +42,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
                     message = id.to_owned();
                 }
                 assistant(&mut turns, body, at);
+                fault = fault_of(body);
                 turns.counted(counted(&mut usage, id, body.get("usage")));
             }
             "user" => user(&mut turns, body, at),
@@ -49,7 +52,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
     }
     let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
     let source = if is_file { "session-file" } else { "stdout" };
-    let trace = turns.into_trace(source, Trace { session_id, ..Trace::default() });
+    let trace = turns.into_trace(source, Trace { session_id, error: fault, ..Trace::default() });
     let trace = match result {
         Some(result) => concluded(trace, result),
         None => trace,
@@ -66,6 +69,14 @@ fn without_first_counts(mut trace: Trace) -> Trace {
         trace.turns.iter_mut().filter_map(|turn| turn.tokens.as_mut()).for_each(|tokens| tokens.output = None);
     }
     trace
+}
+
+/// Why a message is no answer: it was cut off or refused, or Claude Code wrote it itself because the API failed.
+fn fault_of(message: &Value) -> Option<String> {
+    if text(message, "model") == "<synthetic>" {
+        return Some(content(message.get("content"))).filter(|said| !said.is_empty());
+    }
+    Finish::of(text(message, "stop_reason")).fault()
 }
 
 /// What the model's helpers (sub-agents) said among themselves is in the result of the tool that called them.
@@ -115,7 +126,10 @@ fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>)
 /// The final event: totals, and the answer when the messages have none.
 fn concluded(trace: Trace, result: &Value) -> Trace {
     let said = some_text(result, "result");
-    let failed = result.get("is_error").and_then(Value::as_bool) == Some(true);
+    let subtype = text(result, "subtype");
+    let is_error = result.get("is_error").and_then(Value::as_bool) == Some(true);
+    let failed = is_error || !subtype.is_empty() && subtype != "success";
+    let fault = Finish::of(text(result, "stop_reason")).fault();
     let cost = result.get("total_cost_usd").and_then(Value::as_f64);
     let errors = || {
         let errors = content(result.get("errors"));
@@ -125,7 +139,7 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
         answer: trace.answer.or_else(|| said.clone().filter(|_| !failed)),
         tokens: result.get("usage").and_then(tokens).map(|tokens| Tokens { cost, ..tokens }),
         duration_ms: count(result, "duration_ms"),
-        error: if failed { said.or_else(errors) } else { None },
+        error: if failed { said.or_else(errors) } else { fault.or(trace.error) },
         ..trace
     }
 }

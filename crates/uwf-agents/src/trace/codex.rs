@@ -31,7 +31,11 @@ fn stream(events: &[Value]) -> Trace {
             "thread.started" => trace.session_id = some_text(event, "thread_id"),
             "item.started" => item_started(&mut turns, item),
             "item.completed" => item_completed(&mut turns, item),
-            "turn.completed" => trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens),
+            "turn.completed" => {
+                trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens);
+                // What went wrong before was tried again.
+                trace.error = None;
+            }
             "turn.failed" => trace.error = some_text(&event["error"], "message"),
             "error" => trace.error = some_text(event, "message"),
             "turn.started" | "item.updated" => {}
@@ -115,7 +119,12 @@ fn rollout(events: &[Value]) -> Trace {
                 turns.counted(info.get("last_token_usage").and_then(tokens));
                 trace.tokens = info.get("total_token_usage").and_then(tokens).or(trace.tokens);
             }
+            ("event_msg", "turn_aborted") => {
+                let why = some_text(payload, "reason").unwrap_or_default();
+                trace.error = Some(format!("the turn was aborted: {why}"));
+            }
             ("event_msg", "task_complete") => {
+                trace.error = None;
                 let so_far = trace.duration_ms;
                 trace.duration_ms =
                     count(payload, "duration_ms").map(|ms| ms.saturating_add(so_far.unwrap_or(0))).or(so_far);

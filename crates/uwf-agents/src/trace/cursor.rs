@@ -59,9 +59,12 @@ fn tool(event: &Value) -> (String, &Value) {
 fn concluded(trace: &mut Trace, event: &Value) {
     trace.duration_ms = count(event, "duration_ms");
     let said = some_text(event, "result");
-    if event.get("is_error").and_then(Value::as_bool) == Some(true) {
+    let subtype = text(event, "subtype");
+    let is_error = event.get("is_error").and_then(Value::as_bool) == Some(true);
+    if is_error || !subtype.is_empty() && subtype != "success" {
         trace.error = said.or_else(|| some_text(event, "subtype"));
     } else {
+        trace.error = None;
         // All it said from the beginning; only where its last message did not come as one.
         trace.answer = said;
     }

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_llm::Finish;
 
 use super::json::{count, list, shown, some_text, text};
 use super::turns::Turns;
@@ -69,6 +70,7 @@ fn apply(turns: &mut Turns, trace: &mut Trace, kind: &str, part: &Value, at: Opt
         "reasoning" => turns.reasoned(text(part, "text"), at),
         "tool_use" | "tool" => tool(turns, part),
         "step_finish" => {
+            trace.error = Finish::of(text(part, "reason")).fault();
             let of_step = tokens(part);
             turns.counted(of_step.clone());
             turns.close(at);

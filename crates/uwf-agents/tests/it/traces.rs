@@ -177,6 +177,59 @@ fn failures_are_told_in_the_agents_words() {
     }
 }
 
+/// What a turn that did not end well said is in its turns, and the trace says why it is no answer.
+#[test]
+fn a_turn_that_ended_badly_has_its_reason() {
+    let claude = |message: &str, result: &str| {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"content\":[{{\"type\":\"text\",\"text\":\"{{}}\"}}]{message}}}}}\n{{\"type\":\"result\",\"result\":\"{{}}\"{result}}}"
+        )
+    };
+    let opencode = |reason: &str| {
+        format!(
+            "{{\"type\":\"text\",\"sessionID\":\"s\",\"part\":{{\"text\":\"{{}}\"}}}}\n{{\"type\":\"step_finish\",\"sessionID\":\"s\",\"part\":{{\"reason\":\"{reason}\"}}}}"
+        )
+    };
+    let codex = |last: &str| {
+        format!(
+            "{{\"type\":\"thread.started\",\"thread_id\":\"t\"}}\n{{\"type\":\"item.completed\",\"item\":{{\"type\":\"agent_message\",\"text\":\"{{}}\"}}}}\n{last}"
+        )
+    };
+    let cut = Some("was cut off at its token limit");
+    for (format, text, error) in [
+        (Format::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":false"), None),
+        (Format::Claude, claude(",\"stop_reason\":\"end_turn\"", ",\"subtype\":\"success\""), None),
+        (Format::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":true"), Some("{}")),
+        (Format::Claude, claude("", ",\"subtype\":\"error_during_execution\",\"is_error\":false"), Some("{}")),
+        (Format::Claude, claude(",\"stop_reason\":\"max_tokens\"", ",\"subtype\":\"success\""), cut),
+        (
+            Format::Claude,
+            claude(",\"stop_reason\":\"refusal\"", ",\"subtype\":\"success\""),
+            Some("ended its turn with `refusal`"),
+        ),
+        (
+            Format::Claude,
+            claude("", ",\"subtype\":\"success\",\"stop_reason\":\"model_context_window_exceeded\""),
+            Some("ended its turn with `model_context_window_exceeded`"),
+        ),
+        (Format::Claude, claude(",\"model\":\"<synthetic>\"", ",\"subtype\":\"success\""), Some("{}")),
+        (Format::Opencode, opencode("stop"), None),
+        (Format::Opencode, opencode("tool-calls"), None),
+        (Format::Opencode, opencode("length"), cut),
+        (Format::Opencode, opencode("content-filter"), Some("ended its turn with `content-filter`")),
+        (Format::Codex, codex("{\"type\":\"turn.completed\"}"), None),
+        (
+            Format::Codex,
+            codex("{\"type\":\"error\",\"message\":\"Reconnecting\"}\n{\"type\":\"turn.completed\"}"),
+            None,
+        ),
+        (Format::Codex, codex("{\"type\":\"turn.failed\",\"error\":{\"message\":\"no credit\"}}"), Some("no credit")),
+    ] {
+        let trace = format.read(&text);
+        assert_eq!((trace.error.as_deref(), trace.answer.as_deref()), (error, Some("{}")), "{text}");
+    }
+}
+
 #[test]
 fn a_run_that_was_cut_off_has_turns_but_no_answer() {
     for (format, sample) in [

@@ -120,17 +120,104 @@ fn merge(into: &mut Map<String, Value>, piece: &Map<String, Value>) {
 
 fn merge_items(items: &mut Vec<Value>, more: &[Value]) {
     for piece in more {
-        let index = piece.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
-        // Without an index (Gemini, some local servers) every piece is an item of its own.
-        let place = match index.filter(|index| *index < MAX_CALLS) {
-            Some(index) => {
-                items.iter().position(|item| item.get("index").and_then(Value::as_u64) == Some(index as u64))
-            }
-            None => None,
-        };
-        match (place.and_then(|place| items.get_mut(place)), piece) {
+        match (place(items, piece).and_then(|place| items.get_mut(place)), piece) {
             (Some(Value::Object(item)), Value::Object(piece)) => merge(item, piece),
             _ => items.push(piece.clone()),
+        }
+    }
+}
+
+/// The item that a piece goes on with; `None` if it begins another one. Servers tell them apart by `index`, by `id`, or by both; some
+/// count every call as the first, and some send an id with the first piece only, or none at all.
+fn place(items: &[Value], piece: &Value) -> Option<usize> {
+    let id = |item: &Value| item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
+    let index = |item: &Value| item.get("index").and_then(Value::as_u64).filter(|index| *index < MAX_CALLS as u64);
+    let begins = piece.pointer("/function/name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    let own = id(piece);
+    if let Some(known) = own.as_ref().and_then(|own| items.iter().position(|item| id(item).as_ref() == Some(own))) {
+        return Some(known);
+    }
+    if let Some(at) = index(piece) {
+        let last = items.iter().rposition(|item| index(item) == Some(at))?;
+        let is_another = begins && own.is_some() && items.get(last).is_some_and(|item| id(item).is_some());
+        return (!is_another).then_some(last);
+    }
+    // Without an index (Gemini, some local servers) a piece with a name is a call of its own.
+    let goes_on = piece.get("function").is_some() && !begins;
+    items.len().checked_sub(1).filter(|_| goes_on)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The calls of a reply whose pieces have these: id, name, arguments.
+    fn calls(pieces: &[Value]) -> Vec<(String, String, String)> {
+        let mut message = Map::new();
+        for piece in pieces {
+            let delta = json!({ "tool_calls": [piece] });
+            merge(&mut message, delta.as_object().expect("an object"));
+        }
+        let text =
+            |call: &Value, place: &str| call.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+        calls
+            .iter()
+            .map(|call| (text(call, "/id"), text(call, "/function/name"), text(call, "/function/arguments")))
+            .collect()
+    }
+
+    #[test]
+    fn calls_are_told_apart_as_servers_send_them() {
+        let two = [
+            ("a".to_owned(), "read".to_owned(), "{\"p\":1}".to_owned()),
+            ("b".to_owned(), "write".to_owned(), "{}".to_owned()),
+        ];
+        let piece = |index: Value, id: &str, name: &str, arguments: &str| json!({ "index": index, "id": id, "function": { "name": name, "arguments": arguments } });
+        for (server, pieces) in [
+            (
+                "an index each",
+                vec![
+                    piece(json!(0), "a", "read", "{\"p\""),
+                    piece(json!(1), "b", "write", "{}"),
+                    piece(json!(0), "", "", ":1}"),
+                ],
+            ),
+            (
+                "the id in each piece",
+                vec![
+                    piece(json!(0), "a", "read", "{\"p\""),
+                    piece(json!(0), "a", "", ":1}"),
+                    piece(json!(1), "b", "write", "{}"),
+                ],
+            ),
+            (
+                "every call is the first",
+                vec![
+                    piece(json!(0), "a", "read", "{\"p\""),
+                    piece(json!(0), "", "", ":1}"),
+                    piece(json!(0), "b", "write", "{}"),
+                ],
+            ),
+            (
+                "no index",
+                vec![
+                    piece(Value::Null, "a", "read", "{\"p\""),
+                    piece(Value::Null, "", "", ":1}"),
+                    piece(Value::Null, "b", "write", "{}"),
+                ],
+            ),
+            (
+                "no index, ids",
+                vec![
+                    piece(Value::Null, "a", "read", "{\"p\""),
+                    piece(Value::Null, "b", "write", "{}"),
+                    piece(Value::Null, "a", "", ":1}"),
+                ],
+            ),
+            ("whole calls", vec![piece(json!(0), "a", "read", "{\"p\":1}"), piece(json!(0), "b", "write", "{}")]),
+        ] {
+            assert_eq!(calls(&pieces), two, "{server}");
         }
     }
 }

@@ -32,6 +32,7 @@ mod config_unset;
 mod config_validate;
 mod doctor;
 mod earlier_names;
+mod ends_of_turns;
 mod errors;
 mod examples;
 mod expect_head;
