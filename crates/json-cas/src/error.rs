@@ -106,6 +106,14 @@ pub enum StoreError {
         /// Where they are.
         path: PathBuf,
     },
+    /// A newer version of this library wrote a file. Nothing is wrong with it, and nothing may be done to it here.
+    #[error("{} has format {version}, which is newer than this program reads", path.display())]
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        version: u64,
+    },
     /// A pack cannot be read, so nobody can tell what is in it. Nothing else is lost.
     #[error("the pack {} is damaged: {reason}", path.display())]
     DamagedPack {

@@ -12,7 +12,7 @@ use durable_files::regular::{self, MAX_OBJECT};
 use durable_files::{FileError, regular::Refused};
 use twox_hash::XxHash64;
 
-use super::format::{self, BLOCK_HEAD_LEN, ENTRY_LEN, Entry, FOOT_LEN, Foot, HEAD_LEN, PAGE_ENTRIES, SUM_LEN};
+use super::format::{self, BLOCK_HEAD_LEN, ENTRY_LEN, Entry, FOOT_LEN, Foot, HEAD_LEN, PAGE_ENTRIES, SUM_LEN, Unread};
 use super::writer::block_sum;
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
@@ -28,6 +28,12 @@ const CHUNK: usize = 1 << 20;
 pub(crate) enum PackError {
     /// The system says so.
     Io(FileError),
+    /// A newer version of this library wrote it.
+    Newer {
+        path: PathBuf,
+        /// Its format.
+        version: u32,
+    },
     /// It is not as it was written.
     Damaged {
         path: PathBuf,
@@ -40,7 +46,7 @@ impl PackError {
     /// What it means for whoever asked for an object.
     pub(crate) fn of(self, hash: Hash) -> StoreError {
         match self {
-            PackError::Io(error) => error.into(),
+            PackError::Io(_) | PackError::Newer { .. } => self.into(),
             PackError::Damaged { path, reason } => {
                 StoreError::Corrupt { hash, reason: format!("the pack {} is damaged: {reason}", path.display()) }
             }
@@ -56,6 +62,7 @@ impl From<PackError> for StoreError {
     fn from(error: PackError) -> StoreError {
         match error {
             PackError::Io(error) => error.into(),
+            PackError::Newer { path, version } => StoreError::NewerFormat { path, version: version.into() },
             PackError::Damaged { path, reason } => StoreError::DamagedPack { path, reason },
         }
     }
@@ -92,9 +99,9 @@ impl PackFile {
         if size < (HEAD_LEN + FOOT_LEN) as u64 {
             return Err(pack.damaged(format!("it has {size} bytes")));
         }
-        format::check_head(&pack.read(0, HEAD_LEN)?).map_err(|reason| pack.damaged(reason))?;
+        format::check_head(&pack.read(0, HEAD_LEN)?).map_err(|unread| pack.unread(unread))?;
         let foot = pack.read(size - FOOT_LEN as u64, FOOT_LEN)?;
-        pack.foot = Foot::decode(&foot, size).map_err(|reason| pack.damaged(reason))?;
+        pack.foot = Foot::decode(&foot, size).map_err(|unread| pack.unread(unread))?;
         if pack.foot.sum != name {
             return Err(pack.damaged(format!("it is pack {}", pack.foot.sum)));
         }
@@ -236,6 +243,13 @@ impl PackFile {
             Ok(()) => Ok(bytes),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.damaged("it was cut")),
             Err(error) => Err(PackError::Io(FileError::at("read", &self.path)(error))),
+        }
+    }
+
+    fn unread(&self, unread: Unread) -> PackError {
+        match unread {
+            Unread::Newer(version) => PackError::Newer { path: self.path.clone(), version },
+            Unread::Damaged(reason) => self.damaged(reason),
         }
     }
 

@@ -97,8 +97,34 @@ pub(super) fn head() -> [u8; HEAD_LEN] {
     bytes
 }
 
-pub(super) fn check_head(bytes: &[u8]) -> Result<(), String> {
-    if bytes == head() { Ok(()) } else { Err("it does not begin as a pack of version 1".to_owned()) }
+/// Why the beginning or the end of a pack cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// A newer version of this library wrote it, and this is its format.
+    Newer(u32),
+    /// It is not as it was written.
+    Damaged(String),
+}
+
+impl From<&str> for Unread {
+    fn from(reason: &str) -> Unread {
+        Unread::Damaged(reason.to_owned())
+    }
+}
+
+/// Whether a version is one to come. A number that no version will ever have is damage.
+fn is_newer(version: u32) -> bool {
+    (VERSION + 1..=0xFF).contains(&version)
+}
+
+pub(super) fn check_head(bytes: &[u8]) -> Result<(), Unread> {
+    if bytes == head() {
+        return Ok(());
+    }
+    match u32_at(bytes, 8) {
+        version if bytes[..8] == HEAD_MAGIC && is_newer(version) => Err(Unread::Newer(version)),
+        _ => Err("it does not begin as a pack of version 1".into()),
+    }
 }
 
 /// What the foot of a pack says.
@@ -132,15 +158,17 @@ impl Foot {
     }
 
     /// Reads the foot of a file of this size, and checks that what it says can be.
-    pub(super) fn decode(bytes: &[u8], size: u64) -> Result<Foot, String> {
+    pub(super) fn decode(bytes: &[u8], size: u64) -> Result<Foot, Unread> {
         if bytes[..8] != FOOT_MAGIC {
-            return Err("it does not end as a pack does".to_owned());
+            return Err("it does not end as a pack does".into());
         }
         if xxh64(&bytes[..56]) != hash_at(bytes, 56) {
-            return Err("its foot has another checksum".to_owned());
+            return Err("its foot has another checksum".into());
         }
-        if u32_at(bytes, 8) != VERSION {
-            return Err(format!("it is a pack of version {}", u32_at(bytes, 8)));
+        match u32_at(bytes, 8) {
+            VERSION => {}
+            version if is_newer(version) => return Err(Unread::Newer(version)),
+            version => return Err(Unread::Damaged(format!("it is a pack of version {version}"))),
         }
         let number = |at: usize| hash_at(bytes, at).as_u64();
         let foot = Foot {
@@ -150,7 +178,7 @@ impl Foot {
             raw: number(40),
             sum: hash_at(bytes, 48),
         };
-        if foot.fits(size) { Ok(foot) } else { Err("its foot does not fit its size".to_owned()) }
+        if foot.fits(size) { Ok(foot) } else { Err("its foot does not fit its size".into()) }
     }
 
     fn fits(&self, size: u64) -> bool {

@@ -22,6 +22,16 @@ pub(super) const MAX: u64 = 20 << 20;
 
 const FIRST_LINE: &str = "json-cas packs 1";
 
+/// What the first line of each version begins with, and the version that is written here.
+const KIND: &str = "json-cas packs ";
+const VERSION: u64 = 1;
+
+/// The version of a list that a newer version of this library wrote.
+pub(super) fn newer(bytes: &[u8]) -> Option<u64> {
+    let line = std::str::from_utf8(bytes.split(|byte| *byte == b'\n').next()?).ok()?;
+    line.strip_prefix(KIND)?.parse().ok().filter(|version| *version > VERSION)
+}
+
 /// Which packs count, and what of them does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
@@ -91,6 +101,14 @@ mod tests {
         assert_eq!(Manifest::parse(&written), Some(with(1_000_000)));
         assert_eq!(with(1_200_000).save(dir.path()).unwrap_err().source.kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(std::fs::read(dir.path().join(NAME)).unwrap(), written);
+    }
+
+    #[test]
+    fn a_newer_list_is_no_damaged_one() {
+        assert_eq!(newer(b"json-cas packs 2\nwhatever\n"), Some(2));
+        for text in ["json-cas packs 1\n", "json-cas packs x\n", "json-cas packs 0\n", "", "other 2\n"] {
+            assert_eq!(newer(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

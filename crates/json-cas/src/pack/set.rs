@@ -226,7 +226,8 @@ impl Packs {
                     Ok(None) if !self.is_current(&view)? => return Ok(None),
                     Ok(None) => view.damaged.push((path, "it is missing".to_owned())),
                     Err(PackError::Damaged { path, reason }) => view.damaged.push((path, reason)),
-                    Err(PackError::Io(error)) => return Err(error.into()),
+                    // Whatever is in it counts, and only a newer version can tell what that is.
+                    Err(error @ (PackError::Io(_) | PackError::Newer { .. })) => return Err(error.into()),
                 },
             }
         }
@@ -243,6 +244,9 @@ impl Packs {
         let seen = Seen::of(&file.metadata().map_err(FileError::at("look at", &path))?);
         let mut bytes = Vec::new();
         (&file).take(manifest::MAX).read_to_end(&mut bytes).map_err(FileError::at("read", &path))?;
+        if let Some(version) = manifest::newer(&bytes) {
+            return Err(StoreError::NewerFormat { path, version });
+        }
         let (manifest, is_whole) = match Manifest::parse(&bytes) {
             Some(manifest) => (manifest, true),
             None => (of_all(&self.in_directory()?.unwrap_or_default()), false),

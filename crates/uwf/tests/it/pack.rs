@@ -421,6 +421,43 @@ fn a_pack_that_is_gone_or_unreadable_is_told_by_doctor_and_verify() {
     assert!(!home.uwf(&["doctor"]).stdout.contains("it is missing"));
 }
 
+/// An older uwf beside a newer one must not be told to throw away what the newer one wrote.
+#[test]
+fn packs_of_a_newer_uwf_are_called_newer_and_left_alone() {
+    let home = reviewing_home();
+    let thread = ended(&home, "one task");
+    home.json(&["pack"]);
+    let (name, [pack]) = (pack_name(&home), packs(&home).try_into().unwrap());
+    let list = home.root().join("cas/packs/current");
+    // The byte of each file that says its version.
+    for (path, at, version) in [(&pack, 8, 2), (&list, "json-cas packs ".len(), b'2')] {
+        let mut bytes = fs::read(path).unwrap();
+        let before = bytes.clone();
+        bytes[at] = version;
+        fs::write(path, &bytes).unwrap();
+        let commands: [&[&str]; 8] = [
+            &["thread", "read", &thread],
+            &["cas", "verify"],
+            &["cas", "list"],
+            &["gc"],
+            &["pack"],
+            &["pack", "--undo"],
+            &["pack", "--forget", &name],
+            &["doctor"],
+        ];
+        for command in commands {
+            let ran = home.uwf(command);
+            let told = ran.told();
+            assert_ne!(ran.code, Some(0), "{command:?}: {told}");
+            assert!(told.contains("has format 2, which is newer than this program reads"), "{command:?}: {told}");
+            assert!(!told.contains("damaged:") && !told.contains("--forget"), "{command:?}: {told}");
+        }
+        assert_eq!(fs::read(path).unwrap(), bytes, "nothing was done to it");
+        fs::write(path, before).unwrap();
+    }
+    home.json(&["thread", "read", &thread, "--format", "json"]);
+}
+
 /// Kinds of problems in the store, with how many there are of each.
 fn problems(home: &TestHome) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();

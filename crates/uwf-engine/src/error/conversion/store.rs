@@ -11,6 +11,7 @@ pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
         StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => ErrorKind::NotFound,
         StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
         StoreError::Io { .. } => ErrorKind::Io,
+        StoreError::NewerFormat { .. } => ErrorKind::Config,
         StoreError::Busy { .. } | StoreError::SweepEnded { .. } => ErrorKind::Busy,
         StoreError::Remote(remote) => remote_kind(remote.fault),
         _ => ErrorKind::Data,
@@ -28,6 +29,11 @@ pub(super) fn of_store(mut error: Error, source: &StoreError) -> Error {
         error =
             error.hint("restore that file from a backup; nodes that are not in it can be read and stored all the same")
                 .hint("if there is no backup: `uwf pack --forget NAME` takes out of it what can be read, and gives up the rest");
+    }
+    if let StoreError::NewerFormat { .. } = source {
+        error = error.hint(
+            "nothing is wrong with it: a newer uwf wrote it, so update uwf here (`uwf --version` says what you have)",
+        );
     }
     if let StoreError::Collision { hash } = source {
         error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));
