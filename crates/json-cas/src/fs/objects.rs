@@ -17,11 +17,9 @@ use crate::hash::{Hash, HashPrefix};
 use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
 use crate::pack::{self, DamagedPack, Packs};
 
-/// How long whoever holds waits for a sweep: it keeps the directory for a few seconds at most, unless it is stopped.
-const HOLD_WAIT: Duration = Duration::from_mins(1);
-
-/// How long a sweep waits until nobody holds.
-const SWEEP_WAIT: Duration = Duration::from_secs(10);
+/// How long a hold waits for a sweep, and a sweep until nothing holds. A sweep keeps the directory for a few seconds at most, unless its
+/// process was stopped.
+const WAIT: Duration = Duration::from_secs(10);
 
 /// Ending of an object's file name after the hash.
 const EXTENSION: &str = ".bin";
@@ -295,11 +293,11 @@ impl Objects for FsObjects {
     }
 
     fn hold(&self) -> Result<Hold, StoreError> {
-        Ok(Hold::new(self.lock(Access::Shared, HOLD_WAIT)?))
+        Ok(Hold::new(self.lock(Access::Shared, WAIT)?))
     }
 
     fn sweep(&self) -> Result<Sweep, StoreError> {
-        Ok(Sweep::new(self.lock(Access::Exclusive, SWEEP_WAIT)?))
+        Ok(Sweep::new(self.lock(Access::Exclusive, WAIT)?))
     }
 
     fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {

@@ -410,3 +410,12 @@ fn many_threads_may_put_the_same_nodes() {
     let report = store.verify(None).unwrap();
     assert_eq!((report.checked, report.problems), (22, Vec::new()));
 }
+
+/// A process that was stopped in a sweep keeps others waiting for ten seconds and no longer.
+#[test]
+fn a_sweep_that_stands_still_is_not_waited_for_for_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let (stopped, other) = (FsObjects::new(dir.path()), FsObjects::new(dir.path()));
+    let _sweep = stopped.sweep().unwrap();
+    assert!(matches!(other.hold(), Err(StoreError::Busy { waited_ms: 10_000, .. })));
+}

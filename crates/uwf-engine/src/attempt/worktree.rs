@@ -207,8 +207,8 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     if let Some(why) = kept_by_git(&own)? {
         return Ok(Some(why));
     }
-    if let Some(nested) = repository_below(dir)? {
-        return Ok(Some(Unsaved::Repository(nested)));
+    if let Some(why) = out_of_reach(dir)? {
+        return Ok(Some(why));
     }
     let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
     let view = Git::view(repository, dir, &scratch.path().join("view"))?;
@@ -238,18 +238,22 @@ fn kept_by_git(own: &Path) -> Result<Option<Unsaved>> {
     Ok(has_some.then_some(Unsaved::Submodules))
 }
 
-/// A repository in a directory below this one.
+/// What git does not see of a worktree: a repository in a directory of it, or files whose paths are too long.
 ///
 /// # Errors
-/// `Io`: a directory that can't be listed may have one.
-fn repository_below(dir: &Path) -> Result<Option<PathBuf>> {
+/// `Io`: a directory that can't be listed may have such a thing.
+fn out_of_reach(dir: &Path) -> Result<Option<Unsaved>> {
     let mut dirs = vec![dir.to_owned()];
     while let Some(at) = dirs.pop() {
-        for entry in fs::read_dir(&at).at("list", &at)? {
+        let entries = match fs::read_dir(&at) {
+            Err(error) if error.kind() == ErrorKind::InvalidFilename => return Ok(Some(Unsaved::TooLong)),
+            entries => entries.at("list", &at)?,
+        };
+        for entry in entries {
             let entry = entry.at("list", &at)?;
             if entry.file_name() == ".git" {
                 if at != dir {
-                    return Ok(Some(at));
+                    return Ok(Some(Unsaved::Repository(at)));
                 }
             } else if entry.file_type().at("look at", entry.path())?.is_dir() {
                 dirs.push(entry.path());
@@ -272,6 +276,8 @@ pub enum Unsaved {
     OtherRepository,
     /// This directory in it is a repository of its own.
     Repository(PathBuf),
+    /// Paths in it are too long for git, which records none of those files.
+    TooLong,
     /// Submodules are checked out in it, and their commits may be nowhere else.
     Submodules,
     /// Somebody locked it.
@@ -287,6 +293,7 @@ impl fmt::Display for Unsaved {
             Unsaved::NoRepository => write!(out, "its git repository is gone"),
             Unsaved::OtherRepository => write!(out, "it is not a worktree of its git repository any more"),
             Unsaved::Repository(dir) => write!(out, "{} in it is a git repository of its own", dir.display()),
+            Unsaved::TooLong => write!(out, "it has files that git can't record, as their paths are too long"),
             Unsaved::Submodules => write!(out, "submodules are checked out in it"),
             Unsaved::Locked => write!(out, "`git worktree lock` keeps it"),
         }

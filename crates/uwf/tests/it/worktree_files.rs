@@ -109,6 +109,27 @@ fn what_git_cannot_take_in_is_left_out_and_said() {
     assert!(files_of(&home, &repo, &text(&report["files"], "tree")).contains(&"step-1.txt".to_owned()));
 }
 
+/// Git passes over such files without failing: they would go with the worktree, and nothing would say so.
+#[test]
+fn files_too_deep_for_git_are_told_and_keep_the_worktree() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    let dig = "n=$(printf 'd%.0s' $(seq 200)); for i in $(seq 25); do mkdir $n; cd $n; done; echo x > file";
+    let mut shell = std::process::Command::new("sh");
+    assert!(shell.args(["-c", dig]).current_dir(&worktree).status().unwrap().success());
+    let stepped = home.uwf(&["thread", "step", &thread]);
+    assert!(stepped.stderr.contains("not all files of the step were recorded"), "{}", stepped.stderr);
+    assert!(stepped.stderr.len() < 2_000, "{}", stepped.stderr);
+    home.json(&["thread", "kill", &thread]);
+    let refused = home.uwf(&["thread", "rm", &thread]);
+    assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it has files that git can't record"), "{}", refused.stderr);
+    assert!(worktree.exists());
+    home.json(&["thread", "rm", &thread, "--discard"]);
+    assert!(!worktree.exists());
+}
+
 #[test]
 fn a_step_whose_keeper_was_killed_gets_its_files_when_it_is_taken_over() {
     let home = home_with_repository(9);

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use uwf_core::text::ellipsize;
+
 use super::{Git, GitError, Result, failed, said};
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::is_commit;
@@ -19,6 +21,9 @@ const AUTHOR: [(&str, &str); 4] = [
 
 /// Mode of an entry that is a commit of another repository.
 const GITLINK: &str = "160000";
+
+/// Characters kept of what git says of files that it left out.
+const MOST_SAID: usize = 400;
 
 /// Exit code of `git add` that has left some files out, and done the rest.
 const SOME_LEFT_OUT: i32 = 1;
@@ -51,10 +56,12 @@ impl Git<'_> {
         let nested = self.new_repositories()?;
         let left_out = match added.status.code() {
             Some(0) if !nested.is_empty() => Some(format!("{}: a git repository of its own", nested.join(", "))),
-            Some(0) => None,
+            // Git passes over what it can't open, and says so beside its success.
+            Some(0) => Some(said(&added)).filter(|said| said.contains("could not open directory")),
             Some(SOME_LEFT_OUT) => Some(said(&added)),
             _ => return Err(failed("record the files", &added)),
         };
+        let left_out = left_out.map(|why| ellipsize(&why, MOST_SAID).into_owned());
         Ok(Files { tree: self.text("record the files", ["write-tree"])?, left_out })
     }
 
