@@ -98,10 +98,10 @@ struct Garbling {
 }
 
 /// Changes the bytes of an answer; it is given the number of the answer, from 0.
-type Change = Box<dyn Fn(usize, &mut Vec<u8>) + Send>;
+type Change = Box<dyn Fn(usize, &mut [u8]) + Send>;
 
 impl Garbling {
-    fn pass(&mut self, bytes: &mut Vec<u8>) {
+    fn pass(&mut self, bytes: &mut [u8]) {
         let Some(change) = self.change.as_ref().filter(|_| self.left > 0) else { return };
         change(self.changed, bytes);
         self.left -= 1;
@@ -160,7 +160,7 @@ impl BucketServer {
 
     /// Changes the next so many answers with a node on the way; the objects stay as they are. `change` is given the number of
     /// the answer, from 0, and its bytes.
-    pub fn garble(&self, answers: usize, change: impl Fn(usize, &mut Vec<u8>) + Send + 'static) {
+    pub fn garble(&self, answers: usize, change: impl Fn(usize, &mut [u8]) + Send + 'static) {
         *lock(&self.shared.garbling) = Garbling { left: answers, changed: 0, change: Some(Box::new(change)) };
     }
 

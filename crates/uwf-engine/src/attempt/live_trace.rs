@@ -235,7 +235,7 @@ pub fn read(files: &OutputFiles) -> Trace {
 }
 
 fn turn(stored: StoredTurn, texts: &[Arc<str>]) -> Option<Turn> {
-    let text = |number: usize| texts.get(number).map(|text| text.to_string());
+    let text = |number: usize| texts.get(number).map(ToString::to_string);
     let calls = stored.calls.into_iter().map(|call| {
         let (arguments, result) = (text(call.arguments)?, text(call.result)?);
         Some(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms })

@@ -14,13 +14,13 @@ use crate::machine::{Machine, machine, two_machines};
 use crate::postgres::Postgres;
 
 /// Changes one byte of a node, another one in each answer.
-fn another_byte(answer: usize, bytes: &mut Vec<u8>) {
+fn another_byte(answer: usize, bytes: &mut [u8]) {
     let at = bytes.len() / 2 + answer % (bytes.len() / 4);
     bytes[at] ^= 0x55;
 }
 
 /// Changes the same byte each time.
-fn same_byte(_: usize, bytes: &mut Vec<u8>) {
+fn same_byte(_: usize, bytes: &mut [u8]) {
     another_byte(0, bytes);
 }
 
