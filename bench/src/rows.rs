@@ -9,6 +9,7 @@ mod packed;
 mod pages;
 mod parallel;
 mod reading;
+mod running;
 mod step;
 
 use std::path::Path;
@@ -62,6 +63,8 @@ pub fn all(programs: &Programs, sizes: &Sizes, dir: &Path, tell: &mut dyn FnMut(
     groups.push(reading::measure(&bench, &place, &long)?);
     tell("pages");
     groups.push(pages::measure(&bench, &place, &long)?);
+    tell("agents at work");
+    groups.push(running::measure(&bench)?);
     tell("packs");
     groups.push(packed::measure(&bench)?);
     tell("bytes");

@@ -15,17 +15,20 @@ pub struct Sizes {
     pub steppers: usize,
     /// Steps each of them makes.
     pub steps_each: usize,
+    /// Turns of an agent that is looked at while it works.
+    pub turns: usize,
 }
 
 impl Sizes {
     /// The sizes the targets speak of.
     pub fn full(runs: usize) -> Sizes {
-        Sizes { runs, lengths: [10, 1_000, 10_000], nodes: 100_000, active: 10_000, steppers: 8, steps_each: 10 }
+        let lengths = [10, 1_000, 10_000];
+        Sizes { runs, lengths, nodes: 100_000, active: 10_000, steppers: 8, steps_each: 10, turns: 400 }
     }
 
     /// Just enough to see that everything runs; the figures mean nothing.
     pub fn quick() -> Sizes {
-        Sizes { runs: 1, lengths: [3, 10, 30], nodes: 300, active: 250, steppers: 2, steps_each: 1 }
+        Sizes { runs: 1, lengths: [3, 10, 30], nodes: 300, active: 250, steppers: 2, steps_each: 1, turns: 20 }
     }
 
     /// Steps of the long thread.

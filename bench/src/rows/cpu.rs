@@ -11,7 +11,7 @@ use crate::place::Place;
 use crate::row::{Figure, Group, Row, Unit};
 
 /// Milliseconds of one unit in which the kernel counts processor time. It is coarse, so the runs are added up.
-const TICK_MS: f64 = 10.0;
+pub(super) const TICK_MS: f64 = 10.0;
 
 /// Fields of `/proc/PID/stat`, counted behind the program's name: times of ended descendants, user and system.
 const TIMES: [usize; 2] = [13, 14];

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::Instant;
 
+use super::cpu::TICK_MS;
 use super::{Bench, index};
 use crate::error::{Error, Result};
 use crate::long::Long;
@@ -53,13 +54,14 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
 }
 
 /// A server that is ended with the value.
-struct Served {
+pub(super) struct Served {
     process: Child,
     address: String,
 }
 
 impl Served {
-    fn start(place: &Place) -> Result<Served> {
+    /// A server over a storage root.
+    pub(super) fn start(place: &Place) -> Result<Served> {
         let mut command = place.uwf(&["serve", "--address", "127.0.0.1:0"]);
         command.env("WORKFLOW_DASHBOARD_SECRET", SECRET).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().map_err(Error::at("start", "uwf serve".as_ref()))?;
@@ -71,7 +73,7 @@ impl Served {
     }
 
     /// Milliseconds from asking for a page to its last byte, for each of these runs; one before them is not counted.
-    fn times(&self, path: &str, runs: usize) -> Result<Times> {
+    pub(super) fn times(&self, path: &str, runs: usize) -> Result<Times> {
         let mut times = Times(Vec::with_capacity(runs));
         for run in 0..=runs {
             let begun = Instant::now();
@@ -85,6 +87,26 @@ impl Served {
             }
         }
         Ok(times)
+    }
+
+    /// Processor time of the server so far, milliseconds.
+    pub(super) fn processor_ms(&self) -> Result<f64> {
+        let stat = self.about("stat")?;
+        // The name of the program, in brackets, may hold blanks; user and system time are counted behind it.
+        let times = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+        Ok(times.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * TICK_MS)
+    }
+
+    /// The most memory the server had, bytes.
+    pub(super) fn peak_bytes(&self) -> Result<f64> {
+        let status = self.about("status")?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        peak.and_then(|kib| kib.parse::<f64>().ok()).map(|kib| kib * 1024.0).ok_or_else(|| self.failed("no VmHWM"))
+    }
+
+    fn about(&self, what: &str) -> Result<String> {
+        let path = format!("/proc/{}/{what}", self.process.id());
+        std::fs::read_to_string(&path).map_err(Error::at("read", path.as_ref()))
     }
 
     fn get(&self, path: &str) -> std::io::Result<String> {

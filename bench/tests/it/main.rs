@@ -93,6 +93,12 @@ fn a_quick_run_takes_every_figure() {
       the first steps of a thread of 30 steps [ms ≤ 50]
       a step in the middle of 30 steps [ms ≤ 50]
       a comparison with its own middle of 30 steps [ms ≤ 50]
+    An agent at work, 16 KB for each turn
+      the first page, an agent of 20 turns over one of 1 turn [× ≤ 1.5]
+      the first page, 20 turns: processor time of the server [ms ≤ 50]
+      /api/running, an agent of 20 turns over one of 1 turn [× ≤ 1.5]
+      /api/running, 20 turns: processor time of the server [ms ≤ 50]
+      the server beside an agent of 20 turns, its most memory [MB ≤ 60]
     A thread that has ended, in a pack over in files
       nodes of a step on the disk, in files [B]
       nodes of a step on the disk, in a pack [B ≤ 1661]

@@ -83,7 +83,7 @@ impl Recorder {
             duration_ms: call.duration_ms,
         });
         Turn {
-            input: turn.input.iter().map(text).collect(),
+            input: turn.input.iter().map(|text| self.redactor.text(text).into()).collect(),
             output: text(&turn.output),
             tool_calls: calls.collect(),
             tokens: turn.tokens.clone(),

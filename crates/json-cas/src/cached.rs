@@ -5,7 +5,8 @@ mod known;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use durable_files::regular;
 
@@ -17,14 +18,24 @@ use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
 /// Bytes of the sum that each file ends with.
 const SUM: usize = 8;
 
+/// How often an object is asked for whose answers are garbled, each in another way.
+const ASKED: usize = 3;
+
+/// How long is waited after a second garbled answer. The first one is followed by the next at once: most often it is damage of
+/// what is stored, which the second one shows.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Objects of another backend, each read from there once.
 ///
 /// An object never changes, so what was read stays right. Whether it is still there does not: objects are removed. So only
 /// [`Objects::get`] is answered from the directory, and who holds is told what was there since the last sweep. A file that is
 /// damaged, cannot be written or is gone costs a call of the backend and nothing else.
+///
+/// What arrives is checked before it is kept or handed on: one garbled answer must not stay for ever.
 pub struct CachedObjects {
     behind: Arc<dyn Objects>,
     dir: PathBuf,
+    is_object: fn(Hash, &[u8]) -> bool,
     sure: Arc<Sure>,
 }
 
@@ -90,9 +101,10 @@ impl Drop for Holding {
 }
 
 impl CachedObjects {
-    /// The objects `behind`, with what was read of them in the files of a directory, which need not exist yet.
-    pub fn new(behind: Arc<dyn Objects>, dir: impl Into<PathBuf>) -> CachedObjects {
-        CachedObjects { behind, dir: dir.into(), sure: Arc::default() }
+    /// The objects `behind`, with what was read of them in the files of a directory, which need not exist yet. `is_object` says
+    /// whether bytes are the object of a hash: for nodes that is [`Node::has_hash`](crate::Node::has_hash).
+    pub fn new(behind: Arc<dyn Objects>, dir: impl Into<PathBuf>, is_object: fn(Hash, &[u8]) -> bool) -> CachedObjects {
+        CachedObjects { behind, dir: dir.into(), is_object, sure: Arc::default() }
     }
 
     /// Directories of some 1/512 of the objects each.
@@ -101,7 +113,18 @@ impl CachedObjects {
         self.dir.join(&name[..2]).join(name)
     }
 
+    /// The object, if a file of the directory is it. Programs that did not check what they read may have left another.
     fn cached(&self, hash: Hash) -> Option<Vec<u8>> {
+        let bytes = self.copy(hash)?;
+        let is_object = (self.is_object)(hash, &bytes);
+        if !is_object {
+            self.drop_cached(hash);
+        }
+        is_object.then_some(bytes)
+    }
+
+    /// What is kept under a hash, whatever it is, as it was written.
+    fn copy(&self, hash: Hash) -> Option<Vec<u8>> {
         let mut bytes = regular::read(&self.path(hash), regular::MAX_LIST).ok()?;
         let sum: [u8; SUM] = bytes.split_off(bytes.len().checked_sub(SUM)?).try_into().ok()?;
         (xxh64(&bytes).as_u64() == u64::from_le_bytes(sum)).then_some(bytes)
@@ -115,6 +138,38 @@ impl CachedObjects {
 
     fn drop_cached(&self, hash: Hash) {
         let _ = fs::remove_file(self.path(hash));
+    }
+
+    /// What the backend has under a hash, of which `first` arrived. When that is not the object, it is asked for again: two equal
+    /// answers are what is stored, which whoever asked finds damaged. Other answers were changed on the way.
+    ///
+    /// # Errors
+    /// [`StoreError::Garbled`]; those of the backend.
+    fn arrived(&self, hash: Hash, first: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut garbled: Vec<Vec<u8>> = Vec::new();
+        let mut answer = first;
+        loop {
+            match answer {
+                Some(bytes) if !(self.is_object)(hash, &bytes) && !garbled.contains(&bytes) => garbled.push(bytes),
+                answer => return Ok(answer),
+            }
+            if garbled.len() == ASKED {
+                return Err(StoreError::Garbled { hash, asked: ASKED });
+            }
+            if garbled.len() > 1 {
+                thread::sleep(PAUSE);
+            }
+            answer = self.behind.get_uncached(hash)?;
+        }
+    }
+
+    /// Keeps an object that arrived; what is damaged where it is stored is not kept. Whether it did.
+    fn keep_arrived(&self, hash: Hash, bytes: &[u8]) -> bool {
+        let is_object = (self.is_object)(hash, bytes);
+        if is_object {
+            self.keep(hash, bytes);
+        }
+        is_object
     }
 }
 
@@ -131,16 +186,16 @@ impl Objects for CachedObjects {
         if let Some(bytes) = self.cached(hash) {
             return Ok(Some(bytes));
         }
-        let bytes = self.behind.get(hash)?;
+        let bytes = self.arrived(hash, self.behind.get(hash)?)?;
         if let Some(bytes) = &bytes {
-            self.keep(hash, bytes);
+            self.keep_arrived(hash, bytes);
             self.sure.learn([(hash, None)]);
         }
         Ok(bytes)
     }
 
     fn get_uncached(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        self.behind.get_uncached(hash)
+        self.arrived(hash, self.behind.get_uncached(hash)?)
     }
 
     /// None when the first of them is here already.
@@ -148,8 +203,9 @@ impl Objects for CachedObjects {
         if self.cached(from).is_some() {
             return Ok(Vec::new());
         }
-        let chain = self.behind.chain(from, most)?;
-        chain.iter().for_each(|(hash, bytes)| self.keep(*hash, bytes));
+        let mut chain = self.behind.chain(from, most)?;
+        // What is left out is asked for by whoever walks.
+        chain.retain(|(hash, bytes)| self.keep_arrived(*hash, bytes));
         self.sure.learn(chain.iter().map(|(hash, _)| (*hash, None)));
         Ok(chain)
     }
@@ -161,9 +217,9 @@ impl Objects for CachedObjects {
         let mut read = self.behind.get_all(&lacking)?.into_iter();
         let mut found = Vec::new();
         for (hash, here) in hashes.iter().zip(&mut all).filter(|(_, here)| here.is_none()) {
-            *here = read.next().flatten();
+            *here = self.arrived(*hash, read.next().flatten())?;
             if let Some(bytes) = here {
-                self.keep(*hash, bytes);
+                self.keep_arrived(*hash, bytes);
                 found.push((*hash, None));
             }
         }
@@ -172,7 +228,8 @@ impl Objects for CachedObjects {
     }
 
     fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        self.behind.get_all_uncached(hashes)
+        let all = self.behind.get_all_uncached(hashes)?;
+        hashes.iter().zip(all).map(|(hash, first)| self.arrived(*hash, first)).collect()
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
@@ -280,6 +337,13 @@ impl Objects for CachedObjects {
 
     fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
         self.behind.reclaim(extent)
+    }
+
+    fn drop_garbled_copies(&self, hashes: &[Hash]) -> Vec<Hash> {
+        let is_garbled = |hash: &Hash| self.copy(*hash).is_some_and(|bytes| !(self.is_object)(*hash, &bytes));
+        let garbled: Vec<Hash> = hashes.iter().copied().filter(is_garbled).collect();
+        garbled.iter().for_each(|hash| self.drop_cached(*hash));
+        garbled
     }
 
     fn strays(&self) -> Result<Vec<Stray>, StoreError> {

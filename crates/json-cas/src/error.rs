@@ -122,6 +122,15 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A store far away answered several times with something else than the node, each time with something else, so that it was
+    /// changed on the way. Nothing of it was kept: try again.
+    #[error("node {hash} arrives garbled from its store, {asked} times in a row")]
+    Garbled {
+        /// The hash.
+        hash: Hash,
+        /// How often it was asked for.
+        asked: usize,
+    },
     /// The backend failed. A read can be made again; so can a put, as storing a node twice changes nothing.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -141,8 +150,8 @@ impl StoreError {
     /// Whether it says something about the disk, the network or others at this moment, and nothing about a node: the same call may
     /// succeed another time.
     pub fn is_of_the_moment(&self) -> bool {
-        use StoreError::{Busy, Io, Remote, SweepEnded};
-        matches!(self, Io { .. } | Remote(_) | Busy { .. } | SweepEnded { .. })
+        use StoreError::{Busy, Garbled, Io, Remote, SweepEnded};
+        matches!(self, Io { .. } | Remote(_) | Garbled { .. } | Busy { .. } | SweepEnded { .. })
     }
 
     /// Whether the disk or the quota is full.

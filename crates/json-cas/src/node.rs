@@ -37,6 +37,22 @@ impl Node {
         Node::decode(hash, bytes).is_ok()
     }
 
+    /// Whether bytes are the node of a hash, for caches that ask it of all that they read. Bytes that this program wrote are
+    /// hashed as they are, which is much quicker than decoding them; others are decoded.
+    pub fn has_hash(hash: Hash, bytes: &[u8]) -> bool {
+        Node::parts(bytes).is_some_and(|(type_hash, payload_cbor)| Node::hash_of(type_hash, payload_cbor) == hash)
+            || Node::is_stored_as(hash, bytes)
+    }
+
+    /// The type and the canonical CBOR of the payload in bytes as [`Node::encode`] writes them today.
+    fn parts(bytes: &[u8]) -> Option<(Hash, &[u8])> {
+        let (type_text, rest) = bytes.strip_prefix(b"\xa3\x64type\x6d")?.split_at_checked(Hash::LEN)?;
+        let rest = rest.strip_prefix(b"\x67payload")?;
+        let (rest, timestamp) = rest.split_at_checked(rest.len().checked_sub(1 + size_of::<u64>())?)?;
+        let payload_cbor = rest.strip_suffix(b"\x69timestamp").filter(|_| timestamp[0] == 0x1b)?;
+        Some((std::str::from_utf8(type_text).ok()?.parse().ok()?, payload_cbor))
+    }
+
     /// The node before this one in its chain, for backends that follow chains themselves: what `prev` of its payload names. `None`
     /// for bytes that are no node, or the first one of a chain.
     pub fn predecessor(bytes: &[u8]) -> Option<Hash> {
@@ -162,5 +178,34 @@ impl Draft {
 
     pub(crate) fn is_trusted(&self) -> bool {
         self.trusted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_hash_is_told_without_decoding_as_it_is_with() {
+        let own = Draft::self_typed(json!({"type": "object"})).unwrap();
+        let drafts = [Draft::new(own.hash(), json!({"text": "a text", "n": [1, 2.5, null]})).unwrap(), own];
+        for (draft, timestamp) in drafts.iter().flat_map(|draft| [0, 200, 70_000, 1 << 40].map(|time| (draft, time))) {
+            let bytes = Node::encode(draft.type_hash(), draft.cbor(), timestamp);
+            assert!(Node::has_hash(draft.hash(), &bytes), "{timestamp}");
+            assert_eq!(
+                Node::parts(&bytes).is_some(),
+                timestamp > u64::from(u32::MAX),
+                "times of today are read quickly"
+            );
+            for at in 0..bytes.len() {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1;
+                let is_node = Node::is_stored_as(draft.hash(), &changed);
+                assert_eq!(Node::has_hash(draft.hash(), &changed), is_node, "byte {at}");
+                let cut = &bytes[..at];
+                assert!(!Node::has_hash(draft.hash(), cut), "cut at {at}");
+            }
+        }
     }
 }

@@ -245,6 +245,13 @@ pub trait Objects: Send + Sync {
         Ok(())
     }
 
+    /// Removes what a cache of this machine keeps under these hashes and is something else; says of which. Where there is no cache
+    /// it does nothing.
+    fn drop_garbled_copies(&self, hashes: &[Hash]) -> Vec<Hash> {
+        let _ = hashes;
+        Vec::new()
+    }
+
     /// What lies among the objects and is not one, for a report. Only a backend that other programs can write into has any.
     ///
     /// # Errors

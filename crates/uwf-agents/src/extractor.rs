@@ -5,6 +5,7 @@
 mod nodes;
 mod question;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agent_kit::answer::Answer;
@@ -58,11 +59,11 @@ impl Extractor for LlmExtractor<'_> {
         progress::line(&format!("[{} reads the answer]", client.endpoint().model));
         let begun = Instant::now();
         let schema = question::schema(unread.schema.value());
-        let asked = [question::INSTRUCTION.to_owned(), question::text(unread)];
+        let asked: [Arc<str>; 2] = [question::INSTRUCTION.into(), question::text(unread).into()];
         let request = ChatRequest {
             temperature: Some(0.0),
             stream: true,
-            ..ChatRequest::new(vec![ChatMessage::System(asked[0].clone()), ChatMessage::User(asked[1].clone())])
+            ..ChatRequest::new(vec![ChatMessage::System(asked[0].to_string()), ChatMessage::User(asked[1].to_string())])
         };
         let shape = Shape { name: question::NAME, description: question::DESCRIPTION, schema: &schema, mode: None };
         let mut nodes = Nodes::new(home.store(), unread.raw);

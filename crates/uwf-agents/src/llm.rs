@@ -7,6 +7,7 @@
 
 mod prose;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
@@ -131,7 +132,7 @@ struct ChatSession {
     /// The conversation so far, and how it is to be gone on with.
     request: ChatRequest,
     /// The messages as texts of the trace; the prompt is several.
-    texts: Vec<String>,
+    texts: Vec<Arc<str>>,
     recorder: Recorder,
 }
 
@@ -140,8 +141,7 @@ impl ChatSession {
         let agent = &context.opened()?.agent;
         let Settings { system, model, .. } = settings::read(agent)?;
         let home = context.thread().home();
-        let mut texts: Vec<String> = system.iter().cloned().collect();
-        texts.extend(prompt.texts());
+        let texts = system.iter().cloned().chain(prompt.texts()).map(Into::into).collect();
         let messages = system.into_iter().map(ChatMessage::System).chain([ChatMessage::User(prompt.text())]).collect();
         let request = ChatRequest { messages, ..model.request() };
         let client = model.client(home, agent)?;
@@ -157,7 +157,7 @@ impl ChatSession {
     /// Adds what the user says next.
     fn say(&mut self, text: &str) {
         self.request.messages.push(ChatMessage::User(text.to_owned()));
-        self.texts.push(text.to_owned());
+        self.texts.push(text.into());
     }
 
     fn ask(&mut self, context: &AgentContext<'_>, form: Asked) -> Result<Answer> {
@@ -226,7 +226,7 @@ impl ChatSession {
 
     /// Makes a reply part of the conversation. Its calls get a result, without which providers refuse what follows.
     fn heard(&mut self, reply: &ChatReply) {
-        self.texts.push(model_exchange::said(reply, &[]));
+        self.texts.push(model_exchange::said(reply, &[]).into());
         self.request.messages.push(reply.message());
         let received = reply.tool_calls.iter().map(|call| ChatMessage::tool(&call.id, "received"));
         self.request.messages.extend(received);

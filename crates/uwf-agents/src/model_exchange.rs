@@ -1,5 +1,6 @@
 //! Exchanges with a model as they are kept in a trace, and as they are shown while they go on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_kit::answer::{ToolCall, Turn};
@@ -19,14 +20,14 @@ pub(crate) fn hear(delta: Delta<'_>) {
 }
 
 /// An attempt at a value as a turn; `input` are the texts it began with. `None` when nothing came back.
-pub(crate) fn turn_of(input: &[String], attempt: &StructuredAttempt) -> Option<Turn> {
-    let added = attempt.added.iter().filter_map(text_of).map(str::to_owned);
+pub(crate) fn turn_of(input: &[Arc<str>], attempt: &StructuredAttempt) -> Option<Turn> {
+    let added = attempt.added.iter().filter_map(text_of).map(Arc::from);
     let input = input.iter().cloned().chain(added).collect();
     attempt.reply.as_ref().map(|reply| turn(input, reply, &attempt.looked_up))
 }
 
 /// A reply as a turn.
-pub(crate) fn turn(input: Vec<String>, reply: &ChatReply, looked_up: &[LookedUp]) -> Turn {
+pub(crate) fn turn(input: Vec<Arc<str>>, reply: &ChatReply, looked_up: &[LookedUp]) -> Turn {
     let tool_calls = looked_up.iter().map(|looked_up| {
         let LookedUp { call, result: Ok(result) | Err(result), took } = looked_up;
         let (name, arguments, result) = (call.name.clone(), call.arguments.clone(), result.clone());

@@ -7,6 +7,7 @@ pub mod workspace;
 
 use std::collections::VecDeque;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Instant;
 
 use agent_kit::answer::{Answer, ToolCall, Turn};
@@ -116,8 +117,8 @@ struct ReactSession {
     tools: Vec<String>,
     state: State,
     workspace: Workspace,
-    /// The parts the first message of the user was made of: each is a text of its own in the store.
-    prompt: Vec<String>,
+    /// What was said, as texts of the trace.
+    texts: Texts,
     turns: Vec<Turn>,
     usages: Vec<Option<Usage>>,
     /// Rounds so far.
@@ -144,7 +145,7 @@ impl ReactSession {
             form: ChatRequest { tools, ..model.request() },
             state: State::new(&instruction(context, &workspace)),
             workspace,
-            prompt: prompt.texts(),
+            texts: Texts::of(prompt),
             turns: Vec::new(),
             usages: Vec::new(),
             rounds: 0,
@@ -222,7 +223,8 @@ impl ReactSession {
     fn ask(&mut self) -> Result<ChatReply> {
         self.rounds += 1;
         let round = self.rounds;
-        let asked = Turn::asked(texts(&self.state.messages, &self.prompt));
+        self.texts.extend(&self.state.messages);
+        let asked = Turn::asked(self.texts.of_first(self.state.messages.len()));
         self.recorder.under_way(&asked);
         progress::line(&format!("[round {round}: asking {}]", self.client.endpoint().model));
         let request = ChatRequest { messages: self.state.messages.clone(), ..self.form.clone() };
@@ -309,7 +311,7 @@ impl ReactSession {
             duration_ms: done.duration_ms,
         });
         Turn {
-            input: texts(&self.state.messages[..round.asked_with], &self.prompt),
+            input: self.texts.of_first(round.asked_with),
             output: reply.text.clone(),
             tool_calls: tool_calls.collect(),
             tokens: reply.usage.map(model::tokens),
@@ -368,18 +370,35 @@ fn ending(context: &AgentContext<'_>) -> String {
     )
 }
 
-/// The texts of messages, each once a text of the store: what was said before is the same text every time.
-fn texts(messages: &[ChatMessage], prompt: &[String]) -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut is_prompt = true;
-    for message in messages {
-        match message {
-            ChatMessage::User(_) if is_prompt => {
-                texts.extend(prompt.iter().cloned());
-                is_prompt = false;
+/// The messages of a conversation as texts of its trace, which all its turns share: a message that was sent never changes.
+struct Texts {
+    /// The parts the first message of the user was made of: each is a text of its own in the store.
+    prompt: Vec<Arc<str>>,
+    texts: Vec<Arc<str>>,
+    /// For each message, how many texts there are up to its end.
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn of(prompt: &Prompt) -> Texts {
+        let prompt = prompt.texts().into_iter().map(Into::into).collect();
+        Texts { prompt, texts: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Adds the messages that are new.
+    fn extend(&mut self, messages: &[ChatMessage]) {
+        for message in messages.iter().skip(self.ends.len()) {
+            match message {
+                ChatMessage::User(_) if !self.prompt.is_empty() => self.texts.append(&mut self.prompt),
+                other => self.texts.extend(model_exchange::text_of(other).map(Arc::from)),
             }
-            other => texts.extend(model_exchange::text_of(other).map(str::to_owned)),
+            self.ends.push(self.texts.len());
         }
     }
-    texts
+
+    /// The texts of the first messages.
+    fn of_first(&self, messages: usize) -> Vec<Arc<str>> {
+        let end = messages.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or_default();
+        self.texts[..end].to_vec()
+    }
 }

@@ -15,6 +15,8 @@ mod opencode;
 mod timestamp;
 mod turns;
 
+use std::sync::Arc;
+
 use agent_kit::Turn;
 use serde::Deserialize;
 use serde_json::Value;
@@ -150,17 +152,18 @@ impl Trace {
     /// same text in one piece would be stored again. A trace that lacks the input of the first turn,
     /// which was this one, gets it too.
     #[must_use]
-    pub fn with_input(mut self, parts: &[String]) -> Trace {
-        let whole = parts.concat();
+    pub fn with_input<T: AsRef<str>>(mut self, parts: &[T]) -> Trace {
+        let whole: String = parts.iter().map(AsRef::as_ref).collect();
+        let parts = || parts.iter().map(|part| Arc::from(part.as_ref()));
         let mut is_there = false;
         for turn in &mut self.turns {
             if let Some(at) = turn.input.iter().position(|text| text.trim() == whole.trim()) {
-                turn.input.splice(at..=at, parts.iter().cloned());
+                turn.input.splice(at..=at, parts());
                 is_there = true;
             }
         }
         if let Some(first) = self.turns.first_mut().filter(|turn| !is_there && turn.input.is_empty()) {
-            first.input.extend(parts.iter().cloned());
+            first.input.extend(parts());
         }
         self
     }

@@ -5,6 +5,7 @@ pub mod config_file;
 pub mod config_text;
 pub mod env_file;
 pub mod error;
+pub(crate) mod file_sign;
 pub mod history;
 pub mod home;
 pub mod ids;

@@ -1,11 +1,12 @@
 //! What every request has at hand: where the storage root is, and how it is read.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use uwf_engine::root::home::Home;
 use uwf_engine::verbs::cost::CostMemory;
 use uwf_engine::verbs::list::TaskMemory;
+use uwf_engine::verbs::ps::RunningMemory;
 
 use crate::failure::Failure;
 use crate::guard::Guard;
@@ -27,11 +28,15 @@ struct Inner {
     memory: Arc<Memory>,
 }
 
-/// What was read the last times, by hash: it is right for ever, and a server that begins anew reads it again.
+/// What was read the last times. A server that begins anew reads it again.
 #[derive(Default)]
 pub(crate) struct Memory {
+    /// By hash: it is right for ever.
     costs: Mutex<CostMemory>,
+    /// By hash, too.
     tasks: Mutex<TaskMemory>,
+    /// By attempt, as long as it runs.
+    running: Mutex<RunningMemory>,
 }
 
 impl Memory {
@@ -43,6 +48,11 @@ impl Memory {
     /// Searches with it, in the same way.
     pub(crate) fn with_tasks<T>(&self, work: impl FnOnce(&mut TaskMemory) -> T) -> T {
         with(&self.tasks, work)
+    }
+
+    /// Looks at running agents with it. Others wait: a look reads little, and without the memory each would read all again.
+    pub(crate) fn with_running<T>(&self, work: impl FnOnce(&mut RunningMemory) -> T) -> T {
+        work(&mut self.running.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::SystemTime;
 
-use json_cas::{Hash, HashPrefix, Hold, Objects, Put, RemoteError, StoreError, Stored, Stray, Sweep};
+use json_cas::{Hash, HashPrefix, Hold, Node, Objects, Put, RemoteError, StoreError, Stored, Stray, Sweep};
 
 use crate::bucket::{Bucket, Listed, Written};
 use crate::leases;
@@ -14,6 +14,9 @@ const NODES: &str = "nodes/";
 
 /// How often an object is made young again that others replace meanwhile.
 const ROUNDS: usize = 8;
+
+/// How often an object is read to make it young again, when what arrives is garbled, each time in another way.
+const ASKED: usize = 3;
 
 fn key(hash: Hash) -> String {
     format!("{NODES}{hash}")
@@ -115,8 +118,18 @@ impl Objects for S3Store {
 
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
         let bucket = self.ready()?;
+        let mut garbled: Vec<Vec<u8>> = Vec::new();
         for _ in 0..ROUNDS {
             let Some(found) = bucket.get(&key(hash))? else { return Ok(false) };
+            // What arrived is written back, so an answer that was changed on the way would spoil the object for all machines. Two
+            // equal answers are what is stored, which may be damaged, or no node.
+            if !Node::has_hash(hash, &found.bytes) && !garbled.contains(&found.bytes) {
+                garbled.push(found.bytes);
+                if garbled.len() == ASKED {
+                    return Err(StoreError::Garbled { hash, asked: ASKED });
+                }
+                continue;
+            }
             if let Written::Done { .. } = bucket.update(&key(hash), &found.tag, &found.bytes)? {
                 return Ok(true);
             }

@@ -83,7 +83,30 @@ struct Shared {
     asked: Mutex<BTreeMap<String, Asked>>,
     connections: Mutex<Vec<TcpStream>>,
     delay: Mutex<Duration>,
+    garbling: Mutex<Garbling>,
     stopping: AtomicBool,
+}
+
+/// What becomes of answers with nodes on the way.
+#[derive(Default)]
+struct Garbling {
+    /// How many of the next ones are changed.
+    left: usize,
+    /// How many were, since the last order.
+    changed: usize,
+    change: Option<Change>,
+}
+
+/// Changes the bytes of an answer; it is given the number of the answer, from 0.
+type Change = Box<dyn Fn(usize, &mut [u8]) + Send>;
+
+impl Garbling {
+    fn pass(&mut self, bytes: &mut [u8]) {
+        let Some(change) = self.change.as_ref().filter(|_| self.left > 0) else { return };
+        change(self.changed, bytes);
+        self.left -= 1;
+        self.changed += 1;
+    }
 }
 
 impl BucketServer {
@@ -133,6 +156,17 @@ impl BucketServer {
     /// Lets each request take so much longer from now on.
     pub fn slow(&self, delay: Duration) {
         *lock(&self.shared.delay) = delay;
+    }
+
+    /// Changes the next so many answers with a node on the way; the objects stay as they are. `change` is given the number of
+    /// the answer, from 0, and its bytes.
+    pub fn garble(&self, answers: usize, change: impl Fn(usize, &mut [u8]) + Send + 'static) {
+        *lock(&self.shared.garbling) = Garbling { left: answers, changed: 0, change: Some(Box::new(change)) };
+    }
+
+    /// How many answers were changed since the last call of [`BucketServer::garble`].
+    pub fn garbled(&self) -> usize {
+        lock(&self.shared.garbling).changed
     }
 
     /// Puts its clock forward, so that all that is in it is so much older.
@@ -234,10 +268,14 @@ fn serve(stream: &TcpStream, shared: &Shared, dialect: Dialect) -> std::io::Resu
     while let Some(request) = http::read(&mut reading)? {
         let delay = *lock(&shared.delay);
         thread::sleep(delay);
-        let (answer, now) = {
+        let (mut answer, now) = {
             let mut objects = lock(&shared.objects);
             (objects.answer(&request, BUCKET, dialect), objects.now())
         };
+        let is_node = request.key(BUCKET).is_some_and(|key| part(&key) == "nodes");
+        if request.method == "GET" && is_node && answer.status == "200 OK" {
+            lock(&shared.garbling).pass(&mut answer.body);
+        }
         count(shared, &request, answer.body.len());
         answer.send(stream, now, request.method == "HEAD")?;
         if request.header("connection").is_some_and(|text| text.eq_ignore_ascii_case("close")) {

@@ -6,6 +6,7 @@ pub mod azurite;
 pub mod bucket;
 pub mod campaign;
 mod fed;
+pub mod garbling_proxy;
 pub mod hostile_machine;
 pub mod installed;
 pub mod llm_server;

@@ -18,6 +18,9 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// What is wrong, in the order found.
     pub problems: Vec<Problem>,
+    /// Nodes of which a cache of this machine had something else. That was removed, so they are read from the store again.
+    #[serde(rename = "removedCopies", skip_serializing_if = "Vec::is_empty")]
+    pub removed_copies: Vec<Hash>,
 }
 
 /// One thing that is wrong.
@@ -83,6 +86,7 @@ impl Store {
             let some = check.queue.len().min(READ_AT_ONCE);
             let batch: Vec<(Hash, Option<Hash>)> = check.queue.drain(..some).collect();
             let hashes: Vec<Hash> = batch.iter().map(|(hash, _)| *hash).collect();
+            check.report.removed_copies.extend(self.objects.drop_garbled_copies(&hashes));
             // Through no cache: what is checked is what is stored.
             let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
             for ((hash, parent), bytes) in batch.into_iter().zip(read_all(&hashes, all, one)?) {

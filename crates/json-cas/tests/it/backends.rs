@@ -1,11 +1,18 @@
 //! Both backends against the suites that every backend must pass.
 
 use json_cas::conformance::{heads_suite, notes_suite, objects_suite};
-use json_cas::{CachedObjects, FsHeads, FsObjects, HeadsFiles, MemoryHeads, MemoryNotes, MemoryObjects, Objects};
+use json_cas::{
+    CachedObjects, FsHeads, FsObjects, Hash, HeadsFiles, MemoryHeads, MemoryNotes, MemoryObjects, Node, Objects, Store,
+    xxh64,
+};
+use serde_json::json;
 use std::cell::Cell;
 use std::fs;
 use std::sync::Arc;
 use tempfile::TempDir;
+
+/// For objects that are any bytes.
+const ANY: fn(Hash, &[u8]) -> bool = |_, _| true;
 
 #[test]
 fn objects_in_memory_pass_the_conformance_suite() {
@@ -36,7 +43,7 @@ fn objects_with_a_cache_in_front_pass_the_conformance_suite() {
     objects_suite(&|| {
         made.set(made.get() + 1);
         let dir = root.path().join(made.get().to_string());
-        Box::new(CachedObjects::new(Arc::new(MemoryObjects::new()), dir)) as Box<dyn Objects>
+        Box::new(CachedObjects::new(Arc::new(MemoryObjects::new()), dir, ANY)) as Box<dyn Objects>
     });
 }
 
@@ -46,7 +53,7 @@ fn what_was_read_once_is_read_from_the_cache_unless_it_is_damaged() {
     let hash = json_cas::Hash::from_u64(1);
     let behind = Arc::new(MemoryObjects::new());
     behind.put_all(&[(hash, b"one".to_vec())]).unwrap();
-    let cached = CachedObjects::new(behind.clone(), root.path());
+    let cached = CachedObjects::new(behind.clone(), root.path(), ANY);
     assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()));
     behind.remove_all(&behind.sweep().unwrap(), &[&[hash]]).unwrap();
     assert_eq!(cached.get(hash).unwrap(), Some(b"one".to_vec()), "an object does not change");
@@ -68,11 +75,36 @@ fn what_was_read_once_is_read_from_the_cache_unless_it_is_damaged() {
 }
 
 #[test]
+fn a_node_that_is_damaged_behind_is_handed_on_and_not_kept() {
+    let root = TempDir::new().unwrap();
+    let behind = Arc::new(MemoryObjects::new());
+    let store = Store::new(behind.clone());
+    let [sound, spoiled] = ["one", "two"].map(|title| store.put_schema(json!({"title": title})).unwrap());
+    behind.replace(spoiled, b"rubbish").unwrap();
+    let cached = CachedObjects::new(behind.clone(), root.path(), Node::has_hash);
+    let whole = behind.get(sound).unwrap();
+    assert_eq!(cached.get(spoiled).unwrap(), Some(b"rubbish".to_vec()), "whoever repairs it has to see it");
+    assert_eq!(cached.get_all(&[sound, spoiled]).unwrap(), [whole.clone(), Some(b"rubbish".to_vec())]);
+    let file = |hash: Hash| root.path().join(&hash.to_string()[..2]).join(hash.to_string());
+    assert!(file(sound).exists() && !file(spoiled).exists());
+
+    // As an earlier program kept what it had not checked.
+    fs::rename(file(sound), file(sound).with_extension("sound")).unwrap();
+    let garbled = [&b"rubbish"[..], &xxh64(b"rubbish").as_u64().to_le_bytes()].concat();
+    fs::write(file(sound), &garbled).unwrap();
+    assert_eq!(cached.get(sound).unwrap(), whole, "it is read behind");
+    assert_ne!(fs::read(file(sound)).unwrap(), garbled, "and kept");
+    fs::write(file(sound), &garbled).unwrap();
+    assert_eq!(cached.drop_garbled_copies(&[sound, spoiled]), [sound]);
+    assert!(!file(sound).exists());
+}
+
+#[test]
 fn whoever_holds_is_not_asked_twice_whether_something_is_there() {
     let root = TempDir::new().unwrap();
     let hash = json_cas::Hash::from_u64(1);
     let behind = Arc::new(MemoryObjects::new());
-    let cached = CachedObjects::new(behind.clone(), root.path());
+    let cached = CachedObjects::new(behind.clone(), root.path(), ANY);
     let hold = cached.hold().unwrap();
     cached.put_all(&[(hash, b"one".to_vec())]).unwrap();
     assert!(cached.contains(hash).unwrap());

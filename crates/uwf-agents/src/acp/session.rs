@@ -1,6 +1,7 @@
 //! One session with an agent: it is opened once, prompted as often as needed, and everything the agent asks meanwhile
 //! is answered.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agent_kit::json_rpc::Message;
@@ -71,7 +72,7 @@ struct Listening<'a, 'h> {
     transcript: AcpTranscript,
     begun: Instant,
     /// What the prompt was made of.
-    input: Vec<String>,
+    input: Vec<Arc<str>>,
     /// Whether what is said is saved as the text of a failed attempt; not when something better is saved already.
     saves: bool,
     /// Whether something was reported since the last saving, and when that was.
@@ -175,6 +176,7 @@ impl AcpSession {
             .attempt()
             .map_or(usize::MAX, |attempt| usize::try_from(attempt.opened.output_cap).unwrap_or(usize::MAX));
         let text = input.concat();
+        let input = input.into_iter().map(Into::into).collect();
         let mut listening = Listening { input, saves, ..Listening::new(context, context.redactor()?, cap) };
         self.recorder.under_way(&listening.turn(None));
         let params = json!({ "sessionId": self.id, "prompt": [{ "type": "text", "text": text }] });

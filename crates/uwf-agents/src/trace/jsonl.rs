@@ -52,9 +52,9 @@ fn about(trace: &mut Trace, event: &Value) {
 
 fn turn(event: &Value, calls: &[Value]) -> Turn {
     let input = match event.get("input") {
-        Some(Value::Array(texts)) => texts.iter().map(|text| clip(&shown(Some(text)))).collect(),
+        Some(Value::Array(texts)) => texts.iter().map(|text| clip(&shown(Some(text))).into()).collect(),
         None | Some(Value::Null) => Vec::new(),
-        Some(one) => vec![clip(&shown(Some(one)))],
+        Some(one) => vec![clip(&shown(Some(one))).into()],
     };
     Turn {
         input,

@@ -12,10 +12,13 @@
 //!
 //! `attempts/<id>.turn` is replaced whole: the turn that is under way, which is over once the other file has as many.
 
+pub(crate) mod follow;
+
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use durable_files::regular;
 use serde::{Deserialize, Serialize};
@@ -54,26 +57,33 @@ pub struct TracedSession {
     pub turns_before: usize,
 }
 
-/// A turn, its texts by their numbers.
+/// A turn, its texts by their numbers; `I` is read of those that it was asked.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StoredTurn {
+pub(crate) struct StoredTurn<I = Vec<usize>> {
     /// Turns before it.
     number: usize,
-    input: Vec<usize>,
-    output: usize,
-    calls: Vec<StoredCall>,
+    input: I,
+    pub(crate) output: usize,
+    pub(crate) calls: Vec<StoredCall>,
     tokens: Option<Tokens>,
     latency_ms: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StoredCall {
-    name: String,
-    arguments: usize,
+pub(crate) struct StoredCall {
+    pub(crate) name: String,
+    pub(crate) arguments: usize,
     result: usize,
     duration_ms: u64,
+}
+
+impl<I> StoredTurn<I> {
+    /// Numbers of the texts that came out of it.
+    fn texts(&self) -> impl Iterator<Item = usize> + '_ {
+        self.calls.iter().flat_map(|call| [call.arguments, call.result]).chain([self.output])
+    }
 }
 
 /// Writes the trace of an attempt.
@@ -205,31 +215,14 @@ impl Trace {
     }
 }
 
-/// A trace as far as it got, its last turn apart.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Parts {
-    /// The turns that are over, oldest first.
-    pub over: Vec<Turn>,
-    /// The turn that is under way.
-    pub open: Option<Turn>,
-    /// Whose they are, when the file says so.
-    session: Option<TracedSession>,
-}
-
-/// Reads the trace of an attempt. What is torn or not understood is left out; there may be nothing.
+/// Reads the trace of an attempt. Lines that are torn or not understood are left out; there may be no turns. To look at an agent
+/// at work again and again, follow its trace instead: this reads all of it.
 pub fn read(files: &OutputFiles) -> Trace {
-    let Parts { mut over, open, session } = read_parts(files);
-    over.extend(open);
-    Trace { turns: over, session }
-}
-
-/// The same with the turn that is under way apart.
-pub(crate) fn read_parts(files: &OutputFiles) -> Parts {
     let text = beginning(&files.trace);
-    let (mut texts, mut turns, mut session) = (Vec::new(), Vec::new(), None);
+    let (mut texts, mut turns, mut session) = (Vec::<Arc<str>>::new(), Vec::new(), None);
     for line in text.lines() {
         match serde_json::from_str(line) {
-            Ok(Line::Text(text)) => texts.push(text),
+            Ok(Line::Text(text)) => texts.push(text.into()),
             Ok(Line::Turn(stored)) if turns.len() < MAX_TURNS => turns.extend(turn(stored, &texts)),
             Ok(Line::Session(read)) => session = Some(read),
             Ok(Line::Turn(_)) | Err(_) => {}
@@ -237,18 +230,19 @@ pub(crate) fn read_parts(files: &OutputFiles) -> Parts {
     }
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
     let open = under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts));
-    Parts { over: turns, open, session }
+    turns.extend(open);
+    Trace { turns, session }
 }
 
-fn turn(stored: StoredTurn, texts: &[String]) -> Option<Turn> {
-    let text = |number: usize| texts.get(number).cloned();
+fn turn(stored: StoredTurn, texts: &[Arc<str>]) -> Option<Turn> {
+    let text = |number: usize| texts.get(number).map(ToString::to_string);
     let calls = stored.calls.into_iter().map(|call| {
         let (arguments, result) = (text(call.arguments)?, text(call.result)?);
         Some(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms })
     });
     Some(Turn {
         tool_calls: calls.collect::<Option<_>>()?,
-        input: stored.input.into_iter().map(text).collect::<Option<_>>()?,
+        input: stored.input.into_iter().map(|number| texts.get(number).cloned()).collect::<Option<_>>()?,
         output: text(stored.output)?,
         tokens: stored.tokens,
         latency_ms: stored.latency_ms,
@@ -265,6 +259,7 @@ fn beginning(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::follow::Follower;
     use super::*;
 
     fn files(dir: &Path) -> OutputFiles {
@@ -286,8 +281,8 @@ mod tests {
             result: format!("result of {name}"),
             duration_ms: 3,
         };
-        let input = input.iter().map(ToString::to_string).collect();
-        Turn { output: output.to_owned(), tool_calls: calls.iter().map(call).collect(), ..Turn::asked(input) }
+        let asked = Turn::asked(input.iter().copied());
+        Turn { output: output.to_owned(), tool_calls: calls.iter().map(call).collect(), ..asked }
     }
 
     #[test]
@@ -323,6 +318,85 @@ mod tests {
             assert!(turns.starts_with(&read), "cut at {length}: {read:?}");
         }
         assert_eq!(read(&OutputFiles { trace: dir.path().join("none"), ..files }), Trace::default());
+    }
+
+    /// The turns that are new, and the turn that is under way; both without what they were asked.
+    fn news(follower: &mut Follower, files: &OutputFiles) -> Option<(Vec<Turn>, Option<Turn>)> {
+        let news = follower.look(files)?;
+        let over = news.over.iter().map(|(_, turn)| news.texts.turn(turn).unwrap());
+        Some((over.collect(), news.open.as_ref().map(|turn| news.texts.turn(turn).unwrap())))
+    }
+
+    fn without_input(turn: &Turn) -> Turn {
+        Turn { input: Vec::new(), ..turn.clone() }
+    }
+
+    #[test]
+    fn each_look_finds_what_is_new() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let mut follower = Follower::default();
+        assert_eq!(news(&mut follower, &files), Some((Vec::new(), None)), "nothing was written yet");
+        let mut writer = Writer::begin(&files).unwrap();
+        let turns = [turn(&["a"], "b", &["ls"]), turn(&["a", "b"], "", &["ls", "cat"]), turn(&["a"], "d", &[])];
+        writer.turn(&turns[0]).unwrap();
+        writer.under_way(&turns[1]).unwrap();
+        let [first, second, third] = turns.each_ref().map(without_input);
+        assert_eq!(news(&mut follower, &files), Some((vec![first], Some(second.clone()))));
+        assert_eq!(news(&mut follower, &files), None, "nothing happened");
+        writer.turn(&turns[1]).unwrap();
+        writer.turn(&turns[2]).unwrap();
+        assert_eq!(news(&mut follower, &files), Some((vec![second, third], None)));
+    }
+
+    #[test]
+    fn a_line_that_is_not_whole_is_read_once_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let mut writer = Writer::begin(&files).unwrap();
+        let turns = [turn(&["a"], "b", &[]), turn(&["a", "b"], "d", &["t"])];
+        turns.iter().for_each(|turn| writer.turn(turn).unwrap());
+        let whole = std::fs::read(&files.trace).unwrap();
+        let (mut follower, mut seen) = (Follower::default(), Vec::new());
+        for length in 0..=whole.len() {
+            std::fs::write(&files.trace, &whole[..length]).unwrap();
+            seen.extend(news(&mut follower, &files).unwrap().0);
+        }
+        assert_eq!(seen, turns.each_ref().map(without_input));
+    }
+
+    #[test]
+    fn a_trace_that_was_begun_again_is_followed_from_its_beginning() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let mut follower = Follower::default();
+        Writer::begin(&files).unwrap().turn(&turn(&["a"], "short", &[])).unwrap();
+        assert_eq!(news(&mut follower, &files).unwrap().0.len(), 1);
+        let again = turn(&["another"], &"long ".repeat(99), &["ls"]);
+        Writer::begin(&files).unwrap().turn(&again).unwrap();
+        assert_eq!(news(&mut follower, &files), Some((vec![without_input(&again)], None)));
+    }
+
+    #[test]
+    fn tokens_so_far_are_those_of_turns_that_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let mut writer = Writer::begin(&files).unwrap();
+        let counted = |input, output: &str| Turn {
+            tokens: Some(Tokens { input: Some(input), output: Some(1), ..Tokens::default() }),
+            ..turn(&[], output, &[])
+        };
+        let mut follower = Follower::default();
+        let mut input = || follower.look(&files).unwrap().tokens.and_then(|tokens| tokens.input);
+        writer.under_way(&counted(2, "a")).unwrap();
+        assert_eq!(input(), Some(2), "of the turn under way");
+        writer.turn(&counted(3, "b")).unwrap();
+        assert_eq!(input(), Some(3));
+        writer.under_way(&turn(&[], "the model is asked", &[])).unwrap();
+        assert_eq!(input(), Some(3), "the turns that are over were counted");
+        writer.turn(&turn(&[], "c", &[])).unwrap();
+        writer.turn(&counted(4, "d")).unwrap();
+        assert_eq!(input(), None, "one of them was not");
     }
 
     #[test]

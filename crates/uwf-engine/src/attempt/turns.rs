@@ -1,6 +1,7 @@
 //! What an agent did, turn by turn, and the nodes that tell it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use json_cas::{Draft, Hash};
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,9 @@ use crate::attempt::redactor::Redactor;
 /// One exchange.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Texts that together were the input, in order; each is stored once.
-    pub input: Vec<String>,
+    /// Texts that together were the input, in order; each is stored once. The turns of a conversation share the texts that
+    /// were said before: a copy in each of them would grow with the square of their number.
+    pub input: Vec<Arc<str>>,
     /// What came back.
     pub output: String,
     /// Tool calls it made.
@@ -26,7 +28,8 @@ pub struct Turn {
 
 impl Turn {
     /// An exchange of which only the input is known yet.
-    pub fn asked(input: Vec<String>) -> Turn {
+    pub fn asked<T: Into<Arc<str>>>(input: impl IntoIterator<Item = T>) -> Turn {
+        let input = input.into_iter().map(Into::into).collect();
         Turn { input, output: String::new(), tool_calls: Vec::new(), tokens: None, latency_ms: 0 }
     }
 
@@ -119,10 +122,7 @@ mod tests {
     fn a_text_that_several_turns_have_is_stored_once_and_redacted() {
         let redactor = redactor("sk-0123456789");
         let mut batch = Batch::default();
-        let turn = Turn {
-            output: "two".to_owned(),
-            ..Turn::asked(vec!["the key sk-0123456789".to_owned(), "two".to_owned()])
-        };
+        let turn = Turn { output: "two".to_owned(), ..Turn::asked(["the key sk-0123456789", "two"]) };
         let stored = batch.turn(&turn, &redactor);
         assert_eq!(texts(&batch), ["the key [redacted API_KEY]", "two"]);
         assert_eq!(batch.turn(&turn, &redactor), stored);

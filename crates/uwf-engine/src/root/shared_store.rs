@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use durable_files::regular;
 
-use json_cas::{CachedObjects, Heads, Journal, Notes, Objects, RemoteError, RemoteFault};
+use json_cas::{CachedObjects, Heads, Journal, Node, Notes, Objects, RemoteError, RemoteFault};
 use uwf_core::config::{Config, StoreKind, StoreUrl};
 
 use self::unusable::Unusable;
@@ -52,7 +52,7 @@ impl SharedStore {
             Ok(store) => {
                 // What is in one store says nothing about another.
                 let own = cache.join(json_cas::xxh64(store.name.as_bytes()).to_string());
-                let objects = CachedObjects::new(Arc::clone(&store.objects), own);
+                let objects = CachedObjects::new(Arc::clone(&store.objects), own, Node::has_hash);
                 SharedStore { objects: Arc::new(objects), ..store }
             }
             Err(error) => SharedStore::over(Unusable::new(&error.store, error.fault, error.message)),

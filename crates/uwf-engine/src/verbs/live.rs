@@ -12,7 +12,7 @@ use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::WORKFLOW;
-use crate::attempt::live_trace;
+use crate::attempt::live_trace::follow::Follower;
 use crate::attempt::printed::new_text;
 use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
@@ -187,8 +187,7 @@ struct Running {
     turns: usize,
     /// The turn under way, as it was seen last.
     open: Option<Turn>,
-    /// Size of the files of its trace at the last look.
-    traced: (u64, Option<std::time::SystemTime>),
+    trace: Follower,
     printed: u64,
     complained: u64,
 }
@@ -328,19 +327,20 @@ impl Watched {
     }
 
     fn new_turns(&self, running: &mut Running, files: &OutputFiles, events: &mut Vec<Event>) {
-        let size = |path: &Path| path.metadata().map_or((0, None), |meta| (meta.len(), meta.modified().ok()));
-        let traced = (size(&files.trace).0, size(&files.turn).1);
-        if traced == running.traced {
-            return;
-        }
-        running.traced = traced;
-        let trace = live_trace::read_parts(files);
-        for turn in trace.over.iter().skip(running.turns) {
-            events.push(self.turn(&running.id, running.turns, turn, true));
-            running.turns += 1;
+        let Some(news) = running.trace.look(files) else { return };
+        for (number, stored) in news.over {
+            // An agent that began its trace again repeats turns.
+            if number < running.turns {
+                continue;
+            }
+            if let Some(turn) = news.texts.turn(&stored) {
+                events.push(self.turn(&running.id, number, &turn, true));
+            }
+            running.turns = number + 1;
             running.open = None;
         }
-        if let Some(turn) = trace.open.filter(|turn| running.open.as_ref() != Some(turn)) {
+        let open = news.open.and_then(|stored| news.texts.turn(&stored));
+        if let Some(turn) = open.filter(|turn| running.open.as_ref() != Some(turn)) {
             events.push(self.turn(&running.id, running.turns, &turn, false));
             running.open = Some(turn);
         }
@@ -439,7 +439,7 @@ impl Running {
             is_over: false,
             turns: 0,
             open: None,
-            traced: (0, None),
+            trace: Follower::default(),
             printed: 0,
             complained: 0,
         }
@@ -460,7 +460,7 @@ fn stored_turns(store: &Store, detail: Hash, skip: usize) -> Result<Vec<Turn>> {
             tool_calls.push(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms });
         }
         let output = text(turn.output)?;
-        turns.push(Turn { output, tool_calls, tokens: turn.tokens, ..Turn::asked(Vec::new()) });
+        turns.push(Turn { output, tool_calls, tokens: turn.tokens, ..Turn::asked([""; 0]) });
     }
     Ok(turns)
 }

@@ -1,6 +1,7 @@
 //! `thread ps`: what runs now. One readdir tells which threads have an open attempt; nothing else is read of the others,
 //! however many there are.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -9,9 +10,8 @@ use uwf_core::node::Tokens;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::live_trace;
-use crate::attempt::recorded::{self, OutputFiles};
-use crate::attempt::turns::Turn;
+use crate::attempt::live_trace::follow::{Follower, News};
+use crate::attempt::recorded::{self, Attempt, OutputFiles};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
@@ -40,7 +40,7 @@ pub struct RunningStep {
     pub since: u64,
     /// Unix milliseconds at which the agent last printed something, or recorded what it did; when it began if it never did.
     pub last_sign: u64,
-    /// Tokens so far; absent when they are not counted, or only at the end.
+    /// Tokens so far, as of the last turn that counted them; absent when they are not counted, or only at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
     /// What the agent does just now: the tool it has called, else what it said last, in a few words; absent when it leaves no trace.
@@ -56,49 +56,84 @@ pub struct RunningStep {
     pub parent: Option<ThreadId>,
 }
 
-/// The steps that are under way on this machine, oldest thread first.
+/// What running agents had done at the last look, so that the next look reads only what is new.
+#[derive(Debug, Default)]
+pub struct RunningMemory(HashMap<String, KnownAttempt>);
+
+/// An attempt at the last look.
+#[derive(Debug, Default)]
+struct KnownAttempt {
+    trace: Follower,
+    tokens: Option<Tokens>,
+    doing: Option<String>,
+}
+
+impl KnownAttempt {
+    fn look(&mut self, files: &OutputFiles) {
+        let Some(news) = self.trace.look(files) else { return };
+        if news.open.is_some() || !news.over.is_empty() {
+            self.doing = doing(&news);
+        }
+        self.tokens = news.tokens;
+    }
+}
+
+/// The steps that are under way on this machine, oldest thread first. `memory` is what the last call left; one that forgets
+/// costs reading all that the agents have done.
 ///
 /// # Errors
 /// `Io` when the marks cannot be listed. A thread that cannot be read is left out.
-pub fn ps(home: &Home) -> Result<Vec<RunningStep>> {
+pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
     let marked = marks::all_here(home)?;
     let open = marked.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
-    Ok(open.filter_map(|(id, _)| running(home, &id.parse().ok()?)).collect())
+    let mut known = std::mem::take(&mut memory.0);
+    let running = |id: ThreadId| {
+        let attempt = open_attempt(home, &id)?;
+        let name = attempt.opened.attempt.clone();
+        let mut seen = known.remove(&name).unwrap_or_default();
+        let step = running(home, id, attempt, &mut seen);
+        memory.0.insert(name, seen);
+        Some(step)
+    };
+    Ok(open.filter_map(|(id, _)| id.parse().ok()).filter_map(running).collect())
 }
 
-fn running(home: &Home, id: &ThreadId) -> Option<RunningStep> {
+fn open_attempt(home: &Home, id: &ThreadId) -> Option<Attempt> {
     if !lock::is_held(home, id).unwrap_or(false) {
         return None;
     }
-    let attempt = recorded::read(home, id).ok().flatten().filter(|attempt| attempt.closed.is_none())?;
+    recorded::read(home, id).ok().flatten().filter(|attempt| attempt.closed.is_none())
+}
+
+fn running(home: &Home, id: ThreadId, attempt: Attempt, known: &mut KnownAttempt) -> RunningStep {
     let opened = attempt.opened;
-    let files = OutputFiles::of(home, id, &opened.attempt);
+    let files = OutputFiles::of(home, &id, &opened.attempt);
+    known.look(&files);
     let signs = [&files.raw, &files.err, &files.out, &files.trace, &files.turn];
     let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
-    let thread = Thread::any(home, id).ok();
-    let trace = live_trace::read_parts(&files);
-    let doing = trace.open.as_ref().or(trace.over.last()).and_then(doing);
-    Some(RunningStep {
+    let thread = Thread::any(home, &id).ok();
+    RunningStep {
         workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
         role: opened.role,
         agent: opened.agent.name,
         since: opened.opened_at,
         last_sign: last_sign.max(opened.opened_at),
-        tokens: live_trace::read(&files).tokens(),
+        tokens: known.tokens.clone(),
         pid: attempt.started.map(|started| started.pid),
         keeper: opened.keeper,
-        doing,
-        parent: child_threads::parent_of(home, id),
+        doing: known.doing.clone(),
+        parent: child_threads::parent_of(home, &id),
         attempt: opened.attempt,
-        thread: id.clone(),
-    })
+        thread: id,
+    }
 }
 
-/// What an agent does in a turn: the tool that it called last, else its last words.
-fn doing(turn: &Turn) -> Option<String> {
-    let words = match turn.tool_calls.last() {
-        Some(call) => format!("{} {}", call.name, call.arguments),
-        None => turn.output.trim_end().rsplit('\n').next()?.to_owned(),
+/// What an agent does in its newest turn: the tool that it called last, else its last words.
+fn doing(news: &News<'_>) -> Option<String> {
+    let turn = news.open.as_ref().or(news.over.last().map(|(_, turn)| turn))?;
+    let words = match turn.calls.last() {
+        Some(call) => format!("{} {}", call.name, news.texts.text(call.arguments)?),
+        None => news.texts.text(turn.output)?.trim_end().rsplit('\n').next()?.to_owned(),
     };
     let words = text::one_line(&words);
     (!words.trim().is_empty()).then(|| text::ellipsize(words.trim(), DOING).into_owned())

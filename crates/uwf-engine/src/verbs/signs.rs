@@ -6,8 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use json_cas::Hash;
@@ -15,19 +13,11 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::elsewhere::{self, Elsewhere, Stand, Told};
 use crate::attempt::recorded::{self, OutputFiles};
+use crate::root::file_sign::{self, FileSign};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::verbs::child_threads;
-
-/// What the file system says of a file; `None` of one that is not there. A file that is replaced has another inode, one that
-/// is added to another size, so that two changes within a tick of its clock are told apart.
-type Sign = Option<(u64, u64, i64, i64)>;
-
-fn sign(path: &Path) -> Sign {
-    let meta = path.metadata().ok()?;
-    Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
-}
 
 /// How often a shared store is asked.
 const ASK: Duration = Duration::from_secs(2);
@@ -59,7 +49,7 @@ impl<T: Copy> Asked<T> {
 #[derive(Debug, Default)]
 pub struct SignsOfList {
     shared: Asked<u64>,
-    marks: Sign,
+    marks: FileSign,
     /// Threads with an open attempt, by the marks that `marks` is the sign of.
     open: Vec<ThreadId>,
 }
@@ -67,7 +57,7 @@ pub struct SignsOfList {
 impl SignsOfList {
     /// Looks. The number is the same, in any process, as long as a list would show the same threads in the same states.
     pub fn look(&mut self, home: &Home) -> u64 {
-        let marks = sign(&home.marks_dir());
+        let marks = file_sign::of(&home.marks_dir());
         if marks != self.marks {
             let all = marks::all_here(home).unwrap_or_default();
             let open = all.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
@@ -81,7 +71,7 @@ impl SignsOfList {
             self.shared.now(|| of_shared_list(home)).hash(&mut hasher);
         } else {
             for file in [home.index_file(), home.history_file(), home.registry_file()] {
-                sign(&file).hash(&mut hasher);
+                file_sign::of(&file).hash(&mut hasher);
             }
         }
         // A process that is killed takes nothing with it but its lock.
@@ -137,13 +127,13 @@ fn sum(what: &impl std::hash::Hash) -> u64 {
 pub struct SignsOfThread {
     thread: ThreadId,
     shared: Asked<(Option<Hash>, u64)>,
-    index: Sign,
+    index: FileSign,
     /// The head by the index that `index` is the sign of; `None` of a thread that has ended.
     head: Option<Hash>,
-    record: Sign,
+    record: FileSign,
     /// The newest attempt by the record that `record` is the sign of.
     attempt: Option<OutputFiles>,
-    children: (Sign, Sign),
+    children: (FileSign, FileSign),
     /// Its active child threads, by the directory and the index that `children` are the signs of.
     below: BTreeMap<ThreadId, SignsOfThread>,
 }
@@ -183,7 +173,7 @@ impl SignsOfThread {
         }
         marks.hash(hasher);
         if let Some(files) = &self.attempt {
-            [&files.trace, &files.turn, &files.raw, &files.err].map(|path| sign(path)).hash(hasher);
+            [&files.trace, &files.turn, &files.raw, &files.err].map(|path| file_sign::of(path)).hash(hasher);
         }
         self.children(home);
         for child in self.below.values_mut() {
@@ -197,7 +187,7 @@ impl SignsOfThread {
         if home.shared().is_some() {
             return self.shared.last.and_then(|(_, (head, _))| head);
         }
-        let index = sign(&home.index_file());
+        let index = file_sign::of(&home.index_file());
         if index != self.index {
             self.index = index;
             let head = home.heads().read(self.thread.as_str()).ok().flatten();
@@ -206,8 +196,8 @@ impl SignsOfThread {
         self.head
     }
 
-    fn record(&mut self, home: &Home) -> Sign {
-        let record = sign(&home.record_file(&self.thread));
+    fn record(&mut self, home: &Home) -> FileSign {
+        let record = file_sign::of(&home.record_file(&self.thread));
         if record != self.record {
             self.record = record;
             let attempt = recorded::read(home, &self.thread).ok().flatten();
@@ -217,7 +207,7 @@ impl SignsOfThread {
     }
 
     fn children(&mut self, home: &Home) {
-        let dir = sign(&home.children_dir(&self.thread));
+        let dir = file_sign::of(&home.children_dir(&self.thread));
         let children = (dir, self.index);
         if dir.is_none() || children == self.children {
             return;

@@ -245,7 +245,7 @@ impl Machine {
         let store = |attempt: &Attempt| {
             let opened = &attempt.opened;
             let mut trace = Writer::begin(&OutputFiles::of(&self.home, &opened.thread, &opened.attempt))?;
-            let turn = Turn::asked(vec!["Do it.".to_owned()]);
+            let turn = Turn::asked(["Do it."]);
             trace.turn(&Turn { tokens: player.tokens.clone(), latency_ms: WORKED_MS, ..turn })?;
             leftover::fail(&self.home, attempt, Some(3), error)?;
             Err(Error::new(uwf_engine::error::ErrorKind::AgentFailed, error.to_owned()))

@@ -32,7 +32,9 @@ pub(crate) async fn listed(State(app): State<App>, Query(query): Query<filter::Q
 
 /// `GET /api/running`: the report of `uwf thread ps`.
 async fn running(State(app): State<App>) -> Result<Json<Value>, Failure> {
-    Ok(Json(json!(app.read(|home| Ok(ps::ps(home)?)).await?)))
+    let memory = app.memory();
+    let running = app.read(move |home| Ok(memory.with_running(|known| ps::ps(home, known))?)).await?;
+    Ok(Json(json!(running)))
 }
 
 /// `GET /api/threads/{thread}`: the report of `uwf thread show`.

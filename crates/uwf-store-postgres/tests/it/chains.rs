@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use json_cas::{CachedObjects, Draft, Hash, Objects as _, Store, bootstrap};
+use json_cas::{CachedObjects, Draft, Hash, Node, Objects as _, Store, bootstrap};
 use serde_json::json;
 
 use crate::server::Server;
@@ -68,7 +68,7 @@ fn a_machine_has_the_chain_that_was_brought_to_it_when_the_server_is_away() {
     let objects = Arc::new(server.store("team"));
     let links = put(&Store::new(objects.clone()));
     let dir = tempfile::tempdir().unwrap();
-    let cached = CachedObjects::new(objects, dir.path());
+    let cached = CachedObjects::new(objects, dir.path(), Node::has_hash);
     assert_eq!(cached.chain(links[0], 50).unwrap().len(), 50);
     server.stop("QUIT");
     assert_eq!(cached.chain(links[0], 50).unwrap(), [], "it is here");

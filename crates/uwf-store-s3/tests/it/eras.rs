@@ -15,7 +15,7 @@ fn hash(value: u64) -> Hash {
 fn process(server: &BucketServer, cache: &Path) -> CachedObjects {
     let store = S3Store::open_with(&server.url("store"), server.variables("store")).unwrap();
     store.contains(hash(99)).unwrap();
-    CachedObjects::new(Arc::new(store), cache)
+    CachedObjects::new(Arc::new(store), cache, |_, _| true)
 }
 
 /// What was asked of nodes since the last call.

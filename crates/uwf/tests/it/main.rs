@@ -52,6 +52,7 @@ mod key_order;
 mod links;
 mod llm;
 mod log;
+mod long_traces;
 mod man;
 mod mcp;
 mod misbehaving_agents;

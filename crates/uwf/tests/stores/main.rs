@@ -11,6 +11,7 @@ mod commands;
 mod copying;
 mod faults;
 mod foreign_paths;
+mod garbled;
 mod lists;
 mod machine;
 mod postgres;

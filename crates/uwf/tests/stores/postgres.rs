@@ -30,7 +30,17 @@ impl Postgres {
 
     /// The variables of a machine that uses a schema of this name on it.
     pub(crate) fn variables(&self, store: &str) -> Vec<(String, String)> {
-        let url = format!("postgres://postgres@127.0.0.1:{}/work?schema={store}", self.0.port());
+        Postgres::variables_at(self.0.port(), store)
+    }
+
+    /// The same for a proxy in front of the server.
+    pub(crate) fn variables_at(port: u16, store: &str) -> Vec<(String, String)> {
+        let url = format!("postgres://postgres@127.0.0.1:{port}/work?schema={store}");
         vec![("UWF_STORE_URL".to_owned(), url)]
+    }
+
+    /// Its port.
+    pub(crate) fn port(&self) -> u16 {
+        self.0.port()
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
         StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
         StoreError::Io { .. } => ErrorKind::Io,
         StoreError::NewerFormat { .. } => ErrorKind::Config,
-        StoreError::Busy { .. } | StoreError::SweepEnded { .. } => ErrorKind::Busy,
+        StoreError::Busy { .. } | StoreError::SweepEnded { .. } | StoreError::Garbled { .. } => ErrorKind::Busy,
         StoreError::Remote(remote) => remote_kind(remote.fault),
         _ => ErrorKind::Data,
     }
@@ -42,6 +42,9 @@ pub(super) fn of_store(mut error: Error, source: &StoreError) -> Error {
         error = error
             .hint("this machine stood still, or did not reach the store, for more than half a minute")
             .hint("nothing is lost: `uwf gc` again does the rest");
+    }
+    if let StoreError::Garbled { .. } = source {
+        error = error.hint("nothing is lost, and nothing of it was kept: try again; something between this machine and the store changes data");
     }
     if let StoreError::Remote(remote) = source {
         error = error.hint(about_remote(remote));

@@ -112,8 +112,9 @@ impl Inbox {
         for (rows, most) in [(&mut needs, SHOWN), (&mut running, SHOWN), (&mut ready, SHOWN / 2), (&mut done, SHOWN)] {
             rows.truncate(most);
         }
+        let steps = memory.with_running(|known| ps::ps(home, known))?;
         let mut steps: HashMap<ThreadId, RunningStep> =
-            ps::ps(home)?.into_iter().map(|step| (step.thread.clone(), step)).collect();
+            steps.into_iter().map(|step| (step.thread.clone(), step)).collect();
         let mut running = items(home, &config, memory, running);
         running.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
         let mut needs = items(home, &config, memory, needs);

@@ -23,7 +23,8 @@ Examples:
 
 Each node: are its bytes those of its hash, does it fit its type, is everything it refers to there, and everything that \
 threads and workflow names refer to? Exit 65 when not. \
-Putting the same content again repairs a corrupt node.")]
+Putting the same content again repairs a corrupt node. With a shared store: what the cache of this machine has garbled is \
+removed, and read from the store again.")]
 pub(crate) struct Args {
     /// The node to begin at: its hash, or a unique beginning of it. Default: the whole store.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
@@ -32,8 +33,11 @@ pub(crate) struct Args {
 
 impl Report for VerifyReport {
     fn text(&self) -> String {
-        let VerifyReport { checked, bytes, problems } = self;
+        let VerifyReport { checked, bytes, problems, removed_copies } = self;
         let mut text: String = problems.iter().map(line).collect();
+        for hash in removed_copies {
+            text.push_str(&format!("{hash}  garbled in the cache of this machine: removed, the store is read again\n"));
+        }
         let found = match problems.len() {
             0 => style::green("no problems"),
             some => style::red(&count(some, "problem")),

@@ -191,12 +191,7 @@ fn shown(agent: &AgentContext<'_>) -> Result<String, CommandError> {
 /// The answer as an exchange: what was asked, what was said, how long it took since the thread began to wait.
 fn exchange(answer: Answer, agent: &AgentContext<'_>, asked: &Asked) -> Answer {
     let duration_ms = asked.since.map_or(0, |since| ids::now_ms().saturating_sub(since));
-    let turn = Turn {
-        input: vec![human::question(agent)],
-        output: answer.raw.clone(),
-        tool_calls: Vec::new(),
-        tokens: None,
-        latency_ms: duration_ms,
-    };
+    let asked = Turn::asked([human::question(agent)]);
+    let turn = Turn { output: answer.raw.clone(), latency_ms: duration_ms, ..asked };
     Answer { turns: vec![turn], duration_ms, source: SOURCE.to_owned(), ..answer }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use uwf_core::node::Tokens;
 use uwf_engine::root::ids;
-use uwf_engine::verbs::ps::{self, RunningStep};
+use uwf_engine::verbs::ps::{self, RunningMemory, RunningStep};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -60,5 +60,5 @@ fn total(tokens: &Tokens) -> Option<u64> {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, Args {}: &Args) -> CommandResult {
-    Printed::new(&Running { steps: ps::ps(&context.home)?, now: ids::now_ms() })
+    Printed::new(&Running { steps: ps::ps(&context.home, &mut RunningMemory::default())?, now: ids::now_ms() })
 }

@@ -1,0 +1,164 @@
+//! Looks at the trace of an agent that is at work: each look reads what was written since the one before.
+//!
+//! Between two looks it keeps where each text is in the file, never a text: a running agent may have written 64 MB, and a
+//! server follows many of them.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+
+use durable_files::regular;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use uwf_core::node::Tokens;
+
+use super::{Line, MAX_BYTES, MAX_TURNS, StoredTurn};
+use crate::attempt::recorded::OutputFiles;
+use crate::attempt::turns::{ToolCall, Turn};
+use crate::root::file_sign::{self, FileSign};
+
+/// How a line with a text begins.
+const TEXT: &[u8] = br#"{"text":"#;
+
+/// Bytes before the end of the last look that are compared at the next one: a trace that was begun again has others there.
+const KNOWN: usize = 64;
+
+/// A line of the file. What a turn was asked is passed over: each turn repeats the numbers of all texts before it.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SeenLine {
+    Turn(SeenTurn),
+}
+
+type SeenTurn = StoredTurn<IgnoredAny>;
+
+/// Follows the trace of one attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Follower {
+    /// Signs of the two files at the last look.
+    signs: Option<[FileSign; 2]>,
+    /// Bytes of the trace that were read, whole lines.
+    read: u64,
+    /// The last of them.
+    known: Vec<u8>,
+    /// Where each text is, by its number: offset and length of its line.
+    texts: Vec<(u64, u64)>,
+    /// Turns that are over.
+    turns: usize,
+    /// Their tokens; `None` when one of them was not counted.
+    counted: Option<Tokens>,
+}
+
+/// What a look found.
+pub(crate) struct News<'f> {
+    /// The turns that are over since the last look, and the number of each, from 0. After an agent began its trace again
+    /// they are counted from 0 once more.
+    pub(crate) over: Vec<(usize, SeenTurn)>,
+    /// The turn that is under way.
+    pub(crate) open: Option<SeenTurn>,
+    /// Tokens of all turns so far; `None` when there are none, or one that is over was not counted.
+    pub(crate) tokens: Option<Tokens>,
+    /// The texts of these turns.
+    pub(crate) texts: Texts<'f>,
+}
+
+/// The texts of a trace, which are read when they are asked for.
+pub(crate) struct Texts<'f> {
+    lines: &'f [(u64, u64)],
+    file: Option<File>,
+}
+
+impl Follower {
+    /// What is new since the last look; `None` when the files are as they were. What is torn or not understood is left out.
+    pub(crate) fn look(&mut self, files: &OutputFiles) -> Option<News<'_>> {
+        let signs = [&files.trace, &files.turn].map(|path| file_sign::of(path));
+        if self.signs.replace(signs) == Some(signs) {
+            return None;
+        }
+        let file = regular::open(&files.trace).ok();
+        let over = file.as_ref().and_then(|file| self.new_turns(file).ok()).unwrap_or_default();
+        let under_way: Option<SeenTurn> = regular::open(&files.turn).ok().and_then(|file| {
+            // Its size is limited like that of the trace.
+            serde_json::from_reader(BufReader::new(file.take(MAX_BYTES))).ok()
+        });
+        let open = under_way.filter(|stored| stored.number == self.turns);
+        let now = open.as_ref().and_then(|turn| turn.tokens.as_ref());
+        let tokens = match (&self.counted, now) {
+            (Some(before), Some(now)) => Some(before.plus(now)),
+            (None, Some(now)) if self.turns == 0 => Some(now.clone()),
+            (before, _) => before.clone(),
+        };
+        Some(News { over, open, tokens, texts: Texts { lines: &self.texts, file } })
+    }
+
+    fn new_turns(&mut self, file: &File) -> std::io::Result<Vec<(usize, SeenTurn)>> {
+        let size = file.metadata()?.len().min(MAX_BYTES);
+        if size < self.read || !self.continues(file) {
+            *self = Follower { signs: self.signs, ..Follower::default() };
+        }
+        let mut reader = BufReader::new(file);
+        reader.seek(SeekFrom::Start(self.read))?;
+        let mut reader = reader.take(size - self.read);
+        let (mut over, mut line) = (Vec::new(), Vec::new());
+        while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+            over.extend(self.line(&line));
+            self.read += line.len() as u64;
+            self.known.clear();
+            self.known.extend_from_slice(&line[line.len().saturating_sub(KNOWN)..]);
+            line.clear();
+        }
+        Ok(over)
+    }
+
+    /// Whether the file still has what was read last where it was.
+    fn continues(&self, file: &File) -> bool {
+        let mut bytes = vec![0; self.known.len()];
+        file.read_exact_at(&mut bytes, self.read - self.known.len() as u64).is_ok() && bytes == self.known
+    }
+
+    /// Takes a line; the turn it says is over.
+    fn line(&mut self, line: &[u8]) -> Option<(usize, SeenTurn)> {
+        if line.starts_with(TEXT) {
+            self.texts.push((self.read, line.len() as u64));
+            return None;
+        }
+        let SeenLine::Turn(turn) = serde_json::from_slice(line).ok()?;
+        if self.turns == MAX_TURNS || turn.texts().any(|number| number >= self.texts.len()) {
+            return None;
+        }
+        self.counted = match (&self.counted, &turn.tokens) {
+            (None, Some(first)) if self.turns == 0 => Some(first.clone()),
+            (before, now) => before.as_ref().zip(now.as_ref()).map(|(before, now)| before.plus(now)),
+        };
+        self.turns += 1;
+        Some((self.turns - 1, turn))
+    }
+}
+
+impl Texts<'_> {
+    /// A turn with its texts but for what it was asked; `None` when one of them cannot be read.
+    pub(crate) fn turn(&self, stored: &SeenTurn) -> Option<Turn> {
+        let calls = stored.calls.iter().map(|call| {
+            let (arguments, result) = (self.text(call.arguments)?, self.text(call.result)?);
+            Some(ToolCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms })
+        });
+        Some(Turn {
+            input: Vec::new(),
+            tool_calls: calls.collect::<Option<_>>()?,
+            output: self.text(stored.output)?,
+            tokens: stored.tokens.clone(),
+            latency_ms: stored.latency_ms,
+        })
+    }
+
+    /// A text by its number.
+    pub(crate) fn text(&self, number: usize) -> Option<String> {
+        let (offset, length) = *self.lines.get(number)?;
+        let mut line = vec![0; usize::try_from(length).ok()?];
+        self.file.as_ref()?.read_exact_at(&mut line, offset).ok()?;
+        match serde_json::from_str(&String::from_utf8_lossy(&line)) {
+            Ok(Line::Text(text)) => Some(text),
+            Ok(Line::Turn(_) | Line::Session(_)) | Err(_) => None,
+        }
+    }
+}

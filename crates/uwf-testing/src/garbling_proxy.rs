@@ -1,0 +1,132 @@
+//! A connection to PostgreSQL that changes an answer with a node on its way, as a broken network card or proxy does.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// How a node's bytes begin, and the part of them that is changed.
+const NODE: &[u8] = b"\xa3\x64type";
+const KEY: &[u8] = b"\x67payload";
+
+/// Where the hash of a node ends in its row, when it is the column before the node: after a count, a length and the hash.
+const NAME_END: usize = 2 + 4 + 8;
+
+/// The type of a message with a row.
+const ROW: u8 = b'D';
+
+/// What a server answers to the question whether it speaks TLS, a byte that is no message.
+const NO_TLS: u8 = b'N';
+
+/// A running proxy in front of a server on this machine.
+pub struct GarblingProxy {
+    port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+/// What of a row is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The content of its node.
+    Node,
+    /// The hash that the node has in the table.
+    Name,
+}
+
+#[derive(Default)]
+struct State {
+    /// What is to be changed, and how many rows that have it pass before.
+    next: Option<(Part, usize)>,
+    changed: usize,
+}
+
+impl GarblingProxy {
+    /// Starts a proxy in front of the server at this port.
+    ///
+    /// # Panics
+    /// When it cannot listen.
+    pub fn start(server: u16) -> GarblingProxy {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("it has an address").port();
+        let state = Arc::<Mutex<State>>::default();
+        let shared = state.clone();
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let state = shared.clone();
+                // Whose connection breaks connects again.
+                thread::spawn(move || drop(serve(client, server, &state)));
+            }
+        });
+        GarblingProxy { port, state }
+    }
+
+    /// Where it is.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Changes a part of one of the next rows that have it, the one before which so many others pass.
+    pub fn garble(&self, part: Part, before: usize) {
+        lock(&self.state).next = Some((part, before));
+    }
+
+    /// How many were changed so far.
+    pub fn garbled(&self) -> usize {
+        lock(&self.state).changed
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) -> io::Result<()> {
+    let mut server = TcpStream::connect(("127.0.0.1", server))?;
+    let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+    thread::spawn(move || {
+        let _ = io::copy(&mut from, &mut to);
+        to.shutdown(Shutdown::Write)
+    });
+    let ended = pass(&mut server, &mut client, state);
+    client.shutdown(Shutdown::Both)?;
+    ended
+}
+
+/// Passes on what the server says, message by message, until it ends.
+fn pass(server: &mut TcpStream, client: &mut TcpStream, state: &Mutex<State>) -> io::Result<()> {
+    let mut is_first = true;
+    loop {
+        let mut kind = [0];
+        server.read_exact(&mut kind)?;
+        if std::mem::take(&mut is_first) && kind[0] == NO_TLS {
+            client.write_all(&kind)?;
+            continue;
+        }
+        let mut length = [0; 4];
+        server.read_exact(&mut length)?;
+        let mut body = vec![0; (u32::from_be_bytes(length) as usize).saturating_sub(length.len())];
+        server.read_exact(&mut body)?;
+        if kind[0] == ROW {
+            garble(&mut body, &mut lock(state));
+        }
+        client.write_all(&[&kind[..], &length, &body].concat())?;
+    }
+}
+
+fn garble(row: &mut [u8], state: &mut State) {
+    let find = |part: &[u8]| row.windows(part.len()).position(|bytes| bytes == part);
+    let (Some(node), Some(payload), Some((part, before))) = (find(NODE), find(KEY), state.next) else { return };
+    let at = match part {
+        // Still the bytes of a node, but for the content.
+        Part::Node => payload + KEY.len() + 2,
+        Part::Name if node == NAME_END + 4 => NAME_END - 1,
+        Part::Name => return,
+    };
+    match before.checked_sub(1) {
+        Some(before) => state.next = Some((part, before)),
+        None => {
+            row[at] ^= 1;
+            *state = State { next: None, changed: state.changed + 1 };
+        }
+    }
+}
