@@ -6,11 +6,11 @@
 use json_cas::schema::Schema;
 use serde_json::Value;
 
-use super::blocks::{Block, Mark, blocks};
+use super::blocks::{Block, Blocks, Mark, blocks};
 use super::clean::{at_left_edge, clean};
 use super::echo::{echoes, is_echoed};
-use super::lines::CodeFence;
-use super::read::{MOST_NAMED, Reading, Target};
+use super::lines::{CodeFence, KeyLine};
+use super::read::{MOST_NAMED, Notation, Reading, Target};
 use super::thinking::without_thoughts;
 use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
 use crate::prompt::AnswerForm;
@@ -29,7 +29,7 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
         return Extraction::Failed(Failure::of("the answer is empty"));
     }
     let target = Target::new(schema);
-    if let Some(whole) = whole(text.trim(), form, &target) {
+    if let Some(whole) = whole(text.trim(), &target) {
         return whole;
     }
     let said = at_left_edge(without_thoughts(&text));
@@ -42,10 +42,11 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
 /// Reads what a person typed. It is never searched: it is the value, or begins with it. Prose is refused.
 pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
     let (text, target) = (at_left_edge(clean(text)), Target::new(schema));
-    if let Some(whole) = whole(text.trim(), AnswerForm::Frontmatter, &target) {
+    if let Some(whole) = whole(text.trim(), &target) {
         return whole;
     }
-    let first = blocks(&text, &target.keys, target.may_be("array")).into_iter().next().filter(|block| block.is_first);
+    let first =
+        blocks(&text, &target.keys, target.may_be("array")).found.into_iter().next().filter(|block| block.is_first);
     let form = AnswerForm::Frontmatter;
     let mut search = Search { text: &text, form, target, prompt: &String::new, read: 0, nearest: None };
     match first.map(|block| search.candidate(block)) {
@@ -61,12 +62,11 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
 }
 
 /// What a text that is one JSON value says. Any other text is not read: `None`.
-fn whole(text: &str, form: AnswerForm, target: &Target<'_>) -> Option<Extraction> {
-    let is_json = text.starts_with(['{', '[']) || form == AnswerForm::Json && !text.starts_with('"');
-    let mut reading = match text.strip_prefix('"') {
-        Some(_) => target.read_quoted_json(text),
-        None if is_json => target.read_json(text, true).ok(),
-        None => None,
+fn whole(text: &str, target: &Target<'_>) -> Option<Extraction> {
+    let mut reading = match text.as_bytes().first()? {
+        b'"' => target.read_quoted_json(text),
+        b'{' | b'[' | b'/' => target.read_json(text, true).ok(),
+        _ => None,
     }?;
     if !reading.errors.is_empty() {
         return Some(Extraction::Failed(Failure { errors: reading.errors, candidates: 1 }));
@@ -98,18 +98,25 @@ struct Candidate {
 
 impl Search<'_> {
     fn run(mut self) -> Extraction {
-        let blocks = blocks(self.text, &self.target.keys, self.target.may_be("array"));
+        let Blocks { found: blocks, is_endless } = blocks(self.text, &self.target.keys, self.target.may_be("array"));
+        let echoes = if blocks.is_empty() { Vec::new() } else { echoes(self.text, &(self.prompt)()) };
+        let is_echoed = |block: &Block| is_echoed(&block.whole, self.text, &echoes);
         // Most texts begin with their header: then nothing below it is of interest, and nothing else could be the answer.
-        if let Some(first) = blocks.first().filter(|block| block.is_first && block.mark == Mark::Header) {
+        let is_header = |block: &&Block| block.is_first && block.mark == Mark::Header;
+        if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
                 Ok(candidate) => self.answer(candidate),
                 Err(reading) => self.failure(reading.map(|reading| *reading)),
             };
         }
-        let echoes = if blocks.is_empty() { Vec::new() } else { echoes(self.text, &(self.prompt)()) };
+        if is_endless {
+            let error = "the answer has too many places where a value could stand: give it alone".to_owned();
+            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read });
+        }
+        let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut misfit = false;
-        for block in blocks.into_iter().filter(|block| !is_echoed(&block.whole, self.text, &echoes)) {
+        for block in blocks {
             let is_header = block.mark == Mark::Header;
             match self.candidate(block) {
                 Ok(candidate) => candidates.push(candidate),
@@ -126,6 +133,13 @@ impl Search<'_> {
         }
         match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
             Some(candidate) => self.answer(candidate),
+            None if echoes
+                .iter()
+                .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
+            {
+                let error = "the answer is the prompt once more".to_owned();
+                Extraction::Failed(Failure { errors: vec![error], candidates: self.read })
+            }
             None => self.unmarked(),
         }
     }
@@ -141,7 +155,16 @@ impl Search<'_> {
                 continue;
             }
             self.read += 1;
-            let reading = self.target.read_block(text);
+            // A code block begins with what it is: another one in it is shown, and behind a sentence keys are.
+            if block.mark == Mark::Fence && !self.begins_with_value(text) {
+                continue;
+            }
+            let notation = match block.mark {
+                Mark::Header => Notation::Header,
+                Mark::Fence if block.is_json => Notation::Json,
+                _ => Notation::Any,
+            };
+            let reading = self.target.read_block(text, notation);
             if !reading.errors.is_empty() {
                 if self.nearest.as_ref().is_none_or(|nearest| reading.rank() < nearest.rank()) {
                     self.nearest = Some(reading.clone());
@@ -157,6 +180,16 @@ impl Search<'_> {
             repaired = Some(candidate);
         }
         repaired.ok_or(last)
+    }
+
+    /// Whether the first line of a block that is no comment may be that of a value.
+    fn begins_with_value(&self, block: &str) -> bool {
+        let is_comment = |line: &&str| line.starts_with("//") || line.starts_with("# ") || line.trim().is_empty();
+        let first = block.lines().find(|line| !is_comment(line)).unwrap_or_default();
+        let is_key = |line: KeyLine<'_>| self.target.keys.knows(line.key) || line.is_word();
+        self.target.keys.is_empty() && CodeFence::of(first).is_none()
+            || first.trim_start().starts_with(['{', '[', '/'])
+            || KeyLine::of(first).is_some_and(is_key)
     }
 
     /// What is wrong with an answer that gives several values.
@@ -175,12 +208,17 @@ impl Search<'_> {
 
     /// A text without marks, where the schema lists no keys to know an answer by.
     fn unmarked(mut self) -> Extraction {
-        if self.target.keys.is_empty() && self.form == AnswerForm::Frontmatter {
+        if self.target.keys.is_empty() {
             self.read += 1;
-            let reading = self.target.read_block(self.text.trim());
+            let text = self.text.trim();
+            let reading = self.target.read_block(text, Notation::Any);
             if reading.errors.is_empty() {
                 let fixes = reading.fixes.clone();
                 return Extraction::Found(found(reading, fixes, String::new()));
+            }
+            // Where a text is wanted, prose is one, whatever it looks like.
+            if self.target.schema.is_valid(&Value::from(text)) && !text.starts_with("---") {
+                return Extraction::Found(Value::from(text).into());
             }
             return self.failure(Some(reading));
         }
@@ -242,15 +280,14 @@ pub(super) const IN_THE_TEXT: [&str; 2] =
 
 /// The text beside the value, before and behind it.
 fn body(text: &str, block: &Block) -> String {
-    let (before, mut after) = (text[..block.whole.start].trim(), text[block.whole.end..].trim());
-    if block.is_wrapped {
-        let last = after.rsplit('\n').next().unwrap_or("");
-        if CodeFence::of(last).is_some_and(|fence| fence.info.is_empty()) {
-            after = after[..after.len() - last.len()].trim_end();
+    let (before, behind) = (text[..block.whole.start].trim(), block.whole.end);
+    let parts: Vec<&str> = match &block.closing {
+        Some(closing) if behind <= closing.start => {
+            vec![before, text[behind..closing.start].trim(), text[closing.end..].trim()]
         }
-    }
-    let parts: Vec<&str> = [before, after].into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n\n")
+        _ => vec![before, text[behind..].trim()],
+    };
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A value as an agent gave it, without a text.

@@ -15,8 +15,26 @@ use super::keys::Keys;
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
 use super::loose_json;
 
-/// Blocks that are looked at. No answer has so many; what is beyond them is not searched.
-const MAX_BLOCKS: usize = 64;
+/// Blocks that are looked at. No answer has so many.
+const MAX_BLOCKS: usize = 1_000;
+
+/// What a scan found.
+pub(super) struct Blocks {
+    /// In order.
+    pub(super) found: Vec<Block>,
+    /// Whether there is more than is affordable to look at, so that nobody can tell which value counts.
+    pub(super) is_endless: bool,
+}
+
+/// Words by which a sentence goes on whose subject is before them.
+const VERBS: [&str; 12] =
+    ["is", "are", "was", "were", "would", "should", "must", "can", "could", "may", "means", "does"];
+
+/// Other words by which a sentence goes on.
+const GOES_ON: [&str; 27] = [
+    "for", "as", "to", "and", "or", "but", "which", "that", "in", "on", "at", "of", "with", "when", "where", "if",
+    "so", "because", "instead", "from", "by", "not", "while", "until", "unless", "than", "then",
+];
 
 /// How a block is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +65,12 @@ pub(super) struct Block {
     pub(super) is_closed: bool,
     /// A code block is around the header and the text below it.
     pub(super) is_wrapped: bool,
-    /// It is part of a sentence: no answer, although one that differs from the answer makes it doubtful.
+    /// A sentence goes on behind it: no answer, although one that differs from the answer makes it doubtful.
     pub(super) in_sentence: bool,
+    /// A code block that says it is JSON.
+    pub(super) is_json: bool,
+    /// The line that closes the code block around a header, which is no part of the text.
+    pub(super) closing: Option<Range<usize>>,
 }
 
 impl Block {
@@ -62,6 +84,8 @@ impl Block {
             is_closed: true,
             is_wrapped: false,
             in_sentence: false,
+            is_json: false,
+            closing: None,
         }
     }
 }
@@ -73,8 +97,8 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// Finds the blocks of a text, in order.
-pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Vec<Block> {
+/// Finds the blocks of a text.
+pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
     let mut at = 0;
     let lines: Vec<Line<'_>> = text
         .split_inclusive('\n')
@@ -84,7 +108,21 @@ pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Vec<Block> {
             Line { at: start..at, text: full.trim_end_matches('\n') }
         })
         .collect();
-    Scan { text, keys, lists, lines, found: Vec::new(), unread: 4 * text.len() + 4096 }.run()
+    let belongs = belongs(&lines);
+    let unread = 8 * text.len() + (1 << 16);
+    Scan { text, keys, lists, lines, belongs, found: Vec::new(), unread, is_endless: false }.run()
+}
+
+/// Of each line, whether it goes on with a list item or a quotation that begins above it.
+fn belongs(lines: &[Line<'_>]) -> Vec<bool> {
+    let mut inside = false;
+    let mut of_lines = Vec::with_capacity(lines.len());
+    for line in lines {
+        of_lines.push(inside);
+        inside =
+            !is_blank(line.text) && (inside || line.text.trim_start().starts_with('>') || bullet(line.text).is_some());
+    }
+    of_lines
 }
 
 struct Scan<'t, 'k, 's> {
@@ -92,18 +130,21 @@ struct Scan<'t, 'k, 's> {
     keys: &'k Keys<'s>,
     lists: bool,
     lines: Vec<Line<'t>>,
+    /// See [`belongs`].
+    belongs: Vec<bool>,
     found: Vec<Block>,
     /// Bytes that may still be read of objects that turn out to be none, so that the work stays linear.
     unread: usize,
+    is_endless: bool,
 }
 
 impl Scan<'_, '_, '_> {
-    fn run(mut self) -> Vec<Block> {
+    fn run(mut self) -> Blocks {
         let mut next = 0;
         while next < self.lines.len() && self.found.len() < MAX_BLOCKS {
             next = self.line(next);
         }
-        self.found
+        Blocks { is_endless: self.is_endless || next < self.lines.len(), found: self.found }
     }
 
     /// Looks at a line, and says which one is next.
@@ -112,14 +153,22 @@ impl Scan<'_, '_, '_> {
         if let Some(fence) = CodeFence::of(line) {
             return self.fence(number, fence);
         }
+        if let Some(fence) = bullet(line).and_then(CodeFence::of) {
+            return self.behind(number, &fence, false) + 1;
+        }
         if opens(line) {
             return self.header(number);
         }
         let begins_braces = line.starts_with('{') || line.starts_with('[') && self.lists;
-        if begins_braces && !self.belongs_above(number) {
+        if begins_braces && !self.belongs[number] {
             return self.braces(number);
         }
-        let is_known = |line: KeyLine<'_>| line.indent == 0 && self.keys.has(line.key);
+        // As the schema writes them; a text that begins with them may have them in capitals.
+        let is_known = |line: KeyLine<'_>| {
+            line.indent == 0
+                && (self.keys.has(line.key)
+                    || self.keys.knows(line.key) && !line.key.starts_with('-') && self.is_first(number))
+        };
         if self.begins_paragraph(number) && KeyLine::of(line).is_some_and(is_known) {
             return self.key_lines(number);
         }
@@ -174,13 +223,8 @@ impl Scan<'_, '_, '_> {
 
     fn fence(&mut self, number: usize, open: CodeFence<'_>) -> usize {
         let is_at_edge = indent(self.lines[number].text) == 0;
-        let ends = |line: &Line<'_>| match is_at_edge {
-            true => closes(line.text, &open),
-            false => CodeFence::of(line.text).is_some_and(|fence| fence.closes(&open)),
-        };
-        let close = self.lines[number + 1..].iter().position(ends);
-        let close = close.map_or(self.lines.len(), |offset| number + 1 + offset);
-        if !open.may_hold_answer() || !is_at_edge || self.belongs_above(number) {
+        let close = self.behind(number, &open, is_at_edge);
+        if !open.may_hold_answer() || !is_at_edge || self.belongs[number] {
             return close + 1;
         }
         let Some(first) = (number + 1..close).find(|number| !is_blank(self.lines[*number].text)) else {
@@ -204,8 +248,21 @@ impl Scan<'_, '_, '_> {
         }
         let whole = self.lines[number].at.start..self.lines.get(close).map_or(self.text.len(), |line| line.at.end);
         self.push(Mark::Fence, inside, whole, number);
+        if let Some(block) = self.found.last_mut() {
+            block.is_json = open.is_json();
+        }
         self.mark_sentence(number, close + 1);
         close + 1
+    }
+
+    /// The line that closes a code block; behind the last one if none does.
+    fn behind(&self, number: usize, open: &CodeFence<'_>, is_at_edge: bool) -> usize {
+        let ends = |line: &Line<'_>| match is_at_edge {
+            true => closes(line.text, open),
+            false => CodeFence::of(line.text.trim_start()).is_some_and(|fence| fence.closes(open)),
+        };
+        let close = self.lines[number + 1..].iter().position(ends);
+        close.map_or(self.lines.len(), |offset| number + 1 + offset)
     }
 
     /// A code block that begins with a header. At the beginning of the text it may be around all of the answer.
@@ -214,37 +271,46 @@ impl Scan<'_, '_, '_> {
         let close = self.lines[from.min(self.lines.len())..].iter().position(|line| closes(line.text, &open));
         let close = close.map_or(self.lines.len(), |offset| from + offset);
         let start = self.lines[number].at.start;
+        let shorter = header.shorter.map(|(inside, whole)| (inside, start..whole.end));
+        let whole = start..header.whole.end;
         if self.is_first(number) {
-            let shorter = header.shorter.map(|(inside, whole)| (inside, start..whole.end));
-            let whole = start..header.whole.end;
-            self.found.push(Block { whole, shorter, is_first: true, is_wrapped: true, ..header });
+            // A code block around the whole answer may have others in it: then it ends with the text.
+            let last = (behind..self.lines.len()).rev().find(|number| !is_blank(self.lines[*number].text));
+            let last = last.filter(|last| closes(self.lines[*last].text, &open)).unwrap_or(close);
+            let closing = self.lines.get(last).map(|line| line.at.clone());
+            self.found.push(Block { whole, shorter, is_first: true, is_wrapped: true, closing, ..header });
             return behind;
         }
-        let end = self.lines.get(close).map_or(self.text.len(), |line| line.at.end);
-        self.push(Mark::Fence, header.inside, start..end, number);
+        let closing = self.lines.get(close).map(|line| line.at.clone());
+        self.found.push(Block { mark: Mark::Fence, whole, shorter, closing, ..header });
         self.mark_sentence(number, close + 1);
         close + 1
     }
 
     fn braces(&mut self, number: usize) -> usize {
         let start = self.lines[number].at.start;
-        if self.unread == 0 {
-            return number + 1;
-        }
         let (end, is_json) = match loose_json::read_at(self.text, start) {
             Ok(json) => (json.end, true),
             Err(slip) => {
                 self.unread = self.unread.saturating_sub(slip.read);
                 match balanced(self.text, start, &mut self.unread) {
                     Some(end) => (end, false),
-                    None => return number + 1,
+                    None => {
+                        self.is_endless |= self.unread == 0;
+                        return number + 1;
+                    }
                 }
             }
         };
         let last = self.line_at(end - 1);
         let behind = &self.text[end..self.lines[last].at.end];
         if is_blank(behind.trim_end_matches([';', ','])) {
-            self.push(Mark::Braces, start..end, start..end, number);
+            // The log of a program may have any number of other objects.
+            let block = &self.text[start..end];
+            if self.keys.is_empty() || self.keys.names().any(|key| block.contains(key)) || !is_json {
+                self.push(Mark::Braces, start..end, start..end, number);
+                self.mark_sentence(number, last + 1);
+            }
             return last + 1;
         }
         // What is on the line behind it makes it part of a sentence.
@@ -283,12 +349,6 @@ impl Scan<'_, '_, '_> {
         is_blank(&self.text[..self.lines[number].at.start])
     }
 
-    /// Whether the line above is one of a list or a quotation, so that this one belongs to it.
-    fn belongs_above(&self, number: usize) -> bool {
-        let above = number.checked_sub(1).map(|above| self.lines[above].text.trim_start());
-        above.is_some_and(|above| above.starts_with('>') || bullet(above).is_some())
-    }
-
     fn begins_paragraph(&self, number: usize) -> bool {
         let above = number.checked_sub(1).map(|above| self.lines[above].text);
         above.is_none_or(|above| {
@@ -296,14 +356,21 @@ impl Scan<'_, '_, '_> {
         })
     }
 
-    /// Tells of the last block, a code block from one line up to another, whether a sentence goes on from above it to below it.
+    /// Tells of the last block, from one line up to another, whether a sentence goes on from above it to below it. Then it is no block at
+    /// all; where only what is below goes on, it is in doubt.
     fn mark_sentence(&mut self, begin: usize, behind: usize) {
-        let above = begin.checked_sub(1).and_then(|above| self.lines[above].text.trim_end().chars().next_back());
-        let below = self.lines.get(behind).and_then(|line| line.text.chars().next());
-        let begins = above.is_some_and(|last| !matches!(last, '.' | '!' | '?' | '`' | '~'));
-        let goes_on = below.is_some_and(|first| first.is_lowercase() || matches!(first, ',' | ';' | '.' | ')'));
-        if let Some(block) = self.found.last_mut() {
-            block.in_sentence = begins && goes_on;
+        let above = begin.checked_sub(1).map_or("", |above| self.lines[above].text.trim_end());
+        let below = self.lines.get(behind).map_or("", |line| line.text);
+        let is_fence = self.found.last().is_some_and(|block| block.mark == Mark::Fence);
+        let word = below.split([' ', ',', '.', ':', ';']).next().unwrap_or_default();
+        let goes_on = below.starts_with([',', ';', ')']) || GOES_ON.contains(&word);
+        let may_go_on = goes_on || is_fence && below.starts_with(|first: char| first.is_lowercase() || first == '.');
+        let is_open = !above.is_empty() && !above.ends_with(['.', '!', '?', '`', '~', '-', '}']);
+        let is_call = above.ends_with(['(', '[']) || above.ends_with(" =");
+        if is_call || VERBS.contains(&word) || is_open && may_go_on && (goes_on || !above.ends_with(':')) {
+            self.found.pop();
+        } else if let Some(block) = self.found.last_mut() {
+            block.in_sentence = goes_on || is_open && may_go_on;
         }
     }
 
@@ -325,12 +392,13 @@ fn closes(line: &str, open: &CodeFence<'_>) -> bool {
     indent(line) == 0 && CodeFence::of(line).is_some_and(|fence| fence.closes(open))
 }
 
-/// The part of a header before something that is no header any more: a heading, a code block, or behind an empty line
-/// anything that is neither indented, nor a list, nor a known key.
+/// The part of a header before something that is no header any more: a heading, a code block. Behind an empty
+/// line also anything but another key as the schema has it, and lines that go on with a value that was left open.
 fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
     let mut end = range.start;
     let mut after_blank = false;
-    let mut seen_key = false;
+    let mut seen: Vec<&str> = Vec::new();
+    let mut is_open = false;
     let mut at = range.start;
     for full in text[range.clone()].split_inclusive('\n') {
         let line = full.trim_end_matches('\n');
@@ -339,15 +407,26 @@ fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
             after_blank = true;
             continue;
         }
-        let known = KeyLine::of(line).is_some_and(|line| keys.knows(line.key));
-        let belongs = line.starts_with([' ', '\t']) || known || bullet(line).is_some();
+        let key = KeyLine::of(line).filter(|line| keys.knows(line.key));
+        let own = key.filter(|key| key.indent == 0);
+        let goes_on = is_open && (line.starts_with([' ', '\t']) || bullet(line).is_some());
+        let is_next = own.is_some_and(|key| keys.has(key.key) || keys.extra(key.key).is_some())
+            && line.starts_with(char::is_alphabetic);
         let heading = line.starts_with("## ") || (after_blank && line.starts_with("# "));
         let fence = indent(line) == 0 && CodeFence::of(line).is_some();
-        let ends = heading || is_rule(line) || fence || (after_blank && !belongs);
-        if seen_key && ends {
+        let again = own.is_some_and(|key| seen.contains(&key.key));
+        let ends = heading || is_rule(line) || fence || (after_blank && (again || !goes_on && !is_next));
+        if !seen.is_empty() && ends {
             return range.start..end;
         }
-        seen_key |= known;
+        if let Some(key) = own {
+            seen.push(key.key);
+            is_open = key.value.is_empty() || key.value.starts_with(['|', '>', '#']);
+        } else if seen.is_empty()
+            && let Some(key) = key
+        {
+            seen.push(key.key);
+        }
         after_blank = false;
         end = at;
     }

@@ -7,8 +7,11 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-/// Lines with something in them that have to follow each other in both texts. A header of two keys has as many.
-const RUN: usize = 4;
+/// Lines with something in them that have to follow each other in both texts. A header of one key has as many.
+const RUN: usize = 3;
+
+/// Lines of an echo that have to stand beside a block in it.
+const BESIDE: usize = 2;
 
 /// The parts of a text, in order, that consist of lines which follow each other in the prompt, too.
 pub(super) fn echoes(text: &str, prompt: &str) -> Vec<Range<usize>> {
@@ -39,7 +42,7 @@ pub(super) fn is_echoed(block: &Range<usize>, text: &str, echoes: &[Range<usize>
     let around = echoes.iter().find(|echo| echo.start <= block.start && block.end.min(text.len()) <= echo.end);
     around.is_some_and(|echo| {
         let beside = [&text[echo.start..block.start], &text[block.end.min(echo.end)..echo.end]];
-        beside.iter().flat_map(|part| part.lines()).filter(|line| !line.trim().is_empty()).count() >= RUN / 2
+        beside.iter().flat_map(|part| part.lines()).filter(|line| !line.trim().is_empty()).count() >= BESIDE
     })
 }
 

@@ -37,10 +37,21 @@ impl<'t> CodeFence<'t> {
         self.mark == open.mark && self.length >= open.length && self.info.is_empty()
     }
 
+    /// Whether such a block says it is JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.language().starts_with("json")
+    }
+
+    fn language(&self) -> String {
+        self.info.split([' ', '{', ',']).next().unwrap_or("").to_ascii_lowercase()
+    }
+
     /// Whether such a block may hold an answer.
     pub(super) fn may_hold_answer(&self) -> bool {
-        let word = self.info.split([' ', '{', ',']).next().unwrap_or("").to_ascii_lowercase();
-        matches!(word.as_str(), "" | "yaml" | "yml" | "json" | "jsonc" | "json5" | "markdown" | "md" | "frontmatter")
+        matches!(
+            self.language().as_str(),
+            "" | "yaml" | "yml" | "json" | "jsonc" | "json5" | "markdown" | "md" | "frontmatter"
+        )
     }
 }
 
@@ -112,7 +123,9 @@ impl<'t> KeyLine<'t> {
         // `**key:** value` closes its emphasis behind the colon.
         let value = rest.strip_prefix("**").unwrap_or(rest).trim();
         let key = head.trim().trim_matches(['"', '\'', '`', '*']).trim();
-        (!key.is_empty()).then_some(KeyLine { indent: indent(line), key, value })
+        // What has such marks in it is no key: JSON, a quotation, a table, a call.
+        let is_key = !key.is_empty() && !key.contains(['{', '}', '[', ']', '(', ')', '<', '>', '|', '"']);
+        is_key.then_some(KeyLine { indent: indent(line), key, value })
     }
 
     /// Whether the key could be one at all: a word as programmers write it.

@@ -3,7 +3,7 @@
 //! What could be meant in two ways is refused with its line and column, so that a session can be told. No value is ever changed: a slip
 //! that is tolerated leaves every letter of a text and every digit of a number.
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use super::tree::{Raw, RawContent, Style};
 
@@ -263,7 +263,7 @@ impl<'t> Reader<'t> {
             return Err(self.slip(format!("`{digits}` is too large to be kept as a number: write it as a text")));
         }
         self.at += digits.len();
-        Ok(Raw::scalar(Value::Number(number).to_string(), Style::Token))
+        Ok(Raw::scalar(digits, Style::Token))
     }
 
     fn string(&mut self, quote: char) -> Result<String, Slip> {
@@ -342,7 +342,7 @@ impl<'t> Reader<'t> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::typed::untyped;
     use super::*;

@@ -107,9 +107,9 @@ impl<'s> Target<'s> {
 
     /// Reads a block as JSON where it is meant to be. Any other as what it is, then with tabs as blanks, then line by line: the first that is an answer, else the
     /// one with the fewest errors.
-    pub(super) fn read_block(&self, block: &str) -> Reading {
-        let block = unwrapped(block);
-        if self.is_json(block) {
+    pub(super) fn read_block(&self, block: &str, notation: Notation) -> Reading {
+        let block = if notation == Notation::Header { unwrapped(block) } else { block };
+        if self.is_json(block) || notation == Notation::Json {
             return self.read_json(block.trim(), false).unwrap_or_else(|error| {
                 let known = self.keys.names().filter(|key| block.contains(key)).count();
                 Reading { errors: vec![error], known, ..Reading::default() }
@@ -118,6 +118,10 @@ impl<'s> Target<'s> {
         if block.len() > MAX_HEADER_BYTES {
             let error = format!("the header has {} bytes, the limit is {MAX_HEADER_BYTES}", block.len());
             return Reading { errors: vec![error], ..Reading::default() };
+        }
+        if is_json_without_braces(block) {
+            let errors = vec!["these are lines of JSON: its braces are missing".to_owned()];
+            return Reading { errors, known: 1, ..Reading::default() };
         }
         let mut best: Option<Reading> = None;
         let mut why = None;
@@ -130,8 +134,14 @@ impl<'s> Target<'s> {
             done
         };
         match parse(block) {
-            Ok(raw) if offer(self.judge(&raw)) => return best.unwrap_or_default(),
-            Ok(_) => {}
+            Ok(raw) => {
+                let reading = self.judge(&raw);
+                // A mapping of other keys is one: its lines are not searched for those that are asked for.
+                let is_other = self.is_keyed() && reading.known == 0 && matches!(raw.content, RawContent::Map(_));
+                if offer(reading) || is_other {
+                    return best.unwrap_or_default();
+                }
+            }
             Err(error) => why = Some(error),
         }
         let blanks = repair::without_tabs(block);
@@ -228,6 +238,23 @@ fn placeholders(raw: &Raw) -> Option<Vec<String>> {
 /// A place before what is said about it.
 fn lead(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("`{path}`: ") }
+}
+
+/// How a block is written, as far as its marks tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    /// Between rules, where a code fence may be around the keys.
+    Header,
+    /// In a code block that says it is JSON.
+    Json,
+    /// As it looks.
+    Any,
+}
+
+/// Whether a block has the members of an object, and no braces around them.
+fn is_json_without_braces(block: &str) -> bool {
+    let mut lines = block.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.next().is_some_and(|first| first.starts_with('"') && first.ends_with(',') && first.contains("\":"))
 }
 
 /// A block without a code fence inside its marks.

@@ -51,12 +51,20 @@ fn read_as(written: &RawScalar, name: &str) -> Option<Fit> {
 /// be printed (`1.10`, `007`, `12345678901E5`) stay text.
 fn untyped(written: &RawScalar) -> Fit {
     if written.style.is_bare() && written.uncut.is_none() {
-        let value = core(&written.text);
+        let value = itself(written);
         if !value.is_string() {
             return Fit::plain(value);
         }
     }
     string(written).unwrap_or_else(|| Fit::plain(Value::Null))
+}
+
+/// What a scalar is by itself: a number of JSON, whose digits may be written in many ways, or a bare text.
+fn itself(written: &RawScalar) -> Value {
+    match (written.style, serde_json::from_str(&written.text)) {
+        (Style::Token, Ok(value)) => value,
+        _ => core(&written.text),
+    }
 }
 
 /// What a bare text is by itself.
@@ -101,7 +109,7 @@ fn number(written: &RawScalar, whole: bool) -> Option<Fit> {
     let value = parse_number(&digits, whole)?;
     let natural = written.style.is_bare() && written.uncut.is_none() && digits == written.text;
     // `3.0` for an integer is a fix; `3` or `1e3` for a number is none.
-    if natural && (!whole || core(&digits) == value) {
+    if natural && (!whole || core(&digits) == value) || written.style == Style::Token && itself(written) == value {
         return Some(Fit::plain(value));
     }
     Some(fixed_as(written.text.trim(), value))
@@ -170,7 +178,7 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
     let text = written.text.trim();
     let same = |value: &&&Value| match value {
         Value::String(word) => word == text,
-        other => written.style.is_bare() && core(text) == ***value && !other.is_string(),
+        other => written.style.is_bare() && itself(written) == ***value && !other.is_string(),
     };
     if let Some(exact) = allowed.iter().find(same) {
         let exact = (**exact).clone();
@@ -180,7 +188,9 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
             Some(_) => Fit::fixed(exact, "left out a comment".to_owned()),
         });
     }
-    let meant = normal(bare(text));
+    // `C++` is another word than `C`, and `!approve` than `approve`.
+    let is_word = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, ' ' | '_' | '-' | '/' | '.' | '&' | '\'');
+    let meant = if bare(text).chars().all(is_word) { normal(bare(text)) } else { String::new() };
     let mut near = allowed.iter().filter(|value| match value {
         Value::String(word) => normal(word) == meant && !meant.is_empty(),
         Value::Bool(said) => boolean(written).is_some_and(|fit| fit.value == Value::Bool(*said)),
@@ -189,6 +199,8 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
         Value::Array(_) | Value::Object(_) => false,
     });
     match (near.next(), near.next()) {
+        // `C` is not meant by `C++`, either, although nothing else is near.
+        (Some(Value::String(word)), None) if !word.chars().all(is_word) => None,
         (Some(only), None) => Some(fixed_as(text, (**only).clone())),
         _ => None,
     }

@@ -10,27 +10,37 @@ const TAGS: [&str; 6] = ["think", "thinking", "thought", "thoughts", "reasoning"
 
 /// What begins a channel of a model that answers in several, and what its name ends with.
 const CHANNEL: &str = "<|channel|>";
+const START: &str = "<|start|>";
 const MESSAGE: &str = "<|message|>";
 
-/// The text without thoughts. A tag counts where it begins a line outside of code; a closing tag also where it ends one. Behind a tag
+/// The text without thoughts. A tag counts where it begins or ends a line at the left edge, outside of code. Behind a tag
 /// that nothing closes all is thought, and so is all before a closing tag that nothing opened.
 pub(super) fn without_thoughts(text: &str) -> String {
     let text = final_channel(text);
     let mut said: Vec<&str> = Vec::new();
     let mut thinks: Option<&str> = None;
     let mut code: Option<CodeFence<'_>> = None;
+    // Where a closing tag stands in code that nothing closes.
+    let mut closed_in_code = None;
+    let mut at = 0;
     for line in text.split_inclusive('\n') {
         let mut rest = line;
+        at += line.len();
         if thinks.is_none() {
             if let Some(open) = code {
                 if CodeFence::of(line.trim_end()).is_some_and(|fence| fence.closes(&open)) {
-                    code = None;
+                    (code, closed_in_code) = (None, None);
+                } else if let Some(behind) = lone_closing(line) {
+                    closed_in_code = Some(at - behind.len());
                 }
                 said.push(line);
                 continue;
             }
             if let Some((tag, behind)) = opening(line) {
                 (thinks, rest) = (Some(tag), behind);
+            } else if let Some((tag, before)) = opening_at_end(line) {
+                said.push(before);
+                (thinks, rest) = (Some(tag), "");
             } else if let Some(behind) = lone_closing(line) {
                 said.clear();
                 rest = behind;
@@ -49,7 +59,10 @@ pub(super) fn without_thoughts(text: &str) -> String {
             said.push(rest);
         }
     }
-    said.concat()
+    match closed_in_code {
+        Some(at) => without_thoughts(&text[at..]),
+        None => said.concat(),
+    }
 }
 
 /// What a model that answers in channels says in the last one. Text without channels is as it was.
@@ -58,7 +71,7 @@ fn final_channel(text: &str) -> &str {
     {
         return answer.1;
     }
-    if !text.contains(CHANNEL) {
+    if !text.trim_start().starts_with(CHANNEL) && !text.trim_start().starts_with(START) {
         return text;
     }
     let messages = text.split(CHANNEL).skip(1).filter_map(|channel| channel.split_once(MESSAGE));
@@ -68,15 +81,25 @@ fn final_channel(text: &str) -> &str {
 
 /// The tag that a line begins with, and what is behind it.
 fn opening(line: &str) -> Option<(&'static str, &str)> {
-    let inside = line.trim_start().strip_prefix('<')?;
+    let inside = line.strip_prefix('<')?;
     let (tag, behind) = inside.split_once('>')?;
     let name = tag.split(' ').next().unwrap_or_default();
     Some((TAGS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?, behind))
 }
 
+/// The tag that a line ends with, and what is before it.
+fn opening_at_end(line: &str) -> Option<(&'static str, &str)> {
+    let at = line.trim_end().rfind('<').filter(|_| !line.starts_with([' ', '\t']))?;
+    let (tag, behind) = opening(line.get(at..)?)?;
+    behind.trim().is_empty().then_some((tag, &line[..at]))
+}
+
 /// What is behind the closing tag that a line begins or ends with.
 fn lone_closing(line: &str) -> Option<&str> {
     let trimmed = line.trim();
+    if line.starts_with([' ', '\t']) {
+        return None;
+    }
     let is_closing = |tag: &str| {
         tag.strip_prefix("</")
             .and_then(|tag| tag.strip_suffix('>'))
@@ -120,6 +143,10 @@ mod tests {
             ("<think>a</think><think>b</think>c", "c"),
             ("<think>a ``` b</think>c", "c"),
             ("a <think> b", "a <think> b"),
+            ("a <think>\nb\n</think>\nc", "a \nc"),
+            ("code: |\n  <think>\n  x\n  </think>\nd", "code: |\n  <think>\n  x\n  </think>\nd"),
+            ("``` x\na\n</think>\nb", "\nb"),
+            ("say `<|channel|>` aloud", "say `<|channel|>` aloud"),
             ("no tag", "no tag"),
         ] {
             assert_eq!(without_thoughts(text), said, "{text}");

@@ -2,6 +2,8 @@
 
 mod bounds;
 mod choosing;
+mod contradictions;
+mod corpus;
 mod failing;
 mod json_output;
 mod keys;

@@ -767,7 +767,7 @@ proptest! {
         for output in [AnswerForm::Frontmatter, AnswerForm::Json] {
             let text = built(&PromptInput { output, ..input(&role, &schema) }, &[]).text();
             for form in [AnswerForm::Frontmatter, AnswerForm::Json] {
-                let extraction = extract::read(&text, form, &compiled, &String::new);
+                let extraction = extract::read(&text, form, &compiled, &|| text.clone());
                 prop_assert!(matches!(extraction, Extraction::Failed(_)), "{extraction:?} from {text}");
             }
         }
