@@ -6,7 +6,7 @@ use json_cas::{Draft, Hash};
 use serde_json::Value;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
-use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession};
+use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession, Tokens};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
@@ -171,7 +171,7 @@ fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, reda
         turns,
         raw,
         attempts,
-        total_tokens: answer.tokens.as_ref().and_then(|tokens| Some(tokens.input? + tokens.output?)),
+        total_tokens: answer.tokens.as_ref().and_then(Tokens::total),
         tokens: answer.tokens.clone(),
         duration_ms: answer.duration_ms,
         source: answer.source.clone(),

@@ -261,7 +261,7 @@ fn since(all: &Tokens, before: &Tokens) -> Option<Tokens> {
         output: Some(part(all.output, before.output)?),
         cached: part(all.cached, before.cached),
         reasoning: part(all.reasoning, before.reasoning),
-        cost: all.cost.zip(before.cost).map(|(all, before)| all - before),
+        cost: all.cost.zip(before.cost).map(|(all, before)| all - before).filter(|cost| *cost >= 0.0),
     })
 }
 

@@ -52,6 +52,7 @@ pub mod file_schema;
 pub mod foreign;
 pub mod moderator;
 pub mod node;
+pub mod number;
 mod placeholder;
 pub mod prompt;
 mod schema_shape;

@@ -190,18 +190,9 @@ pub struct Trace {
 impl Trace {
     /// Tokens of all turns; `None` when one of them was not counted.
     pub fn tokens(&self) -> Option<Tokens> {
-        let counted: Vec<&Tokens> = self.turns.iter().filter_map(|turn| turn.tokens.as_ref()).collect();
-        if counted.is_empty() || counted.len() < self.turns.len() {
-            return None;
-        }
-        let sum = |of: fn(&Tokens) -> Option<u64>| counted.iter().map(|tokens| of(tokens)).sum::<Option<u64>>();
-        Some(Tokens {
-            input: sum(|tokens| tokens.input),
-            output: sum(|tokens| tokens.output),
-            cached: sum(|tokens| tokens.cached),
-            reasoning: sum(|tokens| tokens.reasoning),
-            cost: counted.iter().map(|tokens| tokens.cost).sum(),
-        })
+        let counted: Option<Vec<&Tokens>> = self.turns.iter().map(|turn| turn.tokens.as_ref()).collect();
+        let (first, others) = counted.as_ref()?.split_first()?;
+        Some(others.iter().fold((*first).clone(), |sum, tokens| sum.plus(tokens)))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::config::Config;
+use uwf_core::number::{self, MAX_MONEY};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{Amount, ThreadLimits};
 
@@ -116,7 +117,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     own.max_tokens = whole(changes.tokens, limits.max_tokens, used.tokens).or(own.max_tokens);
     let cost = changes.cost.map(|change| match change {
         Change::To(limit) => limit,
-        Change::By(more) => limits.max_cost.unwrap_or(used.cost) + more,
+        Change::By(more) => (limits.max_cost.unwrap_or(used.cost) + more).min(MAX_MONEY),
     });
     own.max_cost = cost.or(own.max_cost);
     let limits = settings.limits.or(limits);
@@ -139,7 +140,7 @@ fn unknown(home: &Home, config: &Config, id: &ThreadId) -> Result<(usize, usize)
 fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
     Some(match change? {
         Change::To(limit) => limit,
-        Change::By(more) => now.unwrap_or(used).saturating_add(more),
+        Change::By(more) => number::sum(now.unwrap_or(used), more),
     })
 }
 
