@@ -404,6 +404,13 @@ impl Tokens {
         }
     }
 
+    /// The counts of both together, where the money that is known is worth more than none: a limit has to count it.
+    #[must_use]
+    pub fn at_least(&self, other: &Tokens) -> Tokens {
+        let known = [self.cost, other.cost].into_iter().flatten().reduce(|one, other| one + other);
+        Tokens { cost: known.map(|cost| cost.min(number::MAX_MONEY)), ..self.plus(other) }
+    }
+
     /// Tokens read and written; `None` if one of them is unknown.
     #[must_use]
     pub fn total(&self) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! Numbers that agents report and people type: out of range, they are unknown or refused, and never make a thread unreadable.
 
 use serde_json::{Value, json};
+use uwf_testing::llm_server::{LlmServer, Say, Usage};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::answering::with_worker;
@@ -136,4 +137,83 @@ fn limits_out_of_range_are_refused() {
     assert!(["maxTokens", "maxSteps", "maxCost", "maxTime"].iter().all(|key| about(key)), "{told}");
     home.config("maxTokens: 9007199254740992\n");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(78));
+}
+
+/// What a thread used, as both commands show it: dollars, runs of unknown cost, tokens.
+fn used(home: &TestHome, thread: &str) -> [Value; 5] {
+    let limits = home.json(&["thread", "limit", thread]);
+    let costs = home.json(&["thread", "cost", thread])["total"].clone();
+    let dollars = costs["cost"].as_array().unwrap().first().map_or(json!(0.0), |cost| cost["amount"].clone());
+    [
+        limits["used"]["cost"].clone(),
+        dollars,
+        costs["costUnknown"].clone(),
+        limits["costUnknown"].clone(),
+        limits["used"]["tokens"].clone(),
+    ]
+}
+
+const HALF_DOLLAR: &str = r#"{"type":"result","is_error":true,"result":"broke","usage":{"input_tokens":20,"output_tokens":7},"total_cost_usd":0.5}"#;
+
+#[test]
+fn failed_attempts_of_a_program_count_what_it_reports() {
+    let nothing_said = format!("#!/bin/sh\ncat > /dev/null\necho '{HALF_DOLLAR}'\nexit 1\n");
+    let no_answer = claude(HALF_DOLLAR, 0).replace("n: 1", "m: 1");
+    for (script, code) in [(claude(HALF_DOLLAR, 1), 40), (nothing_said, 40), (no_answer, 41)] {
+        let (home, thread) = with_worker(4, "output: text, config: { trace: claude }", &script);
+        home.json(&["thread", "limit", &thread, "--cost", "1"]);
+        for attempt in 1..=2 {
+            let ran = home.uwf(&["thread", "step", &thread]);
+            assert_eq!(ran.code, Some(code), "{script}: {}", ran.told());
+            let spent = 0.5 * f64::from(attempt);
+            let known = [json!(spent), json!(spent), json!(0), json!(0), json!(27 * attempt)];
+            assert_eq!(used(&home, &thread), known, "{script}");
+        }
+        assert_eq!(
+            home.json(&["thread", "limit", &thread])["reached"],
+            "the thread has cost $1.00, its limit is $1.00"
+        );
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30), "{script}");
+
+        // The step that succeeds takes the attempts over, and they count once.
+        home.json(&["thread", "limit", &thread, "--cost", "+1"]);
+        home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0));
+        home.json(&["thread", "step", &thread]);
+        assert_eq!(used(&home, &thread), [json!(1.5), json!(1.5), json!(0), json!(0), json!(81)], "{script}");
+    }
+}
+
+#[test]
+fn an_attempt_that_was_killed_costs_what_is_known() {
+    let script = claude(HALF_DOLLAR, 0).replace("exit 0", "sleep 60");
+    let (home, thread) = with_worker(4, "output: text, timeout: 2s, config: { trace: claude }", &script);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    assert_eq!(used(&home, &thread), [json!(0.5), json!(0.5), json!(0), json!(0), json!(27)]);
+    home.json(&["thread", "kill", &thread]);
+    assert_eq!(
+        used(&home, &thread),
+        [json!(0.5), json!(0.5), json!(0), json!(0), json!(27)],
+        "also of an ended thread"
+    );
+}
+
+#[test]
+fn a_model_that_reads_an_answer_is_paid_for_and_the_answer_once() {
+    let usage = Usage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.25) };
+    let none = json!({ "found": false, "why": "it is not there" }).to_string();
+    let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
+    let server = LlmServer::start([none, found].map(|said| Say::text(&said).usage(usage)));
+    let home = home();
+    home.script("worker", &claude(HALF_DOLLAR, 0).replace("n: 1", "m: 1"));
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: scripted-model }}\n\
+         agents:\n  w: {{ command: worker, output: text, config: {{ trace: claude }} }}\ndefaultAgent: w\n",
+        server.url()
+    ));
+    let thread = home.start_counting(1, "count");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(used(&home, &thread)[..3], [json!(0.75), json!(0.75), json!(0)]);
+    home.json(&["thread", "step", &thread, "--reextract"]);
+    assert_eq!(used(&home, &thread)[..3], [json!(1.0), json!(1.0), json!(0)]);
 }
