@@ -56,6 +56,7 @@ pub mod number;
 mod placeholder;
 pub mod prompt;
 mod schema_shape;
+pub mod secret_search;
 pub mod spending;
 pub mod text;
 pub mod thread;
