@@ -39,7 +39,7 @@ pub type Feedback<'a> = dyn FnMut(&str) -> Result<Option<Answer>> + 'a;
 pub trait Extractor {
     /// Reads the value, or says why it is not there: `NotExtractable` when the text does not hold it, other errors when
     /// the model could not be asked. `Ok(None)` when no model is configured. The answer's `value` is what was found;
-    /// its turns and tokens are those of the call.
+    /// its turns and tokens are those of the call. Without a value, its `raw` text says why there is none.
     ///
     /// # Errors
     /// As said; none of them ends the thread, they are recorded with the rung.
@@ -81,12 +81,14 @@ pub struct Climb<'a> {
     prompt: &'a dyn Fn() -> String,
     /// Every rung tried so far.
     pub rungs: Vec<RungRecord>,
+    /// How many of the answer's last turns are those of the model that reads it.
+    pub(crate) read_turns: usize,
 }
 
 impl<'a> Climb<'a> {
     /// Nothing tried yet.
     pub fn new(form: AnswerForm, schema: &'a Schema) -> Climb<'a> {
-        Climb { schema, form, prompt: &String::new, rungs: Vec::new() }
+        Climb { schema, form, prompt: &String::new, rungs: Vec::new(), read_turns: 0 }
     }
 
     /// The same for an answer to a prompt, which is built only if need be.
@@ -172,11 +174,16 @@ impl<'a> Climb<'a> {
                 Ok(None) => break,
                 Ok(Some(reply)) => reply,
                 Err(error) => {
-                    self.rungs.push(record("llm", vec![error.message.clone()], Vec::new()));
-                    failure.errors.push(format!("the extraction model: {}", error.message));
+                    self.unread(&mut failure, error.message);
                     break;
                 }
             };
+            self.read_turns += reply.turns.len();
+            if reply.value.is_none() {
+                self.unread(&mut failure, reply.raw.clone());
+                answer.absorb(reply);
+                break;
+            }
             let read = self.read(&reply, rungs);
             answer.absorb(reply);
             self.record("llm", &read);
@@ -187,6 +194,12 @@ impl<'a> Climb<'a> {
             }
         }
         Err(failure)
+    }
+
+    /// The model that reads gave no value.
+    fn unread(&mut self, failure: &mut Failure, why: String) {
+        failure.errors.push(format!("the extraction model: {why}"));
+        self.rungs.push(record("llm", vec![why], Vec::new()));
     }
 
     fn read(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {

@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use uwf_core::node::Tokens;
 use uwf_engine::attempt::error::AttemptError;
 use uwf_engine::attempt::live_trace::{self, TracedSession, Writer};
 use uwf_engine::attempt::redactor::Redactor;
@@ -45,7 +46,21 @@ impl Recorder {
         let mut recorder = Recorder::begin(context, &answer.source)?;
         recorder.session(&answer.source, answer.session_id.as_deref());
         answer.turns.iter().for_each(|turn| recorder.turn(turn));
+        recorder.total(answer.tokens.as_ref());
         Ok(Some(recorder))
+    }
+
+    /// Continues the trace that the agent of this attempt recorded while it worked.
+    ///
+    /// # Errors
+    /// As [`Recorder::begin`].
+    pub(crate) fn resume(context: &AgentContext<'_>) -> Result<Recorder> {
+        let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
+        if context.attempt().is_some() {
+            let resumed = Writer::resume(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
+            recorder.check(resumed);
+        }
+        Ok(recorder)
     }
 
     /// Where the trace comes from, and the agent's own id of its session.
@@ -57,6 +72,12 @@ impl Recorder {
     pub fn resumed_session(&mut self, source: &str, id: Option<&str>, turns_before: usize) {
         let session = TracedSession { source: source.to_owned(), id: id.map(str::to_owned), turns_before };
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.session(session));
+        self.check(done);
+    }
+
+    /// Tokens and cost of all turns so far, if the agent reports them.
+    pub fn total(&mut self, tokens: Option<&Tokens>) {
+        let done = tokens.zip(self.writer.as_mut()).map_or(Ok(()), |(tokens, writer)| writer.total(tokens));
         self.check(done);
     }
 

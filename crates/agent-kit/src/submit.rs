@@ -6,7 +6,7 @@ use json_cas::{Draft, Hash};
 use serde_json::Value;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
-use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession};
+use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession, Tokens};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
@@ -112,11 +112,20 @@ fn extract(
     let (found, by) = read.or_else(|failure| {
         // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
         keep(context, &redactor.text(&answer.raw))?;
-        let mut recorder = Recorder::unless_recorded(context, answer)?;
+        let recorder = Recorder::unless_recorded(context, answer)?;
         let known = answer.turns.len();
+        let has_cost = answer.tokens.as_ref().is_some_and(|tokens| tokens.cost.is_some());
         climb.lower(answer, failure, ladder).map_err(|failure| {
-            let new = answer.turns.get(known..).unwrap_or_default().iter();
-            recorder.iter_mut().for_each(|recorder| new.clone().for_each(|turn| recorder.turn(turn)));
+            let recorded = match recorder {
+                Some(recorder) => Ok((recorder, known)),
+                // An agent that records what it does lacks only what the reading took.
+                None => Recorder::resume(context).map(|recorder| (recorder, answer.turns.len() - climb.read_turns)),
+            };
+            if let Ok((mut recorder, known)) = recorded {
+                answer.turns[known..].iter().for_each(|turn| recorder.turn(turn));
+                // A sum that lacks the cost of the reading must not hide what the agent itself cost.
+                recorder.total(answer.tokens.as_ref().filter(|tokens| tokens.cost.is_some() || !has_cost));
+            }
             not_extractable(context, &climb.rungs, &failure)
         })
     })?;
@@ -172,7 +181,7 @@ fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, reda
         turns,
         raw,
         attempts,
-        total_tokens: answer.tokens.as_ref().and_then(|tokens| Some(tokens.input? + tokens.output?)),
+        total_tokens: answer.tokens.as_ref().and_then(Tokens::total),
         tokens: answer.tokens.clone(),
         duration_ms: answer.duration_ms,
         source: answer.source.clone(),

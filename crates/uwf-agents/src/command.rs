@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
+use agent_kit::play;
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
 use serde::Deserialize;
@@ -231,6 +232,18 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
 /// The format its stdout is a trace in, when `config.trace` says that it is one.
 fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
     settings::read::<Settings>(spec).map(|settings| settings.trace)
+}
+
+/// A trace without totals that count earlier visits, too: codex counts from the beginning of its session.
+///
+/// # Errors
+/// Those of the context and of the agent's settings.
+pub(crate) fn without_earlier_visits(context: &AgentContext<'_>, trace: Trace) -> Result<Trace> {
+    if trace_format(&context.opened()?.agent)? != Some(Format::Codex) || trace.session_id.is_none() {
+        return Ok(trace);
+    }
+    let session = play::prompt(context, &mut CommandAgent::default())?.session;
+    Ok(if session == trace.session_id { Trace { tokens: None, ..trace } } else { trace })
 }
 
 /// What the agent's program printed, read as the trace that it is; `None` if it is none.

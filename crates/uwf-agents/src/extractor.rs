@@ -70,19 +70,30 @@ impl Extractor for LlmExtractor<'_> {
         let modes = model::modes(home);
         let found = structured_with_lookups(client, &modes, &request, &shape, &mut nodes, &mut model_exchange::hear);
         tell_costs(client, found.as_ref().map_or_else(|none| &none.attempts, |found| &found.attempts));
-        let found = found.map_err(|none| model::failed(&none.error))?;
+        let (value, text, attempts) = match found {
+            Ok(found) => (taken(&found.value), found.text, found.attempts),
+            Err(none) => (Err(model::failed(&none.error)), String::new(), none.attempts),
+        };
+        let turns: Vec<_> = attempts.iter().filter_map(|attempt| model_exchange::turn_of(&asked, attempt)).collect();
+        let (value, raw) = match value {
+            Ok(value) => (Some(value), text),
+            // Nothing was answered, so nothing was paid.
+            Err(error) if turns.is_empty() => return Err(error),
+            Err(error) => (None, error.message),
+        };
+        let usages = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).map(|reply| reply.usage);
         Ok(Some(Answer {
-            value: Some(taken(&found.value)?),
-            turns: found.attempts.iter().filter_map(|attempt| model_exchange::turn_of(&asked, attempt)).collect(),
+            value,
+            turns,
             duration_ms: model_exchange::millis(begun.elapsed()),
             source: "wire".to_owned(),
-            tokens: found.usage.map(model::tokens),
-            ..Answer::text(found.text)
+            tokens: model::total(usages).map(model::tokens),
+            ..Answer::text(raw)
         }))
     }
 }
 
-/// Says what each exchange cost. A reading that fails has no trace; this is kept with its attempt.
+/// Says what each exchange cost.
 fn tell_costs(client: &Client, attempts: &[StructuredAttempt]) {
     progress::line("");
     for reply in attempts.iter().filter_map(|attempt| attempt.reply.as_ref()) {

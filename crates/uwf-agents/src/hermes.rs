@@ -241,7 +241,13 @@ pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Op
         id => id,
     };
     let trace = id.map_or(Ok(None), |id| hermes.session(&id))?;
-    Ok(trace.map(|trace| Trace { turns: trace.turns.into_iter().skip(before).collect(), ..trace }))
+    // Its totals are those of the whole session.
+    let tokens = |tokens: Option<Tokens>| tokens.filter(|_| before == 0);
+    Ok(trace.map(|trace| Trace {
+        tokens: tokens(trace.tokens),
+        turns: trace.turns.into_iter().skip(before).collect(),
+        ..trace
+    }))
 }
 
 /// What a run of hermes gave.
@@ -261,7 +267,7 @@ fn since(all: &Tokens, before: &Tokens) -> Option<Tokens> {
         output: Some(part(all.output, before.output)?),
         cached: part(all.cached, before.cached),
         reasoning: part(all.reasoning, before.reasoning),
-        cost: all.cost.zip(before.cost).map(|(all, before)| all - before),
+        cost: all.cost.zip(before.cost).map(|(all, before)| all - before).filter(|cost| *cost >= 0.0),
     })
 }
 

@@ -182,7 +182,7 @@ pub fn whole(client: &Client, reply: &ChatReply) -> std::result::Result<(), uwf_
 /// Counts as they are stored.
 pub fn tokens(usage: Usage) -> Tokens {
     let Usage { input, output, cached, reasoning, cost } = usage;
-    Tokens { input, output, cached, reasoning, cost }
+    Tokens { input, output, cached, reasoning, cost }.in_range()
 }
 
 /// All exchanges together; unknown as soon as one of them is.

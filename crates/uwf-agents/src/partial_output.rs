@@ -17,12 +17,15 @@ use crate::trace::Trace;
 /// Those of the context and of the agent's settings. That there is nothing to be read is none.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
-    let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty()) else { return Ok(()) };
+    let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty() || trace.tokens.is_some()) else {
+        return Ok(());
+    };
     let prompt = context.prompt(context.asked_form(), context.prompt_budget())?;
     let trace = trace.with_input(&prompt.texts());
     let mut recorder = Recorder::begin(&context, &trace.source)?;
     recorder.session(&trace.source, trace.session_id.as_deref());
     trace.turns.iter().for_each(|turn| recorder.turn(turn));
+    recorder.total(trace.tokens.as_ref());
     Ok(())
 }
 
@@ -32,5 +35,6 @@ fn left(context: &AgentContext<'_>) -> Result<Option<Trace>> {
     if opened.agent.is_built_in(HERMES) {
         return hermes::left(context, &files);
     }
-    command::printed_trace(&opened.agent, &agent_process::read_capped(&files.raw, opened.output_cap)?)
+    let trace = command::printed_trace(&opened.agent, &agent_process::read_capped(&files.raw, opened.output_cap)?)?;
+    trace.map(|trace| command::without_earlier_visits(context, trace)).transpose()
 }

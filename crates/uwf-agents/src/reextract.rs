@@ -3,6 +3,7 @@
 
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
+use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_engine::verbs::reextract;
 
@@ -24,11 +25,13 @@ impl Agent for ReextractAgent {
         };
         let raw = reextract::text(context.thread(), attempt)?;
         let answer = match command::printed_trace(&context.opened()?.agent, &raw)? {
-            Some(Trace { answer: Some(said), turns, tokens, session_id, .. }) => {
-                Answer { turns, tokens, session_id, ..Answer::text(said) }
+            Some(Trace { answer: Some(said), turns, session_id, .. }) => {
+                Answer { turns, session_id, ..Answer::text(said) }
             }
             Some(_) | None => Answer::text(raw),
         };
-        Ok(Answer { source: SOURCE.to_owned(), ..answer })
+        // The run counts with the failed attempt.
+        let tokens = Some(Tokens { input: Some(0), output: Some(0), cost: Some(0.0), ..Tokens::default() });
+        Ok(Answer { tokens, source: SOURCE.to_owned(), ..answer })
     }
 }

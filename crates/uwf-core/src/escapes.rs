@@ -2,6 +2,7 @@
 //! are never part of what it says.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
@@ -15,23 +16,56 @@ pub fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains(is_introducer) {
         return Cow::Borrowed(text);
     }
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(is_introducer) {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let len = sequence(rest);
-        if len == 0 {
+    Cow::Owned(kept(text).into_iter().map(|range| &text[range]).collect())
+}
+
+/// The parts of a text that are no escape sequences.
+pub(crate) fn kept(text: &str) -> Vec<Range<usize>> {
+    let mut kept = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some(found) = text[at..].find(is_introducer) {
+        at += found;
+        match sequence(&text[at..]) {
             // A control character that begins no sequence is one like any other.
-            let symbol = rest.chars().next().map_or(0, char::len_utf8);
-            kept.push_str(&rest[..symbol]);
-            rest = &rest[symbol..];
-        } else {
-            rest = &rest[len..];
+            0 => at += text[at..].chars().next().map_or(0, char::len_utf8),
+            len => {
+                kept.push(from..at);
+                at += len;
+                from = at;
+            }
         }
     }
-    kept.push_str(rest);
-    Cow::Owned(kept)
+    kept.push(from..text.len());
+    kept.retain(|range| !range.is_empty());
+    kept
+}
+
+/// Where a sequence begins in a line without its line end that may go on in what is still to come.
+pub(crate) fn open_at(line: &str) -> Option<usize> {
+    let mut rest = line;
+    while let Some(at) = rest.find(is_introducer) {
+        rest = &rest[at..];
+        let mut symbols = rest.chars();
+        let (first, second) = (symbols.next(), symbols.next());
+        let introducer = match (first, second) {
+            (Some(ESCAPE), None) => return Some(line.len() - rest.len()),
+            (Some(ESCAPE), Some('[' | ']' | 'P' | 'X' | '^' | '_')) => 2,
+            (first, _) => first.map_or(0, char::len_utf8),
+        };
+        let is_open = match (first, second) {
+            (Some(ESCAPE), Some('[')) | (Some('\u{9b}'), _) => {
+                control(rest, introducer).is_none() && introducer + parameters(&rest[introducer..]) == rest.len()
+            }
+            (Some(ESCAPE), Some(' '..='/')) => rest[1..].bytes().all(|byte| matches!(byte, b' '..=b'/')),
+            (Some(ESCAPE), _) if introducer == 1 => false,
+            _ => string(rest, introducer).is_none(),
+        };
+        if is_open {
+            return Some(line.len() - rest.len());
+        }
+        rest = &rest[sequence(rest).max(introducer)..];
+    }
+    None
 }
 
 /// What begins a sequence: escape, or the one-symbol forms of `ESC [`, `ESC ]`, `ESC P`, `ESC X`, `ESC ^` and `ESC _`.
@@ -88,7 +122,7 @@ fn string(text: &str, introducer: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_escapes;
+    use super::{open_at, without_escapes};
 
     #[test]
     fn whole_sequences_are_removed() {
@@ -104,6 +138,24 @@ mod tests {
             ("nothing é", "nothing é"),
         ] {
             assert_eq!(without_escapes(text), plain, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_may_go_on_until_it_is_closed() {
+        for (open, at) in [
+            ("\u{1b}", 0),
+            ("a\u{1b}[1;3", 1),
+            ("\u{1b}]0;title", 0),
+            ("\u{1b}[0m\u{1b}(", 4),
+            ("\u{9b}3", 0),
+            ("é\u{9d}x", 2),
+            ("\u{1b}]x\u{1b}", 0),
+        ] {
+            assert_eq!(open_at(open), Some(at), "{open:?}");
+        }
+        for closed in ["", "a", "\u{1b}[0m", "\u{1b}]0;t\u{7}x", "\u{1b}7", "\u{1b}é", "\u{1b}[1é", "\u{9b}é"] {
+            assert_eq!(open_at(closed), None, "{closed:?}");
         }
     }
 

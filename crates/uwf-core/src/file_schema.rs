@@ -16,6 +16,8 @@ pub use workflow::workflow;
 
 use serde_json::{Value, json};
 
+use crate::number::{MAX_MONEY, MAX_WHOLE};
+
 /// The dialect.
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 
@@ -81,10 +83,6 @@ fn switch() -> Value {
     json!({ "type": "boolean" })
 }
 
-fn count(least: u64) -> Value {
-    json!({ "type": "integer", "minimum": least })
-}
-
 fn count_to(least: u64, most: u64) -> Value {
     json!({ "type": "integer", "minimum": least, "maximum": most })
 }
@@ -113,9 +111,9 @@ fn optional(mut schema: Value) -> Value {
 /// The four limits of a thread.
 fn thread_limits() -> Value {
     json!({
-        "maxSteps": optional(count(1)),
+        "maxSteps": optional(count_to(1, MAX_WHOLE)),
         "maxTime": optional(duration()),
-        "maxTokens": optional(count(1)),
-        "maxCost": optional(json!({ "type": "number", "exclusiveMinimum": 0 })),
+        "maxTokens": optional(count_to(1, MAX_WHOLE)),
+        "maxCost": optional(json!({ "type": "number", "exclusiveMinimum": 0, "maximum": MAX_MONEY })),
     })
 }

@@ -7,6 +7,8 @@ use json_cas::{Draft, Hash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::number;
+
 /// What a node is, as told by the hash of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeKind {
@@ -154,7 +156,7 @@ pub struct StartNode {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Hash>,
     /// Child threads only: how many threads are above.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub depth: Option<u32>,
 }
 
@@ -188,6 +190,7 @@ pub struct ThreadEnd {
     /// Why: `end`, `no-match`, `killed`.
     pub reason: String,
     /// 0 done, 130 killed, 1 killed by the supervisor.
+    #[serde(with = "number::nearest")]
     pub return_code: i32,
     /// What the thread did, when a model was there to say it.
     pub summary: Option<String>,
@@ -242,6 +245,7 @@ pub struct Attempt {
     /// Content node: what it said on stderr.
     pub stderr: Hash,
     /// Exit code, `None` when it was ended by a signal or never started.
+    #[serde(default, with = "number::nearest_if_any")]
     pub exit_code: Option<i32>,
     /// Why the try failed; `None` when it did not. Of one that asked a person something, [`ASKED`] and what.
     pub error: Option<String>,
@@ -293,10 +297,12 @@ pub struct ReactSession {
     /// something on stderr.
     pub attempts: Vec<Hash>,
     /// All tokens, `None` if they were not counted.
+    #[serde(default, with = "number::known")]
     pub total_tokens: Option<u64>,
     /// Tokens by kind, `None` if they were not counted.
     pub tokens: Option<Tokens>,
     /// Wall time of the agent, milliseconds.
+    #[serde(with = "number::nearest")]
     pub duration_ms: u64,
     /// Where the trace comes from: `wire`, `session-file`, `acp`, `stdout`…
     pub source: String,
@@ -354,32 +360,61 @@ pub enum ExtractedBy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tokens {
     /// Tokens read.
+    #[serde(default, with = "number::known")]
     pub input: Option<u64>,
     /// Tokens written.
+    #[serde(default, with = "number::known")]
     pub output: Option<u64>,
     /// Part of `input` that came from a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
     pub cached: Option<u64>,
     /// Part of `output` spent on reasoning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
     pub reasoning: Option<u64>,
     /// US dollars as the provider reported them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "number::known_money::is_unknown", with = "number::known_money")]
     pub cost: Option<f64>,
 }
 
 impl Tokens {
+    /// The counts that are in range; the others are unknown. Every count that another program reports goes through here or through
+    /// [`number::count`].
+    #[must_use]
+    pub fn in_range(self) -> Tokens {
+        let known = |count: Option<u64>| count.filter(|count| *count <= number::MAX_WHOLE);
+        Tokens {
+            input: known(self.input),
+            output: known(self.output),
+            cached: known(self.cached),
+            reasoning: known(self.reasoning),
+            cost: self.cost.filter(|cost| number::is_money(*cost)),
+        }
+    }
+
     /// The counts of both together; a kind that one of them lacks is not known of both.
     #[must_use]
     pub fn plus(&self, other: &Tokens) -> Tokens {
-        let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one.saturating_add(other));
+        let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| number::sum(one, other));
         Tokens {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),
             cached: sum(self.cached, other.cached),
             reasoning: sum(self.reasoning, other.reasoning),
-            cost: self.cost.zip(other.cost).map(|(one, other)| one + other),
+            cost: self.cost.zip(other.cost).map(|(one, other)| (one + other).min(number::MAX_MONEY)),
         }
+    }
+
+    /// The counts of both together, where the money that is known is worth more than none: a limit has to count it.
+    #[must_use]
+    pub fn at_least(&self, other: &Tokens) -> Tokens {
+        let known = [self.cost, other.cost].into_iter().flatten().reduce(|one, other| one + other);
+        Tokens { cost: known.map(|cost| cost.min(number::MAX_MONEY)), ..self.plus(other) }
+    }
+
+    /// Tokens read and written; `None` if one of them is unknown.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        self.input.zip(self.output).map(|(input, output)| number::sum(input, output))
     }
 }
 
@@ -396,6 +431,7 @@ pub struct ReactTurn {
     /// Token counts, `None` if they were not counted.
     pub tokens: Option<Tokens>,
     /// Milliseconds from input to output.
+    #[serde(with = "number::nearest")]
     pub latency_ms: u64,
 }
 
@@ -410,6 +446,7 @@ pub struct ReactToolCall {
     /// Content node: what the tool answered.
     pub result: Hash,
     /// Milliseconds.
+    #[serde(with = "number::nearest")]
     pub duration_ms: u64,
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::config::{Config, DEFAULT_CURRENCY, Price};
 use crate::node::{self, Tokens};
+use crate::number;
 use crate::usage;
 
 /// Built-in agents that take no model.
@@ -205,6 +206,12 @@ impl Spent {
 }
 
 impl TokenSums {
+    /// Tokens read and written, as far as they are known.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0))
+    }
+
     fn add(&mut self, tokens: Option<&Tokens>) {
         let Some(tokens) = tokens else { return };
         let Tokens { input, cached, output, reasoning, .. } = *tokens;
@@ -223,7 +230,7 @@ impl TokenSums {
 
 fn money<'p>(tokens: &Tokens, price: Option<Priced<'p>>) -> Option<(&'p str, MoneySource, f64)> {
     // An agent's program may report anything.
-    if let Some(cost) = tokens.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+    if let Some(cost) = tokens.cost.filter(|cost| number::is_money(*cost)) {
         return Some((DEFAULT_CURRENCY, MoneySource::Provider, cost));
     }
     let priced = price?;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Problems;
 use crate::document::fields::{self, Fields};
+use crate::number::{self, MAX_WHOLE};
 
 /// What was used: by a thread, or by one of its roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,9 +25,9 @@ pub struct Amount {
 impl Amount {
     /// Adds another amount.
     pub fn add(&mut self, other: Amount) {
-        self.steps = self.steps.saturating_add(other.steps);
-        self.tokens = self.tokens.saturating_add(other.tokens);
-        self.cost += other.cost;
+        self.steps = number::sum(self.steps, other.steps);
+        self.tokens = number::sum(self.tokens, other.tokens);
+        self.cost = (self.cost + other.cost).min(number::MAX_MONEY);
         self.seconds += other.seconds;
     }
 }
@@ -54,13 +55,13 @@ impl Usage {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadLimits {
     /// Most steps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub max_steps: Option<u64>,
     /// Most seconds since the thread began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub max_time: Option<u64>,
     /// Most tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub max_tokens: Option<u64>,
     /// Most US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,9 +149,9 @@ impl ThreadLimits {
         // As everywhere, 0 is no limit.
         let max_time = fields::duration(fields, "maxTime", problems).filter(|time| !time.is_zero());
         ThreadLimits {
-            max_steps: fields::number(fields, "maxSteps", 1, u64::MAX, problems),
+            max_steps: fields::number(fields, "maxSteps", 1, MAX_WHOLE, problems),
             max_time: max_time.map(|time| time.as_secs().max(1)),
-            max_tokens: fields::number(fields, "maxTokens", 1, u64::MAX, problems),
+            max_tokens: fields::number(fields, "maxTokens", 1, MAX_WHOLE, problems),
             max_cost: fields::amount(fields, "maxCost", problems),
         }
     }

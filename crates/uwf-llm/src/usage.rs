@@ -38,14 +38,15 @@ impl Usage {
     pub fn anthropic(usage: &Value) -> Option<Usage> {
         let read = count(usage, "/cache_read_input_tokens");
         let written = count(usage, "/cache_creation_input_tokens");
-        let input = count(usage, "/input_tokens").map(|new| new + read.unwrap_or(0) + written.unwrap_or(0));
+        let input = count(usage, "/input_tokens")
+            .map(|new| new.saturating_add(read.unwrap_or(0)).saturating_add(written.unwrap_or(0)));
         known(Usage { input, output: count(usage, "/output_tokens"), cached: read, reasoning: None, cost: None })
     }
 
     /// Both together; a count that one of them does not know is not known of both.
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
-        let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
         Usage {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),

@@ -183,8 +183,13 @@ impl AcpSession {
         self.progress.line(&format!("prompt of {} bytes", text.len()));
         self.client.hold();
         let reply = self.request("session/prompt", params, None, &mut listening);
+        // A turn that ends badly was paid for, too.
+        let tokens = match &reply {
+            Ok(reply) => self.tokens(reply, &listening.transcript),
+            Err(_) => self.cost_so_far(&listening),
+        };
         let done = reply.and_then(|reply| self.turn_ended(&reply, &listening)).inspect_err(|_| {
-            self.recorder.under_way(&listening.turn(None));
+            self.recorder.under_way(&listening.turn(tokens.clone()));
             // Why the turn failed is worth more than why that could not be saved.
             if let Err(lost) = listening.save() {
                 self.progress.line(&format!("what was said could not be saved: {lost}"));
@@ -192,8 +197,8 @@ impl AcpSession {
         });
         // Not before all is saved: a process can be asked to stop twice.
         self.client.release();
-        let tokens = done?;
-        let turn = listening.turn(tokens.clone());
+        done?;
+        let turn = listening.turn(tokens);
         self.recorder.turn(&turn);
         Ok(Prompted { answer: listening.transcript.answer().to_owned(), turn })
     }
@@ -332,7 +337,7 @@ impl AcpSession {
     fn save_now_and_then(&mut self, listening: &mut Listening<'_, '_>) -> Result<()> {
         if listening.has_news && listening.saved.elapsed() >= SAVE_EVERY {
             listening.save()?;
-            self.recorder.under_way(&listening.turn(None));
+            self.recorder.under_way(&listening.turn(self.cost_so_far(listening)));
             listening.saved = Instant::now();
             listening.has_news = false;
         }
@@ -401,7 +406,7 @@ impl AcpSession {
         self.progress.line("cancelled");
         // Before anything else: there may be no time for more.
         let saved = listening.save();
-        self.recorder.under_way(&listening.turn(None));
+        self.recorder.under_way(&listening.turn(self.cost_so_far(listening)));
         self.cancel(Some(request), listening);
         let kind = if signal == SIGINT { ErrorKind::Interrupted } else { ErrorKind::Terminated };
         saved.err().unwrap_or_else(|| Error::new(kind, format!("agent `{}` was ended on request", self.name)))
@@ -434,8 +439,14 @@ impl AcpSession {
         }
     }
 
-    /// Whether a turn ended well, and what it cost.
-    fn turn_ended(&mut self, reply: &Value, listening: &Listening<'_, '_>) -> Result<Option<Tokens>> {
+    /// Cost of a turn under way, if the agent reports it.
+    fn cost_so_far(&self, listening: &Listening<'_, '_>) -> Option<Tokens> {
+        let cost = listening.transcript.dollars().zip(self.dollars).map(|(now, before)| now - before);
+        cost.filter(|cost| *cost > 0.0).map(|cost| Tokens { cost: Some(cost), ..Tokens::default() })
+    }
+
+    /// Whether a turn ended well.
+    fn turn_ended(&mut self, reply: &Value, listening: &Listening<'_, '_>) -> Result<()> {
         let reason = reply.get("stopReason").and_then(Value::as_str).unwrap_or_default();
         self.progress.line(&format!("turn ended: {reason}"));
         let cut_off = match (reason, Finish::of(reason)) {
@@ -449,7 +460,7 @@ impl AcpSession {
         // A result that was handed in and accepted is whole, however the talk after it ended.
         match cut_off {
             Some(why) if submitted_value::take(listening.context)?.is_none() => Err(self.failed(why)),
-            _ => Ok(self.tokens(reply, &listening.transcript)),
+            _ => Ok(()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_core::number;
 
 /// The counts in the reply to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Counts {
 impl Counts {
     /// Reads `usage` of a reply; `None` if it lacks what was read or written.
     pub fn read(usage: &Value) -> Option<Counts> {
-        let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+        let count = |key: &str| usage.get(key).and_then(number::count);
         Some(Counts {
             input: count("inputTokens")?,
             output: count("outputTokens")?,
@@ -63,6 +64,7 @@ impl Counts {
             reasoning: self.thought,
             cost: None,
         }
+        .in_range()
     }
 }
 
@@ -70,5 +72,5 @@ impl Counts {
 pub fn dollars(update: &Value) -> Option<f64> {
     let cost = update.get("cost")?;
     let is_dollars = cost.get("currency").and_then(Value::as_str) == Some("USD");
-    cost.get("amount").and_then(Value::as_f64).filter(|amount| is_dollars && amount.is_finite() && *amount >= 0.0)
+    cost.get("amount").filter(|_| is_dollars).and_then(number::money)
 }

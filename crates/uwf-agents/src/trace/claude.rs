@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_core::number;
 use uwf_llm::Finish;
 
-use super::json::{content, count, list, shown, some_text, text};
+use super::json::{content, count, dollars, list, shown, some_text, text};
 use super::turns::Turns;
 use super::{Trace, json, timestamp};
 
@@ -64,7 +65,8 @@ pub(super) fn read(events: &[Value]) -> Trace {
 /// that moment. Only where the counts add up to the total are they those of whole messages.
 fn without_first_counts(mut trace: Trace) -> Trace {
     let written = |tokens: &Option<Tokens>| tokens.as_ref().and_then(|tokens| tokens.output);
-    let sum = trace.turns.iter().map(|turn| written(&turn.tokens)).sum::<Option<u64>>();
+    let sum =
+        trace.turns.iter().map(|turn| written(&turn.tokens)).try_fold(0, |sum, more| Some(number::sum(sum, more?)));
     if sum.is_none() || sum != written(&trace.tokens) {
         trace.turns.iter_mut().filter_map(|turn| turn.tokens.as_mut()).for_each(|tokens| tokens.output = None);
     }
@@ -130,14 +132,15 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
     let is_error = result.get("is_error").and_then(Value::as_bool) == Some(true);
     let failed = is_error || !subtype.is_empty() && subtype != "success";
     let fault = Finish::of(text(result, "stop_reason")).fault();
-    let cost = result.get("total_cost_usd").and_then(Value::as_f64);
+    let cost = dollars(result, "total_cost_usd");
+    let counts = result.get("usage").and_then(tokens);
     let errors = || {
         let errors = content(result.get("errors"));
         Some(errors).filter(|errors| !errors.is_empty()).or_else(|| some_text(result, "subtype"))
     };
     Trace {
         answer: trace.answer.or_else(|| said.clone().filter(|_| !failed)),
-        tokens: result.get("usage").and_then(tokens).map(|tokens| Tokens { cost, ..tokens }),
+        tokens: counts.or(cost.map(|_| Tokens::default())).map(|tokens| Tokens { cost, ..tokens }),
         duration_ms: count(result, "duration_ms"),
         error: if failed { said.or_else(errors) } else { fault.or(trace.error) },
         ..trace

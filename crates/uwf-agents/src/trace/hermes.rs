@@ -4,7 +4,7 @@
 use serde_json::Value;
 use uwf_core::node::Tokens;
 
-use super::json::{content, count, list, shown, some_text, text, tokens};
+use super::json::{content, count, dollars, list, shown, some_text, text, tokens};
 use super::turns::Turns;
 use super::{Trace, timestamp};
 
@@ -49,7 +49,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
 fn totals(session: &Value) -> Option<Tokens> {
     Some(Tokens {
         reasoning: count(session, "reasoning_tokens"),
-        cost: session["actual_cost_usd"].as_f64(),
+        cost: dollars(session, "actual_cost_usd"),
         ..tokens(session, ["input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"])?
     })
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_core::number;
 
 /// The JSON objects of a text: one a line, or the whole of it one object, whatever stands before. And the number of
 /// lines that are no object.
@@ -50,22 +51,22 @@ pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// A number of things: whole, and not negative.
+/// The count under a key, if it is in range.
 pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
-    let value = value.get(key)?;
-    value.as_u64().or_else(|| {
-        let number = value.as_f64().filter(|number| *number >= 0.0 && *number < 9e15)?;
-        // In range by the filter; a fraction of a token or of a millisecond means nothing.
-        Some(number as u64)
-    })
+    number::count(value.get(key)?)
+}
+
+/// The US dollars under a key, if they are in range.
+pub(super) fn dollars(value: &Value, key: &str) -> Option<f64> {
+    number::money(value.get(key)?)
 }
 
 /// Token counts of a program that counts the cache apart from the other input, by the names it has for them: input, read
 /// from the cache, written to it, output.
 pub(super) fn tokens(counts: &Value, [input, read, written, output]: [&str; 4]) -> Option<Tokens> {
     let cached = count(counts, read);
-    let cache = cached.unwrap_or(0).saturating_add(count(counts, written).unwrap_or(0));
-    let input = count(counts, input)?.saturating_add(cache);
+    let cache = number::sum(cached.unwrap_or(0), count(counts, written).unwrap_or(0));
+    let input = number::sum(count(counts, input)?, cache);
     Some(Tokens { input: Some(input), output: count(counts, output), cached, ..Tokens::default() })
 }
 

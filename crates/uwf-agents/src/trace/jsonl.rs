@@ -5,7 +5,7 @@ use agent_kit::answer::ToolCall;
 use serde_json::Value;
 use uwf_core::node::Tokens;
 
-use super::json::{count, list, shown, some_text, text};
+use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::clip;
 use super::{MAX_CALLS_PER_TURN, MAX_TURNS, Trace};
 
@@ -81,7 +81,7 @@ fn tokens(event: &Value) -> Option<Tokens> {
         output: count(counts, "output"),
         cached: count(counts, "cached"),
         reasoning: count(counts, "reasoning"),
-        cost: counts.get("cost").and_then(Value::as_f64),
+        cost: dollars(counts, "cost"),
     };
-    (tokens.input.is_some() || tokens.output.is_some()).then_some(tokens)
+    (tokens != Tokens::default()).then_some(tokens)
 }

@@ -3,9 +3,10 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_core::number;
 use uwf_llm::Finish;
 
-use super::json::{count, list, shown, some_text, text};
+use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::Turns;
 use super::{Trace, timestamp};
 
@@ -106,15 +107,15 @@ fn tokens(part: &Value) -> Option<Tokens> {
     let counts = part.get("tokens")?;
     let cache = &counts["cache"];
     let read = count(cache, "read");
-    let input =
-        count(counts, "input")?.saturating_add(read.unwrap_or(0)).saturating_add(count(cache, "write").unwrap_or(0));
+    let cached = number::sum(read.unwrap_or(0), count(cache, "write").unwrap_or(0));
+    let input = number::sum(count(counts, "input")?, cached);
     let all_output = count(counts, "total").and_then(|total| total.checked_sub(input));
     Some(Tokens {
         input: Some(input),
         output: all_output.or_else(|| count(counts, "output")),
         cached: read,
         reasoning: count(counts, "reasoning"),
-        cost: part.get("cost").and_then(Value::as_f64),
+        cost: dollars(part, "cost"),
     })
 }
 

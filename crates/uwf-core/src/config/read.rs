@@ -11,6 +11,7 @@ use super::notify::{Happening, Notify, NotifyBy};
 use super::{Config, Model, Provider, check, project};
 use crate::document::fields::{self, Fields, wrong_type};
 use crate::document::{self, Problem, Problems, has_no_content};
+use crate::number::MAX_WHOLE;
 use crate::usage::ThreadLimits;
 use crate::workspace::Workspace;
 use json_cas::nearest::did_you_mean;
@@ -200,7 +201,7 @@ impl ConfigReader {
         Limits {
             thread: ThreadLimits::read(fields, &mut self.problems).or(defaults.thread),
             max_depth: max_depth.and_then(|n| u32::try_from(n).ok()).unwrap_or(defaults.max_depth),
-            supervisor_interval: match self.number(fields, "supervisorInterval", 0, u64::MAX) {
+            supervisor_interval: match self.number(fields, "supervisorInterval", 0, MAX_WHOLE) {
                 Some(steps) => Some(steps).filter(|steps| *steps > 0),
                 None => defaults.supervisor_interval,
             },

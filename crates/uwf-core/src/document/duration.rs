@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-/// Reads `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, also for what
-/// is negative or does not fit.
+use crate::number::MAX_WHOLE;
+
+/// Reads `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, such as a negative number or more than
+/// [`MAX_WHOLE`] seconds.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -17,7 +19,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         _ => return None,
     };
     let number: f64 = number.parse().ok()?;
-    Duration::try_from_secs_f64(number * seconds_per_unit).ok()
+    Duration::try_from_secs_f64(number * seconds_per_unit).ok().filter(|time| time.as_secs() <= MAX_WHOLE)
 }
 
 #[cfg(test)]
@@ -44,7 +46,9 @@ mod tests {
 
     #[test]
     fn what_is_no_duration() {
-        for text in ["", "s", "-5", "5 years", "1h30m", "1e3", "1.2.3", ".", "999999999999999999999999999h"] {
+        for text in
+            ["", "s", "-5", "5 years", "1h30m", "1e3", "1.2.3", ".", "999999999999999999999999999h", "9007199254740992"]
+        {
             assert_eq!(parse_duration(text), None, "{text}");
         }
     }

@@ -6,6 +6,7 @@ use yaml_tree::{Data, Entry, Node, Position};
 
 use super::duration::parse_duration;
 use super::problem::Problems;
+use crate::number;
 use json_cas::nearest::did_you_mean;
 
 /// The fields of one mapping.
@@ -130,14 +131,13 @@ pub(crate) fn number(fields: Fields<'_>, key: &str, least: u64, most: u64, probl
     let number = number?;
     let found = number.as_u64().filter(|number| (least..=most).contains(number));
     if found.is_none() {
-        let range = if most == u64::MAX { format!("at least {least}") } else { format!("{least} to {most}") };
-        let message = format!("`{key}` is {number}; it can be a whole number, {range}");
+        let message = format!("`{key}` is {number}; it can be a whole number, {least} to {most}");
         problems.error("bad-value", entry.value.at, message, None);
     }
     found
 }
 
-/// A number above 0.
+/// An amount of money above 0.
 pub(crate) fn amount(fields: Fields<'_>, key: &str, problems: &mut Problems) -> Option<f64> {
     let entry = fields.get(key)?;
     let number = entry.value.as_number();
@@ -145,9 +145,10 @@ pub(crate) fn amount(fields: Fields<'_>, key: &str, problems: &mut Problems) -> 
         wrong_type(&entry.value, key, "a number", problems);
     }
     let number = number?;
-    let found = number.as_f64().filter(|number| number.is_finite() && *number > 0.0);
+    let found = number.as_f64().filter(|amount| *amount > 0.0 && number::is_money(*amount));
     if found.is_none() {
-        let message = format!("`{key}` is {number}; it has to be above 0");
+        let most = if number.as_f64().is_some_and(|amount| amount > 0.0) { " and at most a trillion" } else { "" };
+        let message = format!("`{key}` is {number}; it has to be above 0{most}");
         problems.error("bad-value", entry.value.at, message, Some("leave it out for no limit".to_owned()));
     }
     found

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{
-    add, count, count_to, duration, file, list, mapping, named, not_blank, one_of, optional, switch, text,
-    thread_limits,
+    add, count_to, duration, file, list, mapping, named, not_blank, one_of, optional, switch, text, thread_limits,
 };
 use crate::config::{
     AGENT_KEYS, CONFIG_KEYS, DESCRIBE_KEYS, EXTRACT_KEYS, Happening, MAX_OUTPUT_CAP, MAX_ROUNDS, MIN_PROMPT_BUDGET,
     MODEL_KEYS, NOTIFY_KEYS, OTEL_KEYS, OutputMode, PRICE_KEYS, PRICES_KEYS, PROVIDER_KEYS, STORE_KEYS, TEMPORAL_KEYS,
     WORKTREE_KEYS, Workspace,
 };
+use crate::number::MAX_WHOLE;
 
 /// JSON Schema of config.yaml, without descriptions.
 #[must_use]
@@ -26,7 +26,7 @@ pub fn config() -> Value {
         "workspaces": optional(named(optional(one_of(&Workspace::words())))),
         "secrets": optional(list(variable())),
         "maxDepth": optional(count_to(0, u64::from(u32::MAX))),
-        "supervisorInterval": optional(count(0)),
+        "supervisorInterval": optional(count_to(0, MAX_WHOLE)),
         "promptBudget": optional(count_to(MIN_PROMPT_BUDGET, u64::from(u32::MAX))),
         "outputCap": optional(count_to(1, MAX_OUTPUT_CAP)),
         "killGrace": optional(duration()),

@@ -295,7 +295,7 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:14:13: error[wrong-type]: `config` must be a mapping, not a number
     config.yaml:15:10: error[wrong-type]: `env` must be a list of texts, not a text
     config.yaml:16:15: error[wrong-type]: `defaultAgent` must be a text, not a list
-    config.yaml:17:11: error[bad-value]: `maxSteps` is 0; it can be a whole number, at least 1
+    config.yaml:17:11: error[bad-value]: `maxSteps` is 0; it can be a whole number, 1 to 9007199254740991
     config.yaml:18:11: error[wrong-type]: `maxDepth` must be a whole number, not a text
     config.yaml:19:15: error[bad-value]: `promptBudget` is 12.5; it can be a whole number, 1000 to 4294967295
     config.yaml:20:12: error[bad-value]: `outputCap` is -1; it can be a whole number, 1 to 134217728

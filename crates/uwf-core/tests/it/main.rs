@@ -5,6 +5,7 @@ mod config;
 mod extract;
 mod file_schema;
 mod moderator;
+mod node_numbers;
 mod prompt;
 mod view;
 mod workflow;

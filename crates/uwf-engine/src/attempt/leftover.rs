@@ -175,7 +175,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
 
 /// The attempt with what its agent did until it failed, as far as that is known.
 fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor: &Redactor) -> Hash {
-    if trace.turns.is_empty() {
+    if trace.is_empty() {
         return batch.add(redactor.draft(attempt.draft()));
     }
     let session = trace.session.as_ref();

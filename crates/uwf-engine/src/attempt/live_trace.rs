@@ -9,6 +9,7 @@
 //! | `{"text": "…"}` | the next text; texts are counted from 0 and each is written once, so the file grows linearly |
 //! | `{"turn": {…}}` | a turn that is over, its texts by number |
 //! | `{"session": {…}}` | where the trace comes from, the agent's own session id |
+//! | `{"total": {…}}` | tokens and cost of the turns so far, as the agent reports them for all of them |
 //!
 //! `attempts/<id>.turn` is replaced whole: the turn that is under way, which is over once the other file has as many.
 
@@ -42,6 +43,7 @@ enum Line {
     Text(String),
     Turn(StoredTurn),
     Session(TracedSession),
+    Total(Tokens),
 }
 
 /// Whose trace it is.
@@ -115,6 +117,27 @@ impl Writer {
     /// `Io`.
     pub fn session(&mut self, session: TracedSession) -> Result<()> {
         self.write(&Line::Session(session))
+    }
+
+    /// Continues the trace of an attempt.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn resume(files: &OutputFiles) -> Result<Writer> {
+        let Lines { texts, turns, .. } = Lines::read(files);
+        let path = files.trace.clone();
+        let file = regular::open_with(OpenOptions::new().create(true).append(true), &path).at("create", &path)?;
+        let left = MAX_BYTES.saturating_sub(file.metadata().at("look at", &path)?.len());
+        let texts = texts.into_iter().enumerate().map(|(number, text)| (text.to_string(), number)).collect();
+        Ok(Writer { file, path, open_turn: files.turn.clone(), texts, turns: turns.len(), left })
+    }
+
+    /// Tokens and cost of all turns so far, as the agent reports them.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn total(&mut self, tokens: &Tokens) -> Result<()> {
+        self.write(&Line::Total(tokens.clone()))
     }
 
     /// A turn is over.
@@ -195,43 +218,62 @@ pub struct Trace {
     pub turns: Vec<Turn>,
     /// Whose they are, when the file says so.
     pub session: Option<TracedSession>,
+    /// Reported total of the first turns, and how many they are.
+    pub total: Option<(Tokens, usize)>,
 }
 
 impl Trace {
-    /// Tokens of all turns; `None` when one of them was not counted.
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty() && self.total.is_none()
+    }
+
+    /// Tokens of all turns; `None` when one of them was not counted. A reported cost counts even if that of later turns is unknown.
     pub fn tokens(&self) -> Option<Tokens> {
-        let counted: Vec<&Tokens> = self.turns.iter().filter_map(|turn| turn.tokens.as_ref()).collect();
-        if counted.is_empty() || counted.len() < self.turns.len() {
-            return None;
+        if let Some((total, turns)) = &self.total {
+            let later = self.turns.get(*turns..).unwrap_or_default().iter();
+            let later = later.map(|turn| turn.tokens.clone().unwrap_or_default());
+            return Some(later.fold(total.clone(), |sum, tokens| sum.at_least(&tokens)));
         }
-        let sum = |of: fn(&Tokens) -> Option<u64>| counted.iter().map(|tokens| of(tokens)).sum::<Option<u64>>();
-        Some(Tokens {
-            input: sum(|tokens| tokens.input),
-            output: sum(|tokens| tokens.output),
-            cached: sum(|tokens| tokens.cached),
-            reasoning: sum(|tokens| tokens.reasoning),
-            cost: counted.iter().map(|tokens| tokens.cost).sum(),
-        })
+        let counted: Option<Vec<&Tokens>> = self.turns.iter().map(|turn| turn.tokens.as_ref()).collect();
+        let (first, others) = counted.as_ref()?.split_first()?;
+        Some(others.iter().fold((*first).clone(), |sum, tokens| sum.plus(tokens)))
     }
 }
 
 /// Reads the trace of an attempt. Lines that are torn or not understood are left out; there may be no turns. To look at an agent
 /// at work again and again, follow its trace instead: this reads all of it.
 pub fn read(files: &OutputFiles) -> Trace {
-    let text = beginning(&files.trace);
-    let (mut texts, mut turns, mut session) = (Vec::<Arc<str>>::new(), Vec::new(), None);
-    for line in text.lines() {
-        match serde_json::from_str(line) {
-            Ok(Line::Text(text)) => texts.push(text.into()),
-            Ok(Line::Turn(stored)) if turns.len() < MAX_TURNS => turns.extend(turn(stored, &texts)),
-            Ok(Line::Session(read)) => session = Some(read),
-            Ok(Line::Turn(_)) | Err(_) => {}
-        }
-    }
+    let Lines { texts, mut turns, session, total } = Lines::read(files);
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
     let open = under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts));
     turns.extend(open);
-    Trace { turns, session }
+    Trace { turns, session, total }
+}
+
+/// What the lines of a trace say.
+#[derive(Default)]
+struct Lines {
+    texts: Vec<Arc<str>>,
+    turns: Vec<Turn>,
+    session: Option<TracedSession>,
+    total: Option<(Tokens, usize)>,
+}
+
+impl Lines {
+    fn read(files: &OutputFiles) -> Lines {
+        let mut read = Lines::default();
+        for line in beginning(&files.trace).lines() {
+            match serde_json::from_str(line) {
+                Ok(Line::Text(text)) => read.texts.push(text.into()),
+                Ok(Line::Turn(stored)) if read.turns.len() < MAX_TURNS => read.turns.extend(turn(stored, &read.texts)),
+                Ok(Line::Session(session)) => read.session = Some(session),
+                Ok(Line::Total(total)) => read.total = Some((total, read.turns.len())),
+                Ok(Line::Turn(_)) | Err(_) => {}
+            }
+        }
+        read
+    }
 }
 
 fn turn(stored: StoredTurn, texts: &[Arc<str>]) -> Option<Turn> {
@@ -300,8 +342,27 @@ mod tests {
         assert_eq!(read(&files).turns, std::slice::from_ref(&first), "the turn under way is over");
         let second = turn(&[&long, "I look", "result of ls"], "", &["cat", "ls"]);
         writer.under_way(&second).unwrap();
-        assert_eq!(read(&files), Trace { turns: vec![first, second], session: Some(session) });
+        assert_eq!(read(&files), Trace { turns: vec![first, second], session: Some(session), total: None });
         assert!(files.trace.metadata().unwrap().len() < 2 * long.len() as u64);
+    }
+
+    #[test]
+    fn a_total_is_of_the_turns_before_it_and_a_trace_can_be_continued() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let mut writer = Writer::begin(&files).unwrap();
+        writer.turn(&turn(&["a"], "b", &[])).unwrap();
+        let tokens = |count, cost| Tokens { input: Some(count), output: Some(1), cost, ..Tokens::default() };
+        writer.total(&tokens(7, Some(0.5))).unwrap();
+        assert_eq!(read(&files).tokens(), Some(tokens(7, Some(0.5))));
+        let mut writer = Writer::resume(&files).unwrap();
+        let later = Turn { tokens: Some(tokens(3, None)), ..turn(&["a", "c"], "d", &[]) };
+        writer.turn(&later).unwrap();
+        let trace = read(&files);
+        assert_eq!(trace.turns, [turn(&["a"], "b", &[]), later]);
+        assert_eq!(trace.tokens(), Some(Tokens { output: Some(2), ..tokens(10, Some(0.5)) }), "what is known counts");
+        Writer::resume(&files).unwrap().turn(&turn(&["a"], "e", &[])).unwrap();
+        assert_eq!(read(&files).tokens(), Some(Tokens { cost: Some(0.5), ..Tokens::default() }));
     }
 
     #[test]
@@ -405,7 +466,7 @@ mod tests {
             tokens: Some(Tokens { input, output: Some(1), cached, reasoning: None, cost: Some(0.5) }),
             ..turn(&[], "", &[])
         };
-        let trace = |turns| Trace { turns, session: None };
+        let trace = |turns| Trace { turns, ..Trace::default() };
         let all = Tokens { input: Some(5), output: Some(2), cached: None, reasoning: None, cost: Some(1.0) };
         assert_eq!(trace(vec![counted(Some(2), Some(1)), counted(Some(3), None)]).tokens(), Some(all));
         assert_eq!(trace(vec![counted(Some(2), None), turn(&[], "", &[])]).tokens(), None);

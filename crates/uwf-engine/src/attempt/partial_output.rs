@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
     let recorded = live_trace::read(files);
     let is_readable = opened.reextract.is_none() && opened.agent.leaves_trace();
-    if recorded.turns.is_empty() && is_readable && read_left(home, opened, files).unwrap_or(false) {
+    if recorded.is_empty() && is_readable && read_left(home, opened, files).unwrap_or(false) {
         return live_trace::read(files);
     }
     recorded

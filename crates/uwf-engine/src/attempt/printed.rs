@@ -26,7 +26,11 @@ pub(crate) fn new_text(path: &Path, from: &mut u64, is_over: bool, redactor: &Re
     };
     bytes.truncate(whole);
     if !is_all {
-        bytes.truncate(redactor.settled(&bytes));
+        let is_full = bytes.len() as u64 + 4 > AT_ONCE;
+        let settled = redactor.settled(&bytes);
+        // An escape sequence that is not closed within so many bytes is not waited for.
+        let shown = if is_full && settled == 0 { bytes.len() } else { settled };
+        bytes.truncate(shown);
     }
     *from += bytes.len() as u64;
     (!bytes.is_empty()).then(|| redactor.text(&String::from_utf8_lossy(&bytes)))
@@ -34,7 +38,160 @@ pub(crate) fn new_text(path: &Path, from: &mut u64, is_over: bool, redactor: &Re
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use uwf_core::escapes::without_escapes;
+
     use super::*;
+
+    /// Two secrets; one begins as the other ends.
+    const SECRETS: [&str; 2] = ["sk-0123456789", "789-ab\n\tcd9"];
+
+    /// What is not seen, or hides what is around it.
+    fn unseen() -> impl Strategy<Value = String> {
+        let whole = [
+            "",
+            "\0",
+            "\u{7f}",
+            "\u{85}",
+            "\u{feff}",
+            "\u{200b}",
+            "\u{200d}",
+            "\u{ad}",
+            "\u{2028}",
+            "\u{202e}",
+            "\u{e0041}",
+            "\u{fe0f}",
+            "\u{1b}",
+            "\u{1b}[0m",
+            "\u{1b}[01;31m\u{1b}[K",
+            "\u{1b}]0;title\u{7}",
+            "\u{1b}]8;;x:y\u{1b}\\",
+            "\u{9b}31m",
+            "\u{9d}0;x\u{9c}",
+            "\u{1b}(B",
+            "\u{1b}7",
+            "\u{90}q\u{9c}",
+            "\u{1b}\u{1b}[0m[0m",
+            "\u{9b}\u{1b}[0m1m",
+            // As JSON and URLs have them.
+            "\\u001b[31m",
+            "\\u0000",
+            "%00",
+            "%1b[0m",
+            // Only begun.
+            "\u{1b}[",
+            "\u{1b}[1;",
+            "\u{1b}]",
+            "\u{1b}P",
+            "\u{9b}",
+            "\u{9d}",
+            "\u{7}",
+            "\u{9c}",
+            "\u{1b}\\",
+            "\r",
+        ];
+        let whole = select(whole.map(str::to_owned).to_vec());
+        let controls = ('\0'..='\u{9f}').filter(|symbol| symbol.is_control()).map(String::from).collect::<Vec<_>>();
+        prop_oneof![4 => whole, 1 => select(controls)]
+    }
+
+    /// A secret, or a part of one, with such symbols in it.
+    fn hidden() -> impl Strategy<Value = String> {
+        let parts = proptest::collection::vec((unseen(), 0..14_usize), 0..4);
+        (select(SECRETS.to_vec()), parts, 0..20_usize).prop_map(|(secret, parts, length)| {
+            let mut text: Vec<String> = secret.chars().take(length.max(3)).map(String::from).collect();
+            for (unseen, at) in parts {
+                let at = at.min(text.len());
+                text.insert(at, unseen);
+            }
+            text.concat()
+        })
+    }
+
+    fn words() -> impl Strategy<Value = String> {
+        let words = [
+            "é",
+            "\n",
+            "\r\n",
+            "word ",
+            "sk",
+            "-",
+            "\u{1f468}\u{200d}\u{1f469}",
+            "%2",
+            "%41",
+            "\\u00",
+            "\\n",
+            "[31m",
+            "aGk=",
+            "🎉",
+        ];
+        prop_oneof![3 => select(words.map(str::to_owned).to_vec()), 1 => unseen()]
+    }
+
+    /// A text as it may be shown after cleaning, in several ways.
+    fn shown(text: &str) -> Vec<String> {
+        let once = without_escapes(text).into_owned();
+        let twice = without_escapes(&once).into_owned();
+        let is_seen = |symbol: &char| {
+            let is_invisible = matches!(
+                symbol,
+                '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{feff}' | '\u{fe0f}' | '\u{e0000}'..='\u{e007f}'
+            );
+            matches!(symbol, '\n' | '\t') || !symbol.is_control() && !is_invisible
+        };
+        let seen = |text: &String| text.replace("\r\n", "\n").chars().filter(is_seen).collect::<String>();
+        let texts = [text.to_owned(), once, twice];
+        texts.iter().map(seen).chain(texts.clone()).collect()
+    }
+
+    fn tells_none(text: &str) {
+        for (secret, shown) in
+            SECRETS.iter().flat_map(|secret| shown(text).into_iter().map(move |shown| (secret, shown)))
+        {
+            assert!(!shown.contains(secret), "{shown:?} of {text:?}");
+        }
+    }
+
+    /// What is shown of a text that grows to these lengths, one after the other.
+    fn shown_live(text: &str, ends: &[proptest::sample::Index]) -> String {
+        let (dir, redactor) = (tempfile::tempdir().unwrap(), redactor(&SECRETS));
+        let path = dir.path().join("raw");
+        let mut ends: Vec<usize> = ends.iter().map(|end| end.index(text.len() + 1)).collect();
+        ends.sort_unstable();
+        let (mut from, mut told) = (0, String::new());
+        for end in ends {
+            std::fs::write(&path, &text.as_bytes()[..end]).unwrap();
+            told.extend(new_text(&path, &mut from, false, &redactor));
+        }
+        std::fs::write(&path, text).unwrap();
+        told.extend(new_text(&path, &mut from, true, &redactor));
+        assert_eq!(from, text.len() as u64);
+        told
+    }
+
+    proptest! {
+        #[test]
+        fn a_secret_is_never_shown_whatever_is_put_into_it(
+            parts in proptest::collection::vec(prop_oneof![hidden(), words()], 1..6),
+            ends in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
+        ) {
+            let text = parts.concat();
+            tells_none(&redactor(&SECRETS).text(&text));
+            tells_none(&shown_live(&text, &ends));
+        }
+
+        #[test]
+        fn a_text_without_a_secret_stays_as_it_is(
+            parts in proptest::collection::vec(prop_oneof![hidden(), words()], 0..8),
+            ends in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
+        ) {
+            // Both secrets end with a digit that is nowhere.
+            let text = parts.concat().replace('9', "");
+            prop_assert_eq!(redactor(&SECRETS).text(&text), text.clone());
+            prop_assert_eq!(shown_live(&text, &ends), text);
+        }
+    }
 
     fn redactor(secrets: &[&str]) -> Redactor {
         let named = secrets.iter().enumerate().map(|(number, value)| (format!("KEY_{number}"), (*value).to_owned()));
@@ -77,6 +234,17 @@ mod tests {
             assert_eq!(told.concat(), redactor.text(text), "{pace} bytes at a time: {told:?}");
             assert_eq!(from, text.len() as u64);
         }
+    }
+
+    #[test]
+    fn a_sequence_that_is_never_closed_does_not_hold_up_the_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("raw");
+        let text = format!("\u{1b}]0;{}", "x".repeat(usize::try_from(2 * AT_ONCE).unwrap()));
+        std::fs::write(&path, &text).unwrap();
+        let (mut from, redactor) = (0, redactor(&["sk-0123456789"]));
+        let told: Vec<String> = std::iter::from_fn(|| new_text(&path, &mut from, true, &redactor)).collect();
+        assert_eq!(told.concat(), text);
     }
 
     #[test]

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use json_cas::Draft;
+use uwf_core::secret_search::{FoundSecret, SHORTEST, SecretSearch};
 
 use crate::attempt::error::Result;
 use crate::attempt::secret_parts;
 use crate::root::env_file;
 use crate::root::home::Home;
 
-/// Shorter values are not redacted: they would turn up by chance all over an answer.
-const SHORTEST_SECRET: usize = 8;
-
 /// Replaces secrets in everything that is about to be stored, logged or shown: a node is for ever.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Names, and values in every form they are written in, the longest first.
-    secrets: Vec<(String, String)>,
+    /// Names, in the order of the values that are searched for.
+    names: Vec<String>,
+    search: Arc<SecretSearch>,
 }
 
 impl Redactor {
@@ -50,18 +50,20 @@ impl Redactor {
             // White space around a key is no part of what is sent, and so of what comes back.
             .map(|(name, value)| (name, value.trim().to_owned()))
             .flat_map(|(name, value)| secret_parts::of(value).into_iter().map(move |part| (name, part)))
-            .filter(|(_, value)| value.len() >= SHORTEST_SECRET)
-            .flat_map(|(name, value)| written(&value).into_iter().map(move |form| (name.clone(), form)))
+            .map(|(name, value)| (name.clone(), value))
+            .filter(|(_, value)| value.len() >= SHORTEST)
             .collect();
-        // The longest first, so that a secret that contains another is replaced whole.
-        secrets.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.cmp(b)));
+        // Of several variables with the same value, the first one by name is told.
+        secrets.sort();
         secrets.dedup();
-        Redactor { secrets }
+        let search = Arc::new(SecretSearch::new(secrets.iter().map(|(_, value)| value.as_str())));
+        Redactor { names: secrets.into_iter().map(|(name, _)| name).collect(), search }
     }
 
     /// The name of a secret that is in a text.
     pub fn found_in(&self, text: &str) -> Option<&str> {
-        self.secrets.iter().find(|(_, value)| text.contains(value.as_str())).map(|(name, _)| name.as_str())
+        let found = self.search.found(text.as_bytes());
+        found.first().map(|found| self.names[found.value].as_str())
     }
 
     /// The node without secrets in any text of it.
@@ -74,39 +76,28 @@ impl Redactor {
         Draft::new(draft.type_hash(), clean).map_or(draft, Draft::trusted)
     }
 
-    /// The text without secrets.
+    /// The text without secrets, whatever stands within one that is not seen, and also as base64, in hexadecimal digits, and as JSON
+    /// and URLs have it. A text without a secret stays as it is.
     pub fn text(&self, text: &str) -> String {
-        let mut clean = text.to_owned();
-        for (name, value) in &self.secrets {
-            if clean.contains(value.as_str()) {
-                clean = clean.replace(value.as_str(), &format!("[redacted {name}]"));
-            }
+        let mut clean = String::with_capacity(text.len());
+        let mut from = 0;
+        for FoundSecret { range, value } in self.search.found(text.as_bytes()) {
+            clean.push_str(&text[from..range.start]);
+            clean.push_str(&format!("[redacted {}]", self.names[value]));
+            from = range.end;
         }
-        clean
+        clean + &text[from..]
     }
 
-    /// How much of a text that goes on can be shown: what follows could be the beginning of a secret.
+    /// How much of a text that grows can be shown.
     pub(crate) fn settled(&self, text: &[u8]) -> usize {
-        let values = || self.secrets.iter().map(|(_, value)| value.as_bytes());
-        let begun = |value: &[u8]| (1..value.len()).rev().find(|&length| text.ends_with(&value[..length])).unwrap_or(0);
-        let mut settled = text.len() - values().map(begun).max().unwrap_or(0);
-        // A secret that ends as one begins must not be cut in two.
-        while let Some(start) = values().find_map(|value| {
-            let reach = (settled + value.len() - 1).min(text.len());
-            let first = (settled + 1).saturating_sub(value.len());
-            let around = text.get(first..reach)?;
-            let at = around.windows(value.len()).position(|window| window == value)?;
-            Some(first + at)
-        }) {
-            settled = start;
-        }
-        settled
+        self.search.settled(text)
     }
 
     /// The value with every text in it, keys included, without secrets.
     pub fn value(&self, value: &serde_json::Value) -> serde_json::Value {
         use serde_json::Value;
-        if self.secrets.is_empty() {
+        if self.names.is_empty() {
             return value.clone();
         }
         match value {
@@ -124,31 +115,6 @@ impl Redactor {
 pub fn own_environment() -> Vec<(String, String)> {
     let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
     std::env::vars_os().filter_map(text).collect()
-}
-
-/// A secret as it stands in texts: as it is, and as JSON has it, also within a text that is JSON itself (the arguments of a
-/// tool), with other symbols than ASCII as they are or by number, with `/` as it is or as `\\/`.
-fn written(value: &str) -> BTreeSet<String> {
-    let quoted = |text: &str| {
-        let quoted = serde_json::Value::from(text).to_string();
-        quoted[1..quoted.len() - 1].to_owned()
-    };
-    let once = [quoted(value), by_number(&quoted(value))];
-    let slashed = once.clone().map(|form| form.replace('/', "\\/"));
-    let twice = once.clone().map(|form| quoted(&form));
-    [value.to_owned()].into_iter().chain(once).chain(slashed).chain(twice).collect()
-}
-
-/// JSON with symbols beyond ASCII by their numbers, as many programs write it.
-fn by_number(json: &str) -> String {
-    let mut ascii = String::with_capacity(json.len());
-    for symbol in json.chars() {
-        match symbol.is_ascii() {
-            true => ascii.push(symbol),
-            false => symbol.encode_utf16(&mut [0; 2]).iter().for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}"))),
-        }
-    }
-    ascii
 }
 
 /// Words of names that only secrets have.
@@ -210,6 +176,79 @@ mod tests {
             assert_eq!(redactor.found_in(&text), Some("A_KEY"));
         }
         assert_eq!(redactor.found_in("q"), None);
+    }
+
+    #[test]
+    fn a_secret_with_unseen_symbols_in_it_is_replaced() {
+        let redactor = Redactor::knowing([], &[pair("A_KEY", "sk-0123456789")], &[]);
+        for within in [
+            "\u{1b}[01;31m\u{1b}[K",
+            "\u{1b}]8;;https://e.example\u{1b}\\",
+            "\u{9b}31m",
+            "\u{9d}0;x\u{9c}",
+            "\u{85}",
+            "\0",
+            "\u{7f}",
+            "\u{feff}",
+            "\u{200b}\u{ad}",
+            "\u{1b}",
+            "\u{fffd}",
+            r"\u001b[31m",
+            r"\\u001b[31m",
+            r"\u0000",
+            "%1b",
+            "%00",
+        ] {
+            for at in 1..13 {
+                let (before, after) = "sk-0123456789".split_at(at);
+                let text = format!("é {before}{within}{after}!");
+                let clean = redactor.text(&text);
+                assert!(clean.starts_with("é [redacted A_KEY]") && clean.ends_with('!'), "{text:?}: {clean:?}");
+            }
+            let without = format!("é sk-01234{within}5678!");
+            assert_eq!(redactor.text(&without), without);
+        }
+    }
+
+    #[test]
+    fn a_secret_in_another_encoding_is_replaced() {
+        let secret = "sk/ü 0123456789?";
+        let redactor = Redactor::knowing([], &[pair("A_KEY", secret)], &[]);
+        let of = |encoding: &data_encoding::Encoding, text: &str| encoding.encode(text.as_bytes());
+        let wrapped = |text: &str| {
+            text.as_bytes().chunks(7).map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect::<String>()
+        };
+        let around = |before: &str| format!("{before}{secret} and more");
+        let mut texts = vec![
+            "sk%2F%C3%BC%200123456789%3F".to_owned(),
+            "sk%2f%c3%bc+0123456789%3f".to_owned(),
+            "sk/%C3%BC%200123456789?".to_owned(),
+            of(&data_encoding::HEXLOWER, secret),
+            of(&data_encoding::HEXUPPER, secret),
+            wrapped(&of(&data_encoding::HEXLOWER, &around("user:"))),
+            secret.bytes().map(|byte| format!("%{byte:02x}")).collect(),
+            secret.bytes().map(|byte| format!(" {byte:02x}")).collect(),
+            secret.bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        ];
+        for before in ["", "u", "u:", "user"] {
+            for encoding in [&data_encoding::BASE64, &data_encoding::BASE64URL, &data_encoding::BASE64_NOPAD] {
+                texts.extend([of(encoding, &around(before)), wrapped(&of(encoding, &around(before)))]);
+            }
+        }
+        for text in texts {
+            let clean = redactor.text(&text);
+            assert!(clean.contains("[redacted A_KEY]"), "{text}: {clean}");
+            assert_eq!(redactor.found_in(&text), Some("A_KEY"));
+        }
+        assert_eq!(redactor.text(&format!("<{}>", of(&data_encoding::BASE64, secret))), "<[redacted A_KEY]>");
+        let other = of(&data_encoding::BASE64, "sk/ü 012345678x");
+        assert_eq!(redactor.text(&other), other);
+    }
+
+    #[test]
+    fn a_secret_of_which_little_is_seen_does_not_redact_that() {
+        let redactor = Redactor::knowing([], &[pair("A_KEY", "a\u{200b}\u{200b}\u{200b}b")], &[]);
+        assert_eq!(redactor.text("a, ab and a\u{200b}\u{200b}\u{200b}b"), "a, ab and [redacted A_KEY]");
     }
 
     #[test]

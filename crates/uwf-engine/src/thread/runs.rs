@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use json_cas::{Hash, Node, Store};
 use uwf_core::config::Config;
 use uwf_core::node::{self, NodeKind, ReactTurn, StepNode, Tokens};
+use uwf_core::number;
 use uwf_core::spending::{Run, Spender};
 
 use crate::thread::error::{Result, ThreadError};
@@ -88,7 +89,8 @@ impl<'h> RunReader<'h> {
         let traced: Option<node::TracedAttempt> = nodes::payload(hash, &node).ok();
         let turns = traced.as_ref().map(|traced| traced.turns.clone()).unwrap_or_default();
         let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);
-        let duration_ms = turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).sum();
+        let duration_ms =
+            turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).fold(0, number::sum);
         let run = Run { tokens, is_partial, duration_ms, has_failed: true, is_free };
         Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
     }

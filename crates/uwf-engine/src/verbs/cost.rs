@@ -400,7 +400,7 @@ impl<'h> Ledger<'h> {
             CostBy::Thread => rows.reverse(),
             CostBy::Day => {}
             CostBy::Role | CostBy::Agent | CostBy::Model | CostBy::Workflow => {
-                let tokens = |row: &CostRow| row.spent.tokens.input.unwrap_or(0) + row.spent.tokens.output.unwrap_or(0);
+                let tokens = |row: &CostRow| row.spent.tokens.total();
                 rows.sort_by_key(|row| std::cmp::Reverse(tokens(row)));
             }
         }

@@ -5,10 +5,12 @@ use std::time::Duration;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::config::Config;
+use uwf_core::number::{self, MAX_MONEY};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{Amount, ThreadLimits};
 
 use crate::attempt::plan::{self, Plan};
+use crate::attempt::recorded;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -87,7 +89,7 @@ pub struct Limits {
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     let thread = Thread::any(home, id)?;
     let plan = Plan::to_look_at(&thread)?;
-    let used = (usage::priced(&thread, &plan.config)?.total, unknown(home, &plan.config, id)?);
+    let used = (used(&thread, &plan.config)?, unknown(home, &plan.config, id)?);
     let ended = match home.heads().read(id.as_str())? {
         Some(_) => None,
         None => history::of(home, id)?,
@@ -107,7 +109,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     let _lock = lock::take(home, id)?;
     let (thread, _) = expected_head::active(home, id, expected)?;
     let plan = Plan::load(&thread, None)?;
-    let (limits, used) = (plan.limits(), usage::priced(&thread, &plan.config)?.total);
+    let (limits, used) = (plan.limits(), used(&thread, &plan.config)?);
     let (age, unknown) = (plan::age(&thread), unknown(home, &plan.config, id)?);
     let mut settings = plan.settings;
     let own = &mut settings.limits;
@@ -116,7 +118,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     own.max_tokens = whole(changes.tokens, limits.max_tokens, used.tokens).or(own.max_tokens);
     let cost = changes.cost.map(|change| match change {
         Change::To(limit) => limit,
-        Change::By(more) => limits.max_cost.unwrap_or(used.cost) + more,
+        Change::By(more) => (limits.max_cost.unwrap_or(used.cost) + more).min(MAX_MONEY),
     });
     own.max_cost = cost.or(own.max_cost);
     let limits = settings.limits.or(limits);
@@ -129,6 +131,15 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     Ok(report(&thread, limits, (used, unknown), age))
 }
 
+/// Usage of a thread, with the attempts that failed since its newest step.
+fn used(thread: &Thread<'_>, config: &Config) -> Result<Amount> {
+    let (home, last) = (thread.home(), recorded::read(thread.home(), &thread.id)?);
+    let failed = last.map(|last| last.earlier_at(thread.head)).unwrap_or_default();
+    let mut used = usage::priced(thread, config)?.total;
+    used.add(usage::of_attempts(home.store(), config, &failed)?);
+    Ok(used)
+}
+
 /// Of how many runs of agents the tokens, and the cost, are not known.
 fn unknown(home: &Home, config: &Config, id: &ThreadId) -> Result<(usize, usize)> {
     let request = CostRequest { threads: vec![id.clone()], since: None, by: CostBy::Thread };
@@ -139,7 +150,7 @@ fn unknown(home: &Home, config: &Config, id: &ThreadId) -> Result<(usize, usize)
 fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
     Some(match change? {
         Change::To(limit) => limit,
-        Change::By(more) => now.unwrap_or(used).saturating_add(more),
+        Change::By(more) => number::sum(now.unwrap_or(used), more),
     })
 }
 

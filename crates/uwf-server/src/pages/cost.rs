@@ -161,7 +161,7 @@ impl Shares {
 }
 
 fn count(spent: &Spent) -> u64 {
-    spent.tokens.input.unwrap_or(0).saturating_add(spent.tokens.output.unwrap_or(0))
+    spent.tokens.total()
 }
 
 fn table(costs: &Costs, tasks: &[Option<String>]) -> Markup {

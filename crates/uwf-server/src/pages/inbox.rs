@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use uwf_core::node::Tokens;
 use uwf_core::text;
 use uwf_core::workflow::END;
 use uwf_engine::root::ids;
@@ -225,7 +226,7 @@ fn reason(item: &Item) -> Markup {
 
 /// What the agent does.
 fn at_work(step: &uwf_engine::verbs::ps::RunningStep) -> Markup {
-    let tokens = step.tokens.as_ref().and_then(|tokens| Some(tokens.input? + tokens.output?));
+    let tokens = step.tokens.as_ref().and_then(Tokens::total);
     html! {
         p.work {
             b { (step.role) } " by " (step.agent) " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }

@@ -67,6 +67,7 @@ mod prompts;
 mod react;
 mod recover;
 mod reference;
+mod reported_numbers;
 mod root_permissions;
 mod run;
 mod run_all;

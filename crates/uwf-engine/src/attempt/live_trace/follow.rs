@@ -158,7 +158,7 @@ impl Texts<'_> {
         self.file.as_ref()?.read_exact_at(&mut line, offset).ok()?;
         match serde_json::from_str(&String::from_utf8_lossy(&line)) {
             Ok(Line::Text(text)) => Some(text),
-            Ok(Line::Turn(_) | Line::Session(_)) | Err(_) => None,
+            Ok(Line::Turn(_) | Line::Session(_) | Line::Total(_)) | Err(_) => None,
         }
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use uwf_core::config::Config;
 use uwf_core::event::{Event, What};
 use uwf_core::node::{self, Agent, Content, NodeKind, ReactSession, ReactToolCall, ReactTurn, Tokens, TracedAttempt};
+use uwf_core::number;
 use uwf_core::thread::{Step, ThreadId};
 
 use super::agents::KnownAgent;
@@ -485,7 +486,7 @@ impl Writer<'_> {
         if let Ok(traced) = nodes::payload::<TracedAttempt>(hash, &node) {
             done.tokens = traced.tokens.or_else(|| self.counted(&traced.turns));
             let turns = traced.turns.iter().filter_map(|turn| nodes::typed::<ReactTurn>(self.store(), *turn).ok());
-            done.duration_ms = Some(turns.map(|turn| turn.latency_ms).sum());
+            done.duration_ms = Some(turns.map(|turn| turn.latency_ms).fold(0, number::sum));
             done.is_model = !WITHOUT_MODEL.contains(&traced.source.as_str());
             done.session_id = traced.session_id;
             done.turns = traced.turns;

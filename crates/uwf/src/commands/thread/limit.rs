@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use uwf_core::number::MAX_WHOLE;
 use uwf_core::usage::{Amount, ThreadLimits};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::limit::{self, Change, Changes, Limits};
@@ -48,8 +49,9 @@ fn change<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result
 }
 
 fn number(text: &str) -> Result<Change<u64>, String> {
-    let whole = |text: &str| text.parse().ok().filter(|number| *number > 0);
-    change(text, |text| whole(text).ok_or_else(|| "it has to be a whole number above 0, or + and one".to_owned()))
+    let whole = |text: &str| text.parse().ok().filter(|number| (1..=MAX_WHOLE).contains(number));
+    let range = || format!("it has to be a whole number above 0, at most {MAX_WHOLE}, or + and one");
+    change(text, |text| whole(text).ok_or_else(range))
 }
 
 fn time(text: &str) -> Result<Change<u64>, String> {

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use uwf_core::document::parse_duration;
+use uwf_core::number::{self, MAX_WHOLE};
 use uwf_core::usage::ThreadLimits;
 
 /// How far a thread may go.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct LimitArgs {
     /// Most steps the thread may have.
-    #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_WHOLE), allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u64>,
     /// Longest time from its beginning to the beginning of a step: seconds, or 90s, 15m, 2h, 1d.
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_time: Option<u64>,
     /// Most tokens it may use, as agents report them.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_WHOLE), allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
     /// Most US dollars it may cost, as providers report them, else by the `prices` of the configuration.
     #[arg(long, value_name = "AMOUNT", value_parser = amount, allow_negative_numbers = true)]
@@ -39,5 +40,6 @@ pub(crate) fn seconds(text: &str) -> Result<u64, String> {
 /// A number above 0.
 pub(crate) fn amount(text: &str) -> Result<f64, String> {
     let amount = text.trim_start_matches('$').parse().ok().filter(|amount: &f64| amount.is_finite() && *amount > 0.0);
-    amount.ok_or_else(|| "an amount is a number above 0, such as 2.50".to_owned())
+    let amount = amount.ok_or_else(|| "an amount is a number above 0, such as 2.50".to_owned())?;
+    if number::is_money(amount) { Ok(amount) } else { Err("an amount is at most a trillion".to_owned()) }
 }

@@ -55,7 +55,7 @@ impl Report for Running {
 
 /// Tokens of all kinds; cached and reasoning tokens are among them.
 fn total(tokens: &Tokens) -> Option<u64> {
-    Some(tokens.input? + tokens.output?)
+    tokens.total()
 }
 
 /// Runs the command.

@@ -60,6 +60,90 @@ fn a_key_in_the_last_words_of_an_agent_is_told_nowhere() {
     }
 }
 
+/// A text without escape sequences, control characters and invisible symbols, as pages and terminals show it.
+fn as_shown(text: &str) -> String {
+    let is_invisible = |symbol| matches!(symbol, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{feff}');
+    let text = uwf_core::escapes::without_escapes(text).into_owned();
+    text.chars().filter(|symbol| !symbol.is_control() && !is_invisible(*symbol)).collect()
+}
+
+/// Texts of all files below a directory, but `.env` and what agents printed; nodes may be in CBOR, which has texts as they are.
+fn files_below(root: &Path) -> Vec<String> {
+    let entries = fs::read_dir(root).unwrap().map(Result::unwrap);
+    let texts = entries.flat_map(|entry| match (entry.file_name(), entry.file_type().unwrap().is_dir()) {
+        (name, true) if name == "attempts" => Vec::new(),
+        (_, true) => files_below(&entry.path()),
+        (name, false) if name == ".env" => Vec::new(),
+        (_, false) => vec![String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned()],
+    });
+    texts.collect()
+}
+
+#[test]
+fn a_key_with_unseen_symbols_in_it_is_stored_and_shown_nowhere() {
+    // What `grep --color` prints, a link, and everything else that cleaning takes out again.
+    let within = [
+        r"\033[01;31m\033[K",
+        r"\033]8;;https://e.example\033\\",
+        r"\302\23331m",
+        r"\302\205",
+        r"\000",
+        r"\177",
+        r"\357\273\277",
+        r"\342\200\213",
+        r"\\u001b[31m",
+    ];
+    let (begin, end) = SECRET.split_at(9);
+    let keys: String = within.iter().map(|within| format!("Key: {begin}{within}{end}\\n")).collect();
+    for (output, script, code) in [
+        ("text", format!("printf -- '---\\nn: 1\\n---\\n{keys}'"), 0),
+        ("text", format!("printf '{keys}'"), 41),
+        ("json", format!("printf '{keys}' >&2; exit 3"), 40),
+    ] {
+        let (home, thread) = trusted(&format!("#!/bin/sh\ncat > /dev/null\n{script}\n"), output);
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(code), "{script}: {ran:?}");
+        let mut shown = vec![ran.stdout, ran.stderr];
+        for verb in ["read", "show", "steps", "log"] {
+            let ran = home.uwf(&["thread", verb, &thread]);
+            shown.extend([ran.stdout, ran.stderr]);
+        }
+        let stored = files_below(&home.root());
+        let replaced = |text: &String| text.matches("Key: [redacted A_KEY]").count();
+        assert!(stored.iter().any(|text| replaced(text) >= within.len()), "{script}: {stored:?}");
+        for text in shown.iter().chain(&stored) {
+            assert!(!as_shown(text).contains(SECRET), "{script}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_key_in_another_encoding_is_stored_nowhere() {
+    let encoders = [
+        "import base64, os\nsay = base64.b64encode(os.environ['A_KEY'].encode()).decode()\n",
+        "import base64, os\nsay = base64.encodebytes(b'user:' + os.environ['A_KEY'].encode() + b' and so on' * 9).decode()\n",
+        "import base64, os\nsay = base64.urlsafe_b64encode(b'Basic ' + os.environ['A_KEY'].encode()).decode()\n",
+        "import os\nsay = os.environ['A_KEY'].encode().hex()\n",
+        "import os\nsay = os.environ['A_KEY'].encode().hex(' ').upper()\n",
+        "import os, urllib.parse\nsay = 'https://e.example/?key=' + urllib.parse.quote(os.environ['A_KEY'], safe='')\n",
+        "import os, urllib.parse\nsay = urllib.parse.urlencode({'key': os.environ['A_KEY']}).lower()\n",
+    ];
+    for encoder in encoders {
+        let home = home();
+        let script = format!(
+            "#!/usr/bin/env python3\nimport sys\nsys.stdin.read()\n{encoder}print(f'---\\nn: 1\\n---\\nIt is {{say}}')\n"
+        );
+        home.script("worker", &script);
+        home.config("agents:\n  w: { command: worker, output: text, env: [A_KEY] }\ndefaultAgent: w\n");
+        let thread = home.start_counting(5, "count");
+        let odd = "odd key/with+symbols=0123456789?";
+        let ran = with_variable(&home, odd, &["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(0), "{encoder}: {ran:?}");
+        let read = home.uwf(&["thread", "read", &thread]).stdout;
+        assert!(read.contains("[redacted A_KEY]"), "{encoder}: {read}");
+    }
+}
+
 #[test]
 fn no_process_of_a_step_has_a_key_among_its_arguments() {
     let script = "#!/bin/sh\ncat > /dev/null\ncat /proc/[0-9]*/cmdline 2> /dev/null | tr '\\0' ' ' > cmdlines\necho '{\"n\": 1}'\n";

@@ -49,6 +49,22 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
 }
 
 #[test]
+fn a_turn_that_does_not_end_well_was_paid_for() {
+    let cost = json!({ "update": { "sessionUpdate": "usage_update", "used": 9, "size": 200, "cost": { "amount": 0.25, "currency": "USD" } } });
+    let usage = json!({ "inputTokens": 111, "outputTokens": 22, "totalTokens": 133 });
+    for (end, tokens) in [
+        (json!({ "end": "refusal", "usage": usage }), json!({ "input": 111, "output": 22, "cost": 0.25 })),
+        (json!({ "exit": 3 }), json!({ "input": null, "output": null, "cost": 0.25 })),
+    ] {
+        let (home, thread) = scripted(&config("usage: prompt"), &prompts(json!([[{ "text": "So far." }, cost, end]])));
+        home.json(&["thread", "limit", &thread, "--cost", "0.25"]);
+        fails(&home, &thread);
+        assert_eq!(kept(&home, &thread)["tokens"], tokens);
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
+    }
+}
+
+#[test]
 fn an_agent_that_fails_says_why() {
     let told = [
         json!({ "prompts": [[{ "text": "So far." }, { "stderr": "panic: out of moons" }, { "exit": 3 }]] }),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use uwf_core::node::{ASKED, NodeKind};
+use uwf_core::number;
 use uwf_core::text::one_line;
 
 use crate::style;
@@ -276,7 +277,7 @@ fn sum(whole: &Value) -> Option<String> {
     }
     let turns = list(whole, "turns");
     let counted: Vec<&Value> = turns.iter().map(|turn| &turn["tokens"]).filter(|tokens| tokens.is_object()).collect();
-    let of = |key: &str| counted.iter().filter_map(|tokens| tokens[key].as_u64()).sum::<u64>();
+    let of = |key: &str| counted.iter().filter_map(|tokens| tokens[key].as_u64()).fold(0, number::sum);
     if counted.is_empty() {
         return None;
     }

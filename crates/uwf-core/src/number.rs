@@ -1,0 +1,152 @@
+//! Numbers of other programs: the range in which they count, and how nodes hold them.
+//!
+//! A node holds whole numbers up to [`MAX_WHOLE`] as such. A larger one becomes a floating-point number, which is neither exact nor
+//! read as a count. So a number is checked twice: a reported one where it comes in, and each one where it becomes part of a node or is
+//! read from it, because agents also store nodes themselves.
+
+use serde_json::{Number, Value};
+
+/// The largest whole number that a node and a reader of JSON hold exactly: 2^53−1.
+pub const MAX_WHOLE: u64 = (1 << 53) - 1;
+
+/// The largest amount of money that counts, in any currency.
+pub const MAX_MONEY: f64 = 1e12;
+
+/// A reported count of tokens or milliseconds; `None` if it is out of range. A fraction is left out.
+#[must_use]
+pub fn count(value: &Value) -> Option<u64> {
+    let number =
+        without_fraction(value.as_number().filter(|number| number.as_f64().is_some_and(|number| number >= 0.0))?);
+    u64::try_from(number).ok().filter(|number| *number <= MAX_WHOLE)
+}
+
+/// A reported amount of money; `None` if it is out of range.
+#[must_use]
+pub fn money(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|amount| is_money(*amount))
+}
+
+/// Whether an amount of money can be one: neither negative nor above [`MAX_MONEY`].
+#[must_use]
+pub fn is_money(amount: f64) -> bool {
+    (0.0..=MAX_MONEY).contains(&amount)
+}
+
+/// The sum of two counts, at most [`MAX_WHOLE`].
+#[must_use]
+pub fn sum(one: u64, other: u64) -> u64 {
+    one.saturating_add(other).min(MAX_WHOLE)
+}
+
+/// A whole number that a payload holds.
+pub(crate) trait Whole: Copy + Into<i128> + TryFrom<i128> {
+    const LEAST: i128;
+    const MOST: i128;
+
+    /// The number of this type that is nearest to another.
+    fn nearest(number: i128) -> Self {
+        let Ok(nearest) = Self::try_from(number.clamp(Self::LEAST, Self::MOST)) else {
+            unreachable!("the range is within that of the type")
+        };
+        nearest
+    }
+}
+
+impl Whole for u64 {
+    const LEAST: i128 = 0;
+    const MOST: i128 = MAX_WHOLE as i128;
+}
+
+impl Whole for u32 {
+    const LEAST: i128 = 0;
+    const MOST: i128 = u32::MAX as i128;
+}
+
+impl Whole for i32 {
+    const LEAST: i128 = i32::MIN as i128;
+    const MOST: i128 = i32::MAX as i128;
+}
+
+/// A number without its fraction; one that is too large or too small for the type is the nearest.
+fn without_fraction(number: &Number) -> i128 {
+    let whole = number.as_u64().map(i128::from).or_else(|| number.as_i64().map(i128::from));
+    whole.unwrap_or_else(|| number.as_f64().unwrap_or_default() as i128)
+}
+
+/// How a payload holds a whole number: the nearest one in its range.
+pub(crate) mod nearest {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_json::Number;
+
+    use super::{Whole, without_fraction};
+
+    pub(crate) fn serialize<T: Whole, S: Serializer>(number: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        let number: i128 = T::nearest((*number).into()).into();
+        // All of them fit an `i64`.
+        serializer.serialize_i64(number as i64)
+    }
+
+    pub(crate) fn deserialize<'de, T: Whole, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        Number::deserialize(deserializer).map(|number| T::nearest(without_fraction(&number)))
+    }
+}
+
+/// The same for a number that may be absent.
+pub(crate) mod nearest_if_any {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_json::Number;
+
+    use super::{Whole, nearest, without_fraction};
+
+    pub(crate) fn serialize<T: Whole, S: Serializer>(number: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+        match number {
+            Some(number) => nearest::serialize(number, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, T: Whole, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+        let number = Option::<Number>::deserialize(deserializer)?;
+        Ok(number.map(|number| T::nearest(without_fraction(&number))))
+    }
+}
+
+/// How a payload holds a count that may be unknown: one out of range is.
+pub(crate) mod known {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    use super::{MAX_WHOLE, count};
+
+    pub(crate) fn is_unknown(number: &Option<u64>) -> bool {
+        number.is_none_or(|number| number > MAX_WHOLE)
+    }
+
+    pub(crate) fn serialize<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        number.filter(|number| *number <= MAX_WHOLE).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+        Ok(Option::<Value>::deserialize(deserializer)?.as_ref().and_then(count))
+    }
+}
+
+/// The same for an amount of money.
+pub(crate) mod known_money {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    use super::{is_money, money};
+
+    pub(crate) fn is_unknown(amount: &Option<f64>) -> bool {
+        amount.is_none_or(|amount| !is_money(amount))
+    }
+
+    pub(crate) fn serialize<S: Serializer>(amount: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        amount.filter(|amount| is_money(*amount)).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        Ok(Option::<Value>::deserialize(deserializer)?.as_ref().and_then(money))
+    }
+}

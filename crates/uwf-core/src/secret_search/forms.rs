@@ -1,0 +1,57 @@
+//! The forms in which a secret is written.
+
+use std::collections::BTreeSet;
+
+use data_encoding::{BASE64, BASE64URL, HEXLOWER, HEXUPPER};
+
+use super::{SHORTEST, view};
+
+/// A secret as it is, and as JSON has it, also within a text that is JSON itself (the arguments of a tool), with other symbols than
+/// ASCII as they are or by number, with `/` as it is or as `\\/`. Views have no unseen symbols, so each form also exists without them.
+pub(super) fn plain(value: &str) -> BTreeSet<String> {
+    let quoted = |text: &str| {
+        let quoted = serde_json::Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let seen = Some(view::seen(value)).filter(|seen| seen.len() >= SHORTEST);
+    let forms = std::iter::once(value.to_owned()).chain(seen).flat_map(|value| {
+        let once = [quoted(&value), by_number(&quoted(&value))];
+        let slashed = once.clone().map(|form| form.replace('/', "\\/"));
+        let twice = once.clone().map(|form| quoted(&form));
+        // As forms of web pages send it.
+        let spaced = value.replace(' ', "+");
+        [value, spaced].into_iter().chain(once).chain(slashed).chain(twice)
+    });
+    forms.collect()
+}
+
+/// A secret in base64, of both alphabets and wherever it stands in what is encoded, and in hexadecimal digits.
+pub(super) fn encoded(value: &str) -> BTreeSet<String> {
+    let bytes = value.as_bytes();
+    let mut forms: BTreeSet<String> = [BASE64.encode(bytes), BASE64URL.encode(bytes)].into();
+    for before in 0..3 {
+        let shifted = [&[0; 2][..before.min(2)], bytes].concat();
+        // Symbols that depend on these bytes alone.
+        let (from, to) = ((before * 8).div_ceil(6), shifted.len() * 8 / 6);
+        for encoding in [&BASE64, &BASE64URL] {
+            forms.insert(encoding.encode(&shifted)[from..to].to_owned());
+        }
+    }
+    for digits in [HEXLOWER.encode(bytes), HEXUPPER.encode(bytes)] {
+        let pairs: Vec<&str> = (0..digits.len()).step_by(2).map(|at| &digits[at..at + 2]).collect();
+        forms.extend([pairs.join(":"), pairs.join("\\x"), digits.clone()]);
+    }
+    forms
+}
+
+/// JSON with symbols beyond ASCII by their numbers, as many programs write it.
+fn by_number(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for symbol in json.chars() {
+        match symbol.is_ascii() {
+            true => ascii.push(symbol),
+            false => symbol.encode_utf16(&mut [0; 2]).iter().for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    ascii
+}

@@ -1,0 +1,408 @@
+//! Views of a text: what is left of it after it was cleaned or decoded, with the place of each byte in the text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar;
+
+use crate::escapes;
+
+/// How many sequences within each other are waited for.
+const WAITS: usize = 3;
+
+/// Stands for a secret that was found already, and is to what is around it as the text that replaces it.
+const MASK: &str = "[█]";
+
+/// How often escapes of JSON are decoded: a tool's arguments are JSON in JSON.
+const DECODED: usize = 2;
+
+/// How often escape sequences are removed. A sequence may come to be when one inside it is gone, but nothing cleans a text so often.
+const CLEANED: usize = 4;
+
+/// A text as it may come to be seen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct View<'t> {
+    bytes: Cow<'t, [u8]>,
+    /// Where runs of bytes begin here, and in the text. Empty if the bytes are those of the text.
+    runs: Vec<(usize, usize)>,
+    /// Ends in the text of bytes that stand for several there, by their place here.
+    wide: Vec<(usize, usize)>,
+    /// Where something begins in the text that decides how it is read, and is not at its end yet.
+    open_from: Option<usize>,
+}
+
+/// What comes after a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Nothing.
+    Over,
+    /// Perhaps more of it, so what is only begun at its end has to be waited for.
+    Grows,
+}
+
+impl End {
+    fn waits(self) -> usize {
+        if self == End::Grows { WAITS } else { 0 }
+    }
+}
+
+/// Shows each view of a text, the text itself among them.
+pub(super) fn of(whole: View<'_>, end: End, mut show: impl FnMut(&View<'_>)) {
+    let valid = whole.valid();
+    let mut bases = vec![valid.percent_decoded(end).map(View::valid)];
+    let mut decoded = Some(valid);
+    for _ in 0..DECODED {
+        let next = decoded.as_ref().and_then(|view| view.json_decoded(end));
+        bases.push(decoded.take());
+        decoded = next;
+    }
+    bases.push(decoded);
+    for base in bases.into_iter().flatten() {
+        cleaned(base, end.waits(), &mut show);
+    }
+}
+
+/// A text without symbols that are not seen.
+pub(super) fn seen(text: &str) -> String {
+    let view = View { bytes: Cow::Borrowed(text.as_bytes()), ..View::default() };
+    view.seen().as_ref().map_or(text, View::text).to_owned()
+}
+
+/// Shows a view as it is, without unseen symbols, and without escape sequences and unseen symbols.
+fn cleaned(mut view: View<'_>, waits: usize, show: &mut dyn FnMut(&View<'_>)) {
+    for pass in 0..=CLEANED {
+        let text = view.text();
+        let kept = escapes::kept(text);
+        let is_clean = kept.iter().map(Range::len).sum::<usize>() == text.len();
+        let last_line = text.rfind('\n').map_or(0, |end| end + 1);
+        let open = if waits > 0 { escapes::open_at(&text[last_line..]) } else { None };
+        if let Some(open) = open {
+            // Once it is closed, what follows comes after what was before it.
+            let before = view.keeping(std::iter::once(0..last_line + open));
+            let line = view.origin_of(last_line);
+            view.open_from = earliest(view.open_from, Some(line));
+            cleaned(before, waits - 1, show);
+        }
+        show(&view);
+        for other in view.seen().iter().chain(&view.with_line_ends()) {
+            show(other);
+        }
+        if is_clean || pass == CLEANED {
+            return;
+        }
+        view = view.keeping(kept);
+    }
+}
+
+fn earliest(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    one.into_iter().chain(other).min()
+}
+
+impl<'t> View<'t> {
+    /// A text with something visible in the place of these ranges.
+    pub(super) fn masked(text: &'t [u8], ranges: impl IntoIterator<Item = Range<usize>>) -> View<'t> {
+        let whole = View { bytes: Cow::Borrowed(text), ..View::default() };
+        let mut ranges = ranges.into_iter().peekable();
+        if ranges.peek().is_none() {
+            return whole;
+        }
+        let mut masked = Draft::default();
+        let mut from = 0;
+        for range in ranges {
+            masked.push(&text[from..range.start], from);
+            masked.push_wide(MASK.as_bytes(), range.start, range.end);
+            from = range.end;
+        }
+        masked.push(&text[from..], from);
+        masked.view()
+    }
+}
+
+impl View<'_> {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where something begins in the text that decides how it is read, and is not at its end yet.
+    pub(super) fn open_from(&self) -> Option<usize> {
+        self.open_from
+    }
+
+    /// The range of the text that a range stands for. It is not empty.
+    pub(super) fn origin(&self, range: Range<usize>) -> Range<usize> {
+        let last = range.end - 1;
+        self.origin_of(range.start)..self.wide_end(last).unwrap_or_else(|| self.origin_of(last) + 1)
+    }
+
+    fn origin_of(&self, at: usize) -> usize {
+        match self.runs.partition_point(|(begin, _)| *begin <= at).checked_sub(1) {
+            Some(run) => self.runs[run].1 + (at - self.runs[run].0),
+            None => at,
+        }
+    }
+
+    /// A place of the text, or the beginning of what is left out, or decoded as one, around it.
+    pub(super) fn before_gap(&self, place: usize) -> usize {
+        let next = self.runs.partition_point(|(_, origin)| *origin < place);
+        let is_between = self.runs.get(next).is_none_or(|(_, origin)| *origin > place);
+        let Some((begin, origin)) = next.checked_sub(1).map(|run| self.runs[run]) else {
+            // Before the first run, if there are any.
+            return if self.runs.is_empty() || !is_between { place } else { 0 };
+        };
+        let end = self.runs.get(next).map_or(self.bytes.len(), |(begin, _)| *begin);
+        match self.wide_end(begin) {
+            Some(end) if place < end => origin,
+            Some(_) => place,
+            None if place > origin + (end - begin) && is_between => origin + (end - begin),
+            None => place,
+        }
+    }
+
+    /// The bytes as text, as which every view is made.
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
+    }
+
+    /// The end in the text of a byte that stands for several there.
+    fn wide_end(&self, at: usize) -> Option<usize> {
+        let found = self.wide.binary_search_by_key(&at, |(wide, _)| *wide).ok()?;
+        Some(self.wide[found].1)
+    }
+
+    fn keeping(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> View<'static> {
+        let mut kept = Draft { open_from: self.open_from, ..Draft::default() };
+        ranges.into_iter().for_each(|range| self.copy(range, &mut kept));
+        kept.view()
+    }
+
+    /// Adds a range to another view.
+    fn copy(&self, range: Range<usize>, to: &mut Draft) {
+        let mut at = range.start;
+        while at < range.end {
+            let next = self.runs.partition_point(|(begin, _)| *begin <= at);
+            let end = self.runs.get(next).map_or(range.end, |(begin, _)| range.end.min(*begin));
+            let (bytes, origin) = (&self.bytes[at..end], self.origin_of(at));
+            match self.wide_end(at) {
+                Some(end) => to.push_wide(bytes, origin, end),
+                None => to.push(bytes, origin),
+            }
+            at = end;
+        }
+    }
+
+    /// Without bytes that are no text.
+    fn valid(self) -> Self {
+        if std::str::from_utf8(&self.bytes).is_ok() {
+            return self;
+        }
+        let mut ranges = Vec::new();
+        let mut at = 0;
+        for chunk in self.bytes.utf8_chunks() {
+            ranges.push(at..at + chunk.valid().len());
+            at += chunk.valid().len() + chunk.invalid().len();
+        }
+        self.keeping(ranges)
+    }
+
+    /// The same with `\n` where only `\r` ends a line; `None` if there is none.
+    fn with_line_ends(&self) -> Option<View<'static>> {
+        let mut bytes = self.bytes.iter().zip(self.bytes.iter().skip(1).chain([&0]));
+        bytes.any(|(byte, next)| *byte == b'\r' && *next != b'\n').then(|| self.seen_with(true))
+    }
+
+    /// Without unseen symbols; `None` if there are none.
+    fn seen(&self) -> Option<View<'static>> {
+        if self.bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+            return None;
+        }
+        Some(self.seen_with(false))
+    }
+
+    /// Without unseen symbols, `\r` among them unless it ends a line alone and such line ends are kept.
+    fn seen_with(&self, line_ends: bool) -> View<'static> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut symbols = self.text().char_indices().peekable();
+        while let Some((at, symbol)) = symbols.next() {
+            let is_line_end = symbol == '\r' && line_ends && symbols.peek().is_none_or(|(_, next)| *next != '\n');
+            if is_unseen(symbol) && !is_line_end {
+                continue;
+            }
+            let end = at + symbol.len_utf8();
+            match ranges.last_mut().filter(|last| last.end == at) {
+                Some(last) => last.end = end,
+                None => ranges.push(at..end),
+            }
+        }
+        let mut seen = self.keeping(ranges);
+        seen.bytes.to_mut().iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+        seen
+    }
+
+    pub(super) fn without_white_space(&self) -> View<'static> {
+        let mut at = 0;
+        let words = self.bytes.split(u8::is_ascii_whitespace).map(|word| {
+            let range = at..at + word.len();
+            at = range.end + 1;
+            range
+        });
+        self.keeping(words.filter(|word| !word.is_empty()))
+    }
+
+    /// With each `%XX` as the byte it stands for; `None` if there is none.
+    fn percent_decoded(&self, end: End) -> Option<View<'static>> {
+        self.decoded(
+            b'%',
+            |rest| match rest {
+                [b'%', high, low, ..] => Some((vec![digit(*high)? << 4 | digit(*low)?], 3)),
+                _ => None,
+            },
+            3,
+            end,
+        )
+    }
+
+    /// With each escape of JSON as the symbol it stands for; `None` if there is none.
+    fn json_decoded(&self, end: End) -> Option<View<'static>> {
+        self.decoded(b'\\', json_escape, 12, end)
+    }
+
+    /// With each escape decoded. `escape` gives what bytes begin with and how many it takes; one at the end of the text that is shorter
+    /// than `longest` may not be whole.
+    fn decoded(
+        &self,
+        mark: u8,
+        escape: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>,
+        longest: usize,
+        end: End,
+    ) -> Option<View<'static>> {
+        if !self.bytes.contains(&mark) {
+            return None;
+        }
+        let mut decoded = Draft { open_from: self.open_from, ..Draft::default() };
+        let mut at = 0;
+        while at < self.bytes.len() {
+            let rest = &self.bytes[at..];
+            if rest[0] != mark {
+                let length = rest.iter().position(|byte| *byte == mark).unwrap_or(rest.len());
+                self.copy(at..at + length, &mut decoded);
+                at += length;
+                continue;
+            }
+            let origin = self.origin_of(at);
+            let found = escape(rest);
+            if end == End::Grows
+                && rest.len() < longest
+                && may_go_on(rest, found.as_ref().map(|(bytes, _)| bytes.as_slice()))
+            {
+                decoded.open_from = earliest(decoded.open_from, Some(origin));
+                // Once it is whole, what follows comes after what was before it.
+                break;
+            }
+            match found {
+                Some((bytes, length)) => {
+                    let origin_end = self.origin(at..at + length).end;
+                    decoded.push_wide(&bytes, origin, origin_end);
+                    at += length;
+                }
+                None => {
+                    self.copy(at..at + 1, &mut decoded);
+                    at += 1;
+                }
+            }
+        }
+        let is_other = !decoded.wide.is_empty() || decoded.open_from != self.open_from;
+        is_other.then(|| decoded.view())
+    }
+}
+
+/// Whether an escape at the end of a text could become another one when more comes.
+fn may_go_on(rest: &[u8], found: Option<&[u8]>) -> bool {
+    match found {
+        // Half of a symbol that JSON writes as two escapes.
+        Some(bytes) => bytes == "\u{fffd}".as_bytes(),
+        None => rest[1..].iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'u'),
+    }
+}
+
+/// The symbol that an escape of JSON stands for, as UTF-8, and the bytes of the escape.
+fn json_escape(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let plain = |byte: u8| Some((vec![byte], 2));
+    let unit = |at: usize| {
+        let digits = rest.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        digits.iter().try_fold(0_u16, |unit, byte| Some(unit << 4 | u16::from(digit(*byte)?)))
+    };
+    match rest.get(1)? {
+        byte @ (b'"' | b'\\' | b'/') => plain(*byte),
+        b'n' => plain(b'\n'),
+        b't' => plain(b'\t'),
+        b'r' => plain(b'\r'),
+        b'b' => plain(8),
+        b'f' => plain(12),
+        b'u' => {
+            let first = unit(0)?;
+            let units = [first, unit(6).unwrap_or(0)];
+            let symbol = char::decode_utf16(units).next()?;
+            let symbol = symbol.unwrap_or(char::REPLACEMENT_CHARACTER);
+            Some((symbol.to_string().into_bytes(), 6 * symbol.len_utf16()))
+        }
+        _ => None,
+    }
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// Whether a symbol is not seen where a text is shown, or is shown as one that could not be read.
+fn is_unseen(symbol: char) -> bool {
+    match symbol {
+        '\n' | '\t' => false,
+        // What `unicode-width` gives a width, though browsers and terminals show nothing.
+        '\u{ad}' | '\u{115f}' | '\u{2028}' | '\u{2029}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffd}' => true,
+        _ => symbol.is_control() || symbol.width() == Some(0),
+    }
+}
+
+/// A view in the making.
+#[derive(Default)]
+struct Draft {
+    bytes: Vec<u8>,
+    runs: Vec<(usize, usize)>,
+    wide: Vec<(usize, usize)>,
+    open_from: Option<usize>,
+    /// Where the text goes on after what was pushed last.
+    next: Option<usize>,
+}
+
+impl Draft {
+    /// Adds bytes that are so in the text.
+    fn push(&mut self, bytes: &[u8], origin: usize) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.next != Some(origin) {
+            self.runs.push((self.bytes.len(), origin));
+        }
+        self.bytes.extend_from_slice(bytes);
+        self.next = Some(origin + bytes.len());
+    }
+
+    /// Adds bytes that stand for a range of the text.
+    fn push_wide(&mut self, bytes: &[u8], origin: usize, end: usize) {
+        for byte in bytes {
+            self.runs.push((self.bytes.len(), origin));
+            self.wide.push((self.bytes.len(), end));
+            self.bytes.push(*byte);
+        }
+        self.next = None;
+    }
+
+    fn view(self) -> View<'static> {
+        let Draft { bytes, mut runs, wide, open_from, .. } = self;
+        if runs.is_empty() {
+            // Nothing is left of the text, which is not the same as all of it.
+            runs.push((0, usize::MAX));
+        }
+        View { bytes: Cow::Owned(bytes), runs, wide, open_from }
+    }
+}
