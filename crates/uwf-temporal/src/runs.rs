@@ -220,5 +220,7 @@ fn running(described: &WorkflowExecutionDescription, failing: Option<String>) ->
     let since = steps.chain(thinking).filter_map(|time| SystemTime::try_from(time).ok()?.elapsed().ok()).max();
     let mut in_vain = raw.pending_activities.iter().filter(|activity| activity.attempt >= IN_VAIN);
     let in_vain = in_vain.find_map(|activity| Some(activity.last_failure.as_ref()?.message.clone()));
-    Progress::Running { untaken: since, in_vain, failing }
+    // Between two attempts of a task that fails no worker has it, either.
+    let untaken = since.filter(|_| failing.is_none());
+    Progress::Running { untaken, in_vain, failing }
 }

@@ -74,6 +74,7 @@ fn a_failing_workflow_is_shown_and_killed_and_leaves_other_threads_alone() {
     let followed = Ran::from(following.wait_with_output().unwrap());
     assert_eq!(followed.code, Some(75), "{}", followed.stderr);
     assert!(followed.stderr.contains("no worker can continue it: its workflow task fails: "), "{}", followed.stderr);
+    assert!(!followed.stderr.contains("no worker has taken it"), "{}", followed.stderr);
 }
 
 #[test]
