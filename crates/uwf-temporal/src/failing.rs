@@ -2,7 +2,7 @@
 //! of it: in the log of the worker, and from the commands that look at the thread.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use temporalio_client::errors::WorkflowInteractionError;
@@ -12,6 +12,8 @@ use temporalio_client::{Client, NamespacedClient, WorkflowExecutionDescription};
 use temporalio_common::protos::coresdk::workflow_activation::WorkflowActivation;
 use temporalio_common::protos::coresdk::workflow_activation::remove_from_cache::EvictionReason;
 use temporalio_common::protos::coresdk::workflow_activation::workflow_activation_job::Variant;
+use temporalio_common::protos::coresdk::workflow_completion::WorkflowActivationCompletion;
+use temporalio_common::protos::coresdk::workflow_completion::workflow_activation_completion::Status;
 use temporalio_common::protos::temporal::api::common::v1::WorkflowExecution;
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use temporalio_common::protos::temporal::api::workflowservice::v1::GetWorkflowExecutionHistoryReverseRequest;
@@ -39,40 +41,53 @@ impl FailureLog {
         FailureLog { say, workflows: Mutex::default() }
     }
 
-    /// The SDK forgets a workflow when its task has failed, and has the reason then.
-    fn note(&self, activation: &WorkflowActivation) {
+    /// Logs the failures of the SDK, and keeps the names of workflows for others.
+    fn note_activation(&self, activation: &WorkflowActivation) {
         let run = &activation.run_id;
-        let mut workflows = self.workflows.lock().unwrap_or_else(PoisonError::into_inner);
         for job in &activation.jobs {
             match &job.variant {
                 Some(Variant::InitializeWorkflow(begun)) => {
-                    workflows.insert(run.clone(), begun.workflow_id.clone());
+                    self.workflows().insert(run.clone(), begun.workflow_id.clone());
                 }
                 Some(Variant::RemoveFromCache(removed)) => {
-                    let workflow = workflows.remove(run).unwrap_or_else(|| format!("run {run}"));
-                    if is_failure(removed.reason()) {
-                        let reason = one_line(&removed.message);
-                        (self.say)(&format!(
-                            "workflow {workflow}: its workflow task fails: {reason}; Temporal retries it"
-                        ));
+                    if matches!(removed.reason(), EvictionReason::Nondeterminism | EvictionReason::Fatal) {
+                        self.log(run, &removed.message);
                     }
+                    self.workflows().remove(run);
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Logs the failures of the workflow's code and of its input.
+    fn note_completion(&self, completion: &WorkflowActivationCompletion) {
+        if let Some(Status::Failed(failed)) = &completion.status {
+            let message = failed.failure.as_ref().map_or("no reason", |failure| failure.message.as_str());
+            self.log(&completion.run_id, message);
+        }
+    }
+
+    fn log(&self, run: &str, reason: &str) {
+        let workflow = self.workflows().get(run).cloned().unwrap_or_else(|| format!("run {run}"));
+        (self.say)(&format!("workflow {workflow}: its workflow task fails: {}; Temporal retries it", one_line(reason)));
+    }
+
+    fn workflows(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.workflows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait(?Send)]
 impl WorkerInterceptor for FailureLog {
     async fn on_workflow_activation(&self, activation: &WorkflowActivation) -> anyhow::Result<()> {
-        self.note(activation);
+        self.note_activation(activation);
         Ok(())
     }
-}
 
-fn is_failure(reason: EvictionReason) -> bool {
-    matches!(reason, EvictionReason::LangFail | EvictionReason::Nondeterminism | EvictionReason::Fatal)
+    async fn on_workflow_activation_completion(&self, completion: &WorkflowActivationCompletion) {
+        self.note_completion(completion);
+    }
 }
 
 /// The reason why the workflow task of a workflow fails. `None` if the task does not fail.

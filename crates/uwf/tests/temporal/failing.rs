@@ -51,9 +51,9 @@ fn a_failing_workflow_is_shown_and_killed_and_leaves_other_threads_alone() {
     let completed = ["activity", "complete", "--workflow-id", &workflow, "--activity-id", &thread, "--result", result];
     assert!(server.ask(&completed).0);
 
-    until("the worker says it", || {
-        place.log("one").contains(&format!("workflow {workflow}: its workflow task fails: "))
-    });
+    let failing = format!("workflow {workflow}: its workflow task fails: ");
+    until("the worker says it", || place.log("one").contains(&failing));
+    assert!(!place.log("one").contains("Failure {"), "the reason alone: {}", place.log("one"));
     until("the thread shows it", || {
         let shown = place.json(&["thread", "show", &thread]);
         shown["temporalFailure"].as_str().is_some_and(|failure| failure.contains("what only a newer worker knows"))
@@ -72,7 +72,8 @@ fn a_failing_workflow_is_shown_and_killed_and_leaves_other_threads_alone() {
     until("its workflow has ended", || server.status(&thread) == "WORKFLOW_EXECUTION_STATUS_TERMINATED");
     until("its agent is ended", || !is_alive(&agent));
     let followed = Ran::from(following.wait_with_output().unwrap());
-    assert_eq!(followed.code, Some(75), "{}", followed.stderr);
+    assert_eq!(followed.code, Some(69), "{}", followed.stderr);
+    assert!(followed.stderr.contains("was killed"), "{}", followed.stderr);
     assert!(followed.stderr.contains("no worker can continue it: its workflow task fails: "), "{}", followed.stderr);
     assert!(!followed.stderr.contains("no worker has taken it"), "{}", followed.stderr);
 }

@@ -101,11 +101,18 @@ pub(crate) fn failure(context: &Context, thread: &ThreadId, followed: Followed) 
     match followed {
         Followed::Ended => None,
         Followed::Stopped { kind, message } => Some(stopped(context, thread, CommandError::new(kind, message))),
+        Followed::Abandoned(_) if is_killed(context, thread) => {
+            Some(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed")))
+        }
         Followed::Abandoned(why) => Some(
             CommandError::new(ErrorKind::Busy, format!("Temporal runs the thread no more: {why}"))
                 .hint(format!("begin again where it stands: uwf thread run --on temporal {thread}")),
         ),
     }
+}
+
+fn is_killed(context: &Context, thread: &ThreadId) -> bool {
+    show::show(&context.home, thread).is_ok_and(|shown| shown.state == State::Killed)
 }
 
 /// With what the store says of the thread: what it asks, why it was paused. That does not go through the engine.
