@@ -4,8 +4,13 @@
 //! when a step is run. What a step does, and that two of them never count, is none of its business: a step is `uwf thread step`, a process
 //! that moves the head of its thread in the store or does not. Only ids, hashes and names (of workflows, roles, agents) go through Temporal.
 
+// A workflow that panics must fail its own task only. Under `panic = "abort"` it would end the worker, then each worker that replays it.
+#[cfg(not(panic = "unwind"))]
+compile_error!("a Temporal worker needs a profile with `panic = \"unwind\"`");
+
 mod address;
 mod error;
+mod failing;
 mod messages;
 mod runs;
 mod schedules;

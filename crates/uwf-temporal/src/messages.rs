@@ -121,7 +121,7 @@ pub enum Call {
     Resume,
     /// No further step begins.
     Pause,
-    /// It was killed: a running step is ended.
+    /// The thread was killed: its workflow and a running step are ended.
     Kill,
 }
 

@@ -4,15 +4,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use temporalio_client::errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError};
 use temporalio_client::{
-    Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowExecutionStatus,
-    WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowSignalOptions,
-    WorkflowStartOptions,
+    Client, WorkflowDescribeOptions, WorkflowExecutionDescription, WorkflowExecutionStatus, WorkflowGetResultOptions,
+    WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowSignalOptions, WorkflowStartOptions,
+    WorkflowTerminateOptions,
 };
 
+use temporalio_common::data_converters::RawValue;
 use temporalio_common::protos::temporal::api::enums::v1::{PendingActivityState, PendingWorkflowTaskState};
 
 use crate::address::Engine;
 use crate::error::{EngineError, Fault};
+use crate::failing;
 use crate::messages::{Begin, Call, Ended, LOOK_AGAIN, STEPS_PER_RUN, Standing};
 use crate::threads::{CALLS, STANDING, ThreadWorkflow};
 
@@ -54,6 +56,8 @@ pub enum Progress {
         untaken: Option<Duration>,
         /// Why it is tried again and again, if it is.
         in_vain: Option<String>,
+        /// Why its workflow task fails, if it fails. Then it continues only with a newer worker.
+        failing: Option<String>,
     },
     /// It does not go on until somebody does something.
     Stopped(Standing),
@@ -106,12 +110,12 @@ impl Engine {
     pub fn call(&self, thread: &str, call: Call) -> Result<bool, EngineError> {
         let workflow = self.workflow(thread);
         let done = self.runtime.block_on(async {
-            let options = WorkflowSignalOptions::default();
+            let (nothing, options) = (RawValue::new(Vec::new()), WorkflowSignalOptions::default());
             match call {
-                Call::Answer => workflow.signal(ThreadWorkflow::answer, (), options).await,
-                Call::Resume => workflow.signal(ThreadWorkflow::resume, (), options).await,
-                Call::Pause => workflow.signal(ThreadWorkflow::pause, (), options).await,
-                Call::Kill => workflow.cancel(WorkflowCancelOptions::default()).await,
+                Call::Answer => workflow.signal(ThreadWorkflow::answer, nothing, options).await,
+                Call::Resume => workflow.signal(ThreadWorkflow::resume, nothing, options).await,
+                Call::Pause => workflow.signal(ThreadWorkflow::pause, nothing, options).await,
+                Call::Kill => workflow.terminate(killed()).await,
             }
         });
         match done {
@@ -142,9 +146,32 @@ impl Engine {
         }
     }
 
+    /// Why Temporal cannot continue a thread: the reason for which its workflow task fails. `None` if the task does not fail, or the thread
+    /// does not run there.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn failure(&self, thread: &str) -> Result<Option<String>, EngineError> {
+        let looked = self.runtime.block_on(async {
+            let workflow = self.workflow(thread);
+            let described = workflow.describe(WorkflowDescribeOptions::default()).await?;
+            failing::failure(workflow.client(), &described).await
+        });
+        match looked {
+            Err(WorkflowInteractionError::NotFound(_)) => Ok(None),
+            looked => looked.map_err(|error| EngineError::of_interaction(&self.address, error)),
+        }
+    }
+
     fn workflow(&self, thread: &str) -> WorkflowHandle<Client, ThreadWorkflow> {
         self.client.get_workflow_handle(workflow_id(thread))
     }
+}
+
+/// A cancellation would wait for a worker that can run the workflow. A killed thread needs neither: Temporal ends the workflow at once, and
+/// the worker of a running step ends its agent when it hears that.
+fn killed() -> WorkflowTerminateOptions {
+    WorkflowTerminateOptions::builder().reason("the thread was killed".to_owned()).build()
 }
 
 /// The calls in spite of which a thread stood still last; `None` when it never did.
@@ -162,7 +189,10 @@ async fn progress(
             let memo = described.memo();
             let is_past = past.is_some() && memo.get::<u32>(CALLS)? == past;
             let standing = memo.get::<Option<Standing>>(STANDING)?.flatten().filter(|_| !is_past);
-            Ok(standing.map_or_else(|| running(&described), Progress::Stopped))
+            match standing {
+                Some(standing) => Ok(Progress::Stopped(standing)),
+                None => Ok(running(&described, failing::failure(workflow.client(), &described).await?)),
+            }
         }
         WorkflowExecutionStatus::Completed => match workflow.get_result(WorkflowGetResultOptions::default()).await {
             Ok(ended) => Ok(Progress::Ended(ended)),
@@ -175,11 +205,11 @@ async fn progress(
         WorkflowExecutionStatus::Terminated => Ok(Progress::Abandoned("it was terminated".to_owned())),
         WorkflowExecutionStatus::Canceled => Ok(Progress::Abandoned("it was cancelled".to_owned())),
         // The next one is found by the same id.
-        _ => Ok(Progress::Running { untaken: None, in_vain: None }),
+        _ => Ok(Progress::Running { untaken: None, in_vain: None, failing: None }),
     }
 }
 
-fn running(described: &WorkflowExecutionDescription) -> Progress {
+fn running(described: &WorkflowExecutionDescription, failing: Option<String>) -> Progress {
     let raw = described.raw();
     let steps = raw.pending_activities.iter().filter(|activity| activity.state() == PendingActivityState::Scheduled);
     let steps = steps.filter_map(|activity| activity.scheduled_time);
@@ -190,5 +220,7 @@ fn running(described: &WorkflowExecutionDescription) -> Progress {
     let since = steps.chain(thinking).filter_map(|time| SystemTime::try_from(time).ok()?.elapsed().ok()).max();
     let mut in_vain = raw.pending_activities.iter().filter(|activity| activity.attempt >= IN_VAIN);
     let in_vain = in_vain.find_map(|activity| Some(activity.last_failure.as_ref()?.message.clone()));
-    Progress::Running { untaken: since, in_vain }
+    // Between two attempts of a task that fails no worker has it, either.
+    let untaken = since.filter(|_| failing.is_none());
+    Progress::Running { untaken, in_vain, failing }
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use temporalio_client::RetryPolicy;
+use temporalio_common::data_converters::RawValue;
 use temporalio_common::error::ActivityExecutionError;
 use temporalio_common::protos::temporal::api::enums::v1::TimeoutType;
 use temporalio_common::protos::temporal::api::failure::v1::failure::FailureInfo;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
-    ActivityCancellationType, ActivityOptions, ContinueAsNewOptions, MemoValue, SyncWorkflowContext, WorkflowContext,
-    WorkflowContextView, WorkflowResult, workflows,
+    ActivityCancellationType, ActivityOptions, ContinueAsNewOptions, MemoValue, SyncWorkflowContext, TimerOptions,
+    WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult, workflows,
 };
 
 use crate::messages::{Begin, Ended, Position, Standing};
@@ -114,22 +115,25 @@ impl ThreadWorkflow {
         }
     }
 
-    /// Somebody answered, raised a limit, or repaired something.
+    // People also send signals with Temporal's own command and pages, with any payload. The SDK fails the workflow task, now and at each
+    // replay, if a payload does not have the type of the argument. So the type is `RawValue`, which takes everything.
+
+    /// A person answered, raised a limit, or repaired something. The payload is ignored.
     #[signal]
-    pub(crate) fn answer(&mut self, _ctx: &mut SyncWorkflowContext<Self>) {
+    pub(crate) fn answer(&mut self, _ctx: &mut SyncWorkflowContext<Self>, _ignored: RawValue) {
         self.calls += 1;
     }
 
-    /// It goes on.
+    /// The thread continues. The payload is ignored.
     #[signal]
-    pub(crate) fn resume(&mut self, _ctx: &mut SyncWorkflowContext<Self>) {
+    pub(crate) fn resume(&mut self, _ctx: &mut SyncWorkflowContext<Self>, _ignored: RawValue) {
         self.calls += 1;
         self.is_paused = false;
     }
 
-    /// No further step begins.
+    /// No further step begins. The payload is ignored.
     #[signal]
-    pub(crate) fn pause(&mut self, _ctx: &mut SyncWorkflowContext<Self>) {
+    pub(crate) fn pause(&mut self, _ctx: &mut SyncWorkflowContext<Self>, _ignored: RawValue) {
         self.is_paused = true;
     }
 }
@@ -172,7 +176,7 @@ async fn until_called(
     quiet: &mut Duration,
 ) -> WorkflowResult<bool> {
     let called = ctx.wait_condition(|this| is_called(this));
-    let long_enough = ctx.timer(*quiet);
+    let long_enough = ctx.timer(kept_timer(*quiet));
     futures_util::pin_mut!(called, long_enough);
     workflows::select! {
         called = called => {
@@ -184,6 +188,13 @@ async fn until_called(
             Ok(false)
         }
     }
+}
+
+/// A timer that a cancellation of the workflow leaves alone. The SDK forgets a timer that it cancels, and panics if history says later in the
+/// same activation that this timer fired. That happens whenever no worker runs between the cancellation and the firing. A timer with its own
+/// token is known until it fires, even if no code waits for it any longer, or until its workflow ends.
+fn kept_timer(duration: Duration) -> TimerOptions {
+    TimerOptions::builder(duration).cancellation_token(WorkflowCancellationToken::new()).build()
 }
 
 /// Whether a thread stands still where an agent failed, and still stands there. Trying that again costs, so somebody has to say so. What

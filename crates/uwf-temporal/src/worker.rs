@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::address::Engine;
 use crate::error::{EngineError, Fault};
+use crate::failing::FailureLog;
 use crate::queue_of;
 use crate::schedules::ScheduleWorkflow;
 use crate::steps::{HEARTBEAT, Phase, Steps};
@@ -90,6 +91,7 @@ fn thinking(queue: &str, steps: &Steps, settings: &WorkerSettings) -> Result<Wor
         .register_workflow::<ThreadWorkflow>()
         .and_then(WorkerOptionsBuilder::register_workflow::<ScheduleWorkflow>)
         .map_err(|error| EngineError::new(Fault::Other, format!("the worker knows no workflows: {error}")))?;
+    let options = options.worker_interceptor(FailureLog::new(Arc::clone(&settings.say)));
     Ok(options.tuner(slots(settings.max_agents + LOOKS)).max_heartbeat_throttle_interval(HEARTBEAT).build())
 }
 

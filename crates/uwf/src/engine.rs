@@ -20,9 +20,9 @@ use crate::context::Context;
 use crate::error::CommandError;
 
 #[cfg(not(feature = "temporal"))]
-pub(crate) use absent::{Begun, Schedules, tell, warn_of_unknown_address, work};
+pub(crate) use absent::{Begun, Schedules, failure_of, tell, warn_of_unknown_address, work};
 #[cfg(feature = "temporal")]
-pub(crate) use temporal::{Begun, Schedules, tell, warn_of_unknown_address, work};
+pub(crate) use temporal::{Begun, Schedules, failure_of, tell, warn_of_unknown_address, work};
 
 /// Which engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -93,6 +93,17 @@ pub(crate) struct Listed {
     pub(crate) next: Vec<SystemTime>,
     /// How many times were left out, because the thread before had not ended.
     pub(crate) left_out: u64,
+}
+
+/// What keeps a thread from continuing while it is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble<'a> {
+    /// No worker takes it.
+    Untaken,
+    /// Workers retry what they do not accomplish, for this reason.
+    InVain(&'a str),
+    /// Workers cannot run its workflow, for this reason.
+    Failing(&'a str),
 }
 
 /// What became of a thread that was followed.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
-use super::{Addressed, Followed, Listed, Told, Work, not_built_in};
+use super::{Addressed, Followed, Listed, Told, Trouble, Work, not_built_in};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -29,12 +29,7 @@ impl Begun {
     }
 
     /// Follows it.
-    pub(crate) fn follow(
-        &self,
-        _each: impl FnMut(),
-        _untaken: impl Fn(),
-        _in_vain: impl Fn(&str),
-    ) -> Result<Followed, CommandError> {
+    pub(crate) fn follow(&self, _each: impl FnMut(), _trouble: impl Fn(Trouble)) -> Result<Followed, CommandError> {
         match *self {}
     }
 }
@@ -78,6 +73,11 @@ pub(crate) fn work(_: &Context, _: Addressed, _: Work) -> Result<(), CommandErro
 
 /// Nobody runs the thread who would have to hear of it.
 pub(crate) fn tell(_: &Context, _: &ThreadId, _: Told) {}
+
+/// No engine runs the thread.
+pub(crate) fn failure_of(_: &Context, _: &ThreadId) -> Result<Option<String>, CommandError> {
+    Ok(None)
+}
 
 /// There is no address to know.
 pub(crate) fn warn_of_unknown_address(_: &Context) -> Result<(), CommandError> {

@@ -1,7 +1,7 @@
 //! Temporal.
 
 use std::env;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use json_cas::Hash;
@@ -14,7 +14,7 @@ use uwf_temporal::{
     stopped_in_words,
 };
 
-use super::{Addressed, Followed, Listed, Told, Work, kind_of};
+use super::{Addressed, Followed, Listed, Told, Trouble, Work, kind_of};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -29,6 +29,9 @@ const WHERE: [&str; 3] = [ADDRESS_VARIABLE, "TEMPORAL_PROFILE", "TEMPORAL_CONFIG
 
 /// How long a step may wait for a worker before whoever follows it is told.
 const UNTAKEN: Duration = Duration::from_secs(10);
+
+/// How long a command that only looks at a thread waits for Temporal.
+const LOOK_WITHIN: Duration = Duration::from_secs(2);
 
 /// A failure of the engine as one of a command.
 fn failure(error: EngineError) -> CommandError {
@@ -72,27 +75,26 @@ impl Begun {
         self.running.is_new
     }
 
-    /// Waits until it has ended or stands still. `each` is called again and again meanwhile, `untaken` when no worker takes it, and
-    /// `in_vain` with the reason when it is tried again and again.
-    pub(crate) fn follow(
-        &self,
-        mut each: impl FnMut(),
-        untaken: impl Fn(),
-        in_vain: impl Fn(&str),
-    ) -> Result<Followed, CommandError> {
-        let (mut is_told, mut told_reason) = (false, None);
+    /// Waits until it has ended or stands still. `each` is called again and again meanwhile, `trouble` for what keeps the thread from
+    /// continuing, once each time it begins.
+    pub(crate) fn follow(&self, mut each: impl FnMut(), trouble: impl Fn(Trouble)) -> Result<Followed, CommandError> {
+        let (mut is_told, mut told_reason, mut told_failure) = (false, None, None);
         loop {
             let progress = self.engine.progress(self.thread.as_str(), &self.running).map_err(failure)?;
             each();
             return Ok(match progress {
-                Progress::Running { untaken: waits, in_vain: reason } => {
+                Progress::Running { untaken: waits, in_vain: reason, failing } => {
                     if let Some(reason) = reason.as_ref().filter(|_| reason != told_reason) {
-                        in_vain(reason);
+                        trouble(Trouble::InVain(reason));
                     }
                     told_reason = reason;
+                    if let Some(reason) = failing.as_ref().filter(|_| failing != told_failure) {
+                        trouble(Trouble::Failing(reason));
+                    }
+                    told_failure = failing;
                     let is_long = waits.is_some_and(|waits| waits > UNTAKEN);
                     if is_long && !is_told {
-                        untaken();
+                        trouble(Trouble::Untaken);
                     }
                     is_told = is_long;
                     continue;
@@ -214,6 +216,24 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, told: Told) {
         let next = format!("if the thread runs there, tell it later: uwf thread run --on temporal {thread}");
         context.printer.warn(&format!("{message}; {next}"));
     }
+}
+
+/// Why Temporal cannot continue a thread, if this machine knows where Temporal is. Waits at most 2 s, and warns if Temporal cannot be asked.
+pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<String>, CommandError> {
+    if !is_known(context)? {
+        return Ok(None);
+    }
+    let (address, thread) = (address(context, Addressed::default())?, thread.to_string());
+    let (send, receive) = mpsc::channel();
+    // If Temporal does not answer in time, the thread ends with this process.
+    std::thread::spawn(move || send.send(Engine::connect(address).and_then(|engine| engine.failure(&thread))));
+    let why = match receive.recv_timeout(LOOK_WITHIN) {
+        Ok(Ok(failure)) => return Ok(failure),
+        Ok(Err(error)) => error.message,
+        Err(_) => format!("no answer within {} s", LOOK_WITHIN.as_secs()),
+    };
+    context.printer.warn(&format!("if the thread runs on Temporal, this does not show how its workflow is: {why}"));
+    Ok(None)
 }
 
 fn parent_of(context: &Context, thread: &ThreadId) -> Result<Option<ThreadId>, CommandError> {

@@ -4,6 +4,7 @@
 
 mod entry;
 mod errors;
+mod failing;
 mod failures;
 mod people;
 mod place;

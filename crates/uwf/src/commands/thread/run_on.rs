@@ -12,7 +12,7 @@ use uwf_engine::verbs::steps::{Entry, steps};
 
 use crate::context::Context;
 use crate::duration;
-use crate::engine::{Begun, Engine, Followed, warn_of_own_store, warn_of_unknown_address};
+use crate::engine::{Begun, Engine, Followed, Trouble, warn_of_own_store, warn_of_unknown_address};
 use crate::error::CommandError;
 use crate::style;
 
@@ -49,14 +49,24 @@ pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Optio
         return Ok(None);
     }
     context.printer.talk(&format!("thread {} {begins}; Ctrl-C ends only this command", style::bold(thread.as_str())));
-    let untaken = || {
-        context
-            .printer
-            .talk("no worker has taken it for 10 s: one has to run that has the agent; `uwf worker --help` tells how");
-    };
-    let in_vain = |why: &str| context.printer.talk(&format!("it is tried again and again: {why}"));
-    let followed = begun.follow(|| seen = told(context, thread, seen), untaken, in_vain)?;
+    let followed = begun.follow(|| seen = told(context, thread, seen), |trouble| warn_of(context, thread, trouble))?;
     Ok(Some(followed))
+}
+
+/// Says what keeps the thread from continuing.
+fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
+    let line = match trouble {
+        Trouble::Untaken => {
+            "no worker has taken it for 10 s: one has to run that has the agent; `uwf worker --help` tells how"
+                .to_owned()
+        }
+        Trouble::InVain(why) => format!("it is tried again and again: {why}"),
+        Trouble::Failing(why) => format!(
+            "no worker can continue it: its workflow task fails: {why}; a newer worker may. To begin again where the thread is: \
+             temporal workflow terminate -w uwf-{thread}; uwf thread run --on temporal {thread}"
+        ),
+    };
+    context.printer.talk(&line);
 }
 
 /// Warns of limits and agents that were chosen for the thread here: other machines have their own.
@@ -91,11 +101,18 @@ pub(crate) fn failure(context: &Context, thread: &ThreadId, followed: Followed) 
     match followed {
         Followed::Ended => None,
         Followed::Stopped { kind, message } => Some(stopped(context, thread, CommandError::new(kind, message))),
+        Followed::Abandoned(_) if is_killed(context, thread) => {
+            Some(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed")))
+        }
         Followed::Abandoned(why) => Some(
             CommandError::new(ErrorKind::Busy, format!("Temporal runs the thread no more: {why}"))
                 .hint(format!("begin again where it stands: uwf thread run --on temporal {thread}")),
         ),
     }
+}
+
+fn is_killed(context: &Context, thread: &ThreadId) -> bool {
+    show::show(&context.home, thread).is_ok_and(|shown| shown.state == State::Killed)
 }
 
 /// With what the store says of the thread: what it asks, why it was paused. That does not go through the engine.

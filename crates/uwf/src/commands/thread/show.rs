@@ -9,6 +9,7 @@ use uwf_engine::verbs::workflow_names::Names;
 
 use super::which::Which;
 use crate::context::Context;
+use crate::engine;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table;
@@ -24,18 +25,21 @@ pub(crate) struct Args {
     which: Which,
 }
 
-/// Where a thread stands, with what its workflow is called.
+/// A thread, with the name of its workflow, and the reason why workers of Temporal cannot continue it.
 #[derive(Serialize)]
-#[serde(transparent)]
+#[serde(rename_all = "camelCase")]
 struct Shown {
+    #[serde(flatten)]
     status: ThreadStatus,
     #[serde(skip)]
     workflow_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temporal_failure: Option<String>,
 }
 
 impl Report for Shown {
     fn text(&self) -> String {
-        let Shown { status: shown, workflow_name } = self;
+        let Shown { status: shown, workflow_name, temporal_failure } = self;
         let name = workflow_name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
         let mut lines =
             vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state, shown.pausing))];
@@ -58,6 +62,7 @@ impl Report for Shown {
             ("branch", shown.worktree.as_ref().map(|worktree| worktree.branch.clone())),
             ("machine", shown.machine.clone()),
             ("works on", shown.works_on.as_ref().map(|on| format!("{}, in {}", on.machine, on.workspace.display()))),
+            ("temporal", temporal_failure.as_ref().map(|why| format!("workers cannot continue it: {why}"))),
             ("workspace", shown.workspace.as_ref().map(|dir| dir.display().to_string())),
         ];
         lines.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -103,5 +108,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     // A registry that cannot be read is told where names are needed.
     let mut names = Names::of(&registry::read(&context.home).unwrap_or_default());
     let workflow_name = names.name(&context.home, status.workflow);
-    Printed::new(&Shown { status, workflow_name })
+    let temporal_failure = if status.done { None } else { engine::failure_of(context, &thread)? };
+    Printed::new(&Shown { status, workflow_name, temporal_failure })
 }
