@@ -1,5 +1,6 @@
 //! The storage root: its paths and files, names and ids, and the locks and marks of its threads.
 
+pub mod broker_link;
 pub(crate) mod cache_file;
 pub mod config_file;
 pub mod config_text;
@@ -21,6 +22,7 @@ pub(crate) mod record;
 pub mod registry;
 pub mod shared_store;
 pub mod sharing;
+pub mod store_keys;
 pub mod thread_ids;
 pub mod type_index;
 pub mod workplace;

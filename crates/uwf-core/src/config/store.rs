@@ -45,6 +45,46 @@ const SCHEMES: [(&str, StoreKind); 9] = [
     ("postgresql://", StoreKind::Postgres),
 ];
 
+/// Variables that hold keys of a store in a bucket of Amazon or a server that speaks its protocol, or say where such keys are.
+const AMAZON_KEYS: [&str; 9] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+];
+
+/// The same for Google. Not `GOOGLE_API_KEY`, which opens no bucket and is what agents have for their models.
+const GOOGLE_KEYS: [&str; 5] = [
+    "GOOGLE_BEARER_TOKEN",
+    "GOOGLE_SERVICE_ACCOUNT",
+    "GOOGLE_SERVICE_ACCOUNT_PATH",
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+];
+
+/// The same for Azure.
+const AZURE_KEYS: [&str; 11] = [
+    "AZURE_STORAGE_KEY",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_ACCESS_KEY",
+    "AZURE_STORAGE_MASTER_KEY",
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_TOKEN",
+    "AZURE_STORAGE_CLIENT_SECRET",
+    "AZURE_CLIENT_SECRET",
+    "AZURE_FEDERATED_TOKEN_FILE",
+];
+
+/// The same for PostgreSQL.
+const POSTGRES_KEYS: [&str; 2] = ["PGPASSWORD", "PGPASSFILE"];
+
 /// How a URL has to look.
 const FORMS: &str = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE";
 
@@ -79,11 +119,29 @@ impl StoreUrl {
         self.kind
     }
 
+    /// Variables that hold the keys of such a store, or say where they are. No agent gets one that its `env` does not name.
+    #[must_use]
+    pub fn key_variables(&self) -> &'static [&'static str] {
+        match self.kind {
+            StoreKind::Postgres => &POSTGRES_KEYS,
+            StoreKind::Bucket if self.text.starts_with('g') => &GOOGLE_KEYS,
+            StoreKind::Bucket if self.text.starts_with('a') => &AZURE_KEYS,
+            StoreKind::Bucket => &AMAZON_KEYS,
+        }
+    }
+
     /// The URL.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
+}
+
+/// Whether a variable holds a key of some kind of store, or says where one is.
+#[must_use]
+pub fn is_store_key(variable: &str) -> bool {
+    let kinds: [&[&str]; 4] = [&AMAZON_KEYS, &GOOGLE_KEYS, &AZURE_KEYS, &POSTGRES_KEYS];
+    kinds.iter().any(|keys| keys.contains(&variable))
 }
 
 impl fmt::Display for StoreUrl {
@@ -127,6 +185,20 @@ impl ConfigReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_store_has_the_keys_of_its_provider() {
+        let keys = |text: &str| StoreUrl::parse(text).unwrap().key_variables();
+        for (text, key) in [
+            ("s3://bucket/uwf", "AWS_SECRET_ACCESS_KEY"),
+            ("gcs://bucket/uwf", "GOOGLE_APPLICATION_CREDENTIALS"),
+            ("abfss://container/uwf", "AZURE_STORAGE_KEY"),
+            ("postgresql://ann@db/uwf", "PGPASSWORD"),
+        ] {
+            assert!(keys(text).contains(&key) && is_store_key(key), "{text}");
+        }
+        assert!(!is_store_key("GOOGLE_API_KEY") && !is_store_key("AWS_REGION"));
+    }
 
     #[test]
     fn urls_name_stores_and_hold_no_password() {

@@ -38,7 +38,7 @@ const ALL: u64 = 0;
 const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// What there is to send of a thread.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Exported {
     /// The thread.
     pub thread: ThreadId,

@@ -10,6 +10,7 @@ mod collecting;
 mod commands;
 mod copying;
 mod faults;
+mod keys;
 mod lists;
 mod machine;
 mod postgres;

@@ -70,6 +70,7 @@ fn remote_kind(fault: RemoteFault) -> ErrorKind {
         RemoteFault::Unreachable => ErrorKind::Busy,
         RemoteFault::Failed => ErrorKind::Io,
         RemoteFault::Missing => ErrorKind::NotFound,
+        RemoteFault::Refused => ErrorKind::Usage,
         RemoteFault::Denied
         | RemoteFault::NotReady
         | RemoteFault::Incomplete
@@ -107,6 +108,7 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
         RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
+        RemoteFault::Refused => "an agent reads and stores the nodes of its own attempt; for anything else its `env` has to name the keys of the store: `uwf help shared-store`".into(),
         RemoteFault::Unfit => "several machines would get in each other's way there: use another server; `uwf help shared-store` says what it needs".into(),
     }
 }

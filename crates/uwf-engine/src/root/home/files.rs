@@ -224,6 +224,11 @@ impl Home {
         cached_nodes(&self.root)
     }
 
+    /// Sockets of the brokers of attempts.
+    pub(crate) fn sockets_dir(&self) -> PathBuf {
+        self.root().join("sockets")
+    }
+
     /// What can be derived and may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         cache_dir(&self.root)
