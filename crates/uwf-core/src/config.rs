@@ -5,6 +5,7 @@ mod agent;
 mod check;
 mod defaults;
 pub mod edit;
+mod keys;
 mod limits;
 mod notify;
 mod otel;
@@ -23,7 +24,9 @@ use std::time::Duration;
 
 pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use defaults::default_of;
+pub use keys::{is_store_key, is_temporal_key};
 pub(crate) use limits::MAX_OUTPUT_CAP;
+
 pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
 
 pub use notify::{Happening, Notify, NotifyBy};
@@ -35,9 +38,9 @@ pub use read::CONFIG_KEYS;
 pub(crate) use read::{AGENT_KEYS, EXTRACT_KEYS, MIN_PROMPT_BUDGET, MODEL_KEYS, NOTIFY_KEYS, PROVIDER_KEYS};
 pub use secret::key_in;
 pub(crate) use store::STORE_KEYS;
-pub use store::{StoreKind, StoreUrl, is_store_key};
+pub use store::{StoreKind, StoreUrl};
 pub(crate) use temporal::TEMPORAL_KEYS;
-pub use temporal::{Temporal, is_temporal_key};
+pub use temporal::Temporal;
 pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};
 pub use worktree::GitRemote;
 pub(crate) use worktree::WORKTREE_KEYS;

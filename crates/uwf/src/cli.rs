@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::attempt::{broker, keeper};
 use uwf_engine::root::home::AttemptId;
-use uwf_engine::root::store_keys;
+use uwf_engine::root::received_keys;
 use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, otel as spans, step};
 
@@ -212,8 +212,8 @@ impl Group {
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
     // Before anything else: what this process has is not to be seen.
-    store_keys::close_if_keyed();
-    store_keys::receive_if_sent();
+    received_keys::close_if_keyed();
+    received_keys::receive_if_sent();
     let args = uwf_server::give_back_open_files(std::env::args_os().collect());
     if let Some(code) = own_child(&args) {
         return ExitCode::from(code);

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Config;
+use super::keys::{is_store_key, is_temporal_key};
 use super::secret::{is_variable, looks_like_key};
-use super::store::is_store_key;
-use super::temporal::is_temporal_key;
 use crate::document::Problems;
 use crate::document::fields::Fields;
 use json_cas::nearest::did_you_mean;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::keys::{AMAZON_KEYS, AZURE_KEYS, GOOGLE_KEYS, POSTGRES_KEYS};
 use super::read::ConfigReader;
 use crate::document::fields::Fields;
 
@@ -44,46 +45,6 @@ const SCHEMES: [(&str, StoreKind); 9] = [
     ("postgres://", StoreKind::Postgres),
     ("postgresql://", StoreKind::Postgres),
 ];
-
-/// Variables that hold keys of a store in a bucket of Amazon or a server that speaks its protocol, or say where such keys are.
-const AMAZON_KEYS: [&str; 9] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-    "AWS_SHARED_CREDENTIALS_FILE",
-];
-
-/// The same for Google. Not `GOOGLE_API_KEY`, which opens no bucket and is what agents have for their models.
-const GOOGLE_KEYS: [&str; 5] = [
-    "GOOGLE_BEARER_TOKEN",
-    "GOOGLE_SERVICE_ACCOUNT",
-    "GOOGLE_SERVICE_ACCOUNT_PATH",
-    "GOOGLE_SERVICE_ACCOUNT_KEY",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-];
-
-/// The same for Azure.
-const AZURE_KEYS: [&str; 11] = [
-    "AZURE_STORAGE_KEY",
-    "AZURE_STORAGE_ACCOUNT_KEY",
-    "AZURE_STORAGE_ACCESS_KEY",
-    "AZURE_STORAGE_MASTER_KEY",
-    "AZURE_STORAGE_CONNECTION_STRING",
-    "AZURE_STORAGE_SAS_KEY",
-    "AZURE_STORAGE_SAS_TOKEN",
-    "AZURE_STORAGE_TOKEN",
-    "AZURE_STORAGE_CLIENT_SECRET",
-    "AZURE_CLIENT_SECRET",
-    "AZURE_FEDERATED_TOKEN_FILE",
-];
-
-/// The same for PostgreSQL.
-const POSTGRES_KEYS: [&str; 2] = ["PGPASSWORD", "PGPASSFILE"];
 
 /// How a URL has to look.
 const FORMS: &str = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE";
@@ -137,13 +98,6 @@ impl StoreUrl {
     }
 }
 
-/// Whether a variable holds a key of some kind of store, or says where one is.
-#[must_use]
-pub fn is_store_key(variable: &str) -> bool {
-    let kinds: [&[&str]; 4] = [&AMAZON_KEYS, &GOOGLE_KEYS, &AZURE_KEYS, &POSTGRES_KEYS];
-    kinds.iter().any(|keys| keys.contains(&variable))
-}
-
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -185,6 +139,7 @@ impl ConfigReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::keys::is_store_key;
 
     #[test]
     fn a_store_has_the_keys_of_its_provider() {

@@ -17,19 +17,6 @@ pub struct Temporal {
     pub task_queue: Option<String>,
 }
 
-/// Variables that hold keys of Temporal's clients.
-const SECRETS: [&str; 4] =
-    ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA", "TEMPORAL_CODEC_AUTH"];
-
-/// What variables begin with that are headers of each request, one of which may be a key.
-const HEADERS: &str = "TEMPORAL_GRPC_META_";
-
-/// Whether a variable may hold a key of Temporal's clients. No agent gets one that its `env` does not name.
-#[must_use]
-pub fn is_temporal_key(variable: &str) -> bool {
-    SECRETS.contains(&variable) || variable.starts_with(HEADERS)
-}
-
 impl ConfigReader {
     /// Temporal; `None` when threads run on this machine.
     pub(super) fn temporal(&mut self, fields: Fields<'_>) -> Option<Temporal> {

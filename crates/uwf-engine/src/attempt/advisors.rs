@@ -16,6 +16,7 @@ use crate::attempt::plan::Plan;
 use crate::attempt::recorded::OutputFiles;
 use crate::root::env_file;
 use crate::root::log::{Log, log};
+use crate::root::received_keys;
 use crate::root::store_keys::{self, Handover};
 use crate::thread::load::Thread;
 
@@ -130,7 +131,7 @@ impl Advisors<'_, '_> {
         let key: Vec<String> = agents::model_key(config, model).map(str::to_owned).into_iter().collect();
         let mut secrets = config.secret_names();
         secrets.extend(store_keys::names(home, &env_file));
-        let mut env = environment::for_agent(store_keys::variables(), &env_file, &secrets, &key);
+        let mut env = environment::for_agent(received_keys::variables(), &env_file, &secrets, &key);
         env.extend(agents::protocol_variables(home, thread, role, run));
         Ok(Job {
             argv: agents::built_in_command_line(home.bin(), advisor, thread, role),

@@ -28,7 +28,7 @@ use crate::root::store_keys::Handover;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What to run and within which limits.
-pub struct Job {
+pub(crate) struct Job {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Directory it runs in.

@@ -115,7 +115,7 @@ pub fn main(args: &[&str]) -> Result<()> {
     let thread: ThreadId = thread.parse().map_err(|_| AttemptError::BrokerArguments)?;
     let found = recorded::of_process(&home, &thread, role, Some(attempt))?;
     let opened = found.ok_or(AttemptError::BrokerArguments)?.opened;
-    let socket = broker_link::socket(&home, attempt).ok_or(AttemptError::BrokerArguments)?;
+    let socket = home.socket(attempt).ok_or(AttemptError::BrokerArguments)?;
     let listener = listen(&home, &socket)?;
     let service = Arc::new(Service::new(home, opened.clone())?);
     let serving = Arc::clone(&service);

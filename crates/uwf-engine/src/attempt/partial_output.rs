@@ -15,7 +15,8 @@ use crate::attempt::recorded::{Opened, OutputFiles};
 use crate::root::env_file;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
-use crate::root::store_keys::{self, Handover};
+use crate::root::received_keys;
+use crate::root::store_keys::Handover;
 
 /// Name of the built-in agent that reads what was left. It is none of those one can configure.
 pub const AGENT: &str = "salvage";
@@ -42,7 +43,7 @@ pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace 
 fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> {
     let env_file = env_file::read(&home.env_file())?;
     let secrets = opened.secrets.iter().cloned().collect();
-    let mut env = environment::for_agent(store_keys::variables(), &env_file, &secrets, &opened.agent.env);
+    let mut env = environment::for_agent(received_keys::variables(), &env_file, &secrets, &opened.agent.env);
     let (thread, role) = (opened.thread.as_str(), opened.role.as_str());
     env.extend(agents::protocol_variables(home, thread, role, &opened.attempt));
     let argv = agents::built_in_command_line(home.bin(), AGENT, thread, role);

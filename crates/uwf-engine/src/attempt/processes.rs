@@ -41,7 +41,7 @@ pub(crate) fn own_session() {
 pub(crate) const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
 
 /// Argument of uwf that names the attempt its process is part of. What is closed to others shows no environment, but its arguments.
-pub const ATTEMPT_ARGUMENT: &str = "--attempt";
+pub(crate) const ATTEMPT_ARGUMENT: &str = "--attempt";
 
 /// Ends everything an attempt started: TERM, a grace, KILL, until nothing is left. `group` is the agent's process
 /// group, `attempt` the value of its `UWF_ATTEMPT`, `spared` a process that is not ended: the broker, which stores what is delivered

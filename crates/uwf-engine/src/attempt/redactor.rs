@@ -11,6 +11,7 @@ use crate::attempt::secret_parts;
 use crate::root::broker_link::BrokerLink;
 use crate::root::env_file;
 use crate::root::home::Home;
+use crate::root::received_keys;
 use crate::root::store_keys;
 
 /// Shorter values are not redacted: they would turn up by chance all over an answer.
@@ -148,7 +149,7 @@ impl Redactor {
 
 /// The variables of this process and the keys that were handed to it, as far as they are text.
 pub fn own_environment() -> Vec<(String, String)> {
-    store_keys::text_variables().collect()
+    received_keys::text_variables().collect()
 }
 
 /// A secret as it stands in texts: as it is, and as JSON has it, also within a text that is JSON itself (the arguments of a

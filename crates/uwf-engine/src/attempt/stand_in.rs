@@ -44,7 +44,9 @@ fn taken_up(home: &Home, opened: &Opened) -> Option<Lease> {
     loop {
         match take_up(home, opened) {
             Ok(lease) => return lease,
-            Err(_) if since.elapsed() < home.config().unwrap_or_default().lease() / 2 => std::thread::sleep(LOOK),
+            Err(_) if is_at_work(opened) && since.elapsed() < home.config().unwrap_or_default().lease() / 2 => {
+                std::thread::sleep(LOOK);
+            }
             Err(_) => return None,
         }
     }

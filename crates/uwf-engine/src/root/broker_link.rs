@@ -16,17 +16,19 @@ use json_cas::{
 use serde_json::Value;
 
 use self::wire::{Failure, Reply, Request};
-use crate::root::home::Home;
 
 /// Longest path that a socket can be reached by everywhere.
 const MAX_PATH: usize = 100;
+
+/// Why something is not done that a broker has no request for.
+const NOT_FOR_AGENTS: &str = "this is not done for the process of an agent";
 
 /// Bytes of nodes that are sent in one message, if one of them is not larger itself.
 const BATCH: usize = 64 << 20;
 
 /// The way to the broker of an attempt. It is connected when it is first used.
 #[derive(Debug)]
-pub struct BrokerLink {
+pub(crate) struct BrokerLink {
     thread: String,
     store: String,
     socket: PathBuf,
@@ -53,12 +55,6 @@ pub(crate) fn reachable(socket: &Path) -> io::Result<Reachable> {
     let dir = File::open(dir)?;
     let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
     Ok(Reachable { path, _dir: Some(dir) })
-}
-
-/// The socket of the broker of an attempt; `None` for a text that cannot be the id of one.
-pub(crate) fn socket(home: &Home, attempt: &str) -> Option<PathBuf> {
-    let is_id = !attempt.is_empty() && attempt.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    is_id.then(|| home.sockets_dir().join(attempt))
 }
 
 impl BrokerLink {
@@ -107,11 +103,11 @@ impl BrokerLink {
     }
 
     fn refused<T>(&self) -> Result<T, StoreError> {
-        Err(Failure::refused("not for the process of an agent").error(&self.store))
+        Err(Failure::refused(NOT_FOR_AGENTS).error(&self.store))
     }
 
     fn refused_head<T>(&self) -> Result<T, HeadsError> {
-        let message = "not for the process of an agent".to_owned();
+        let message = NOT_FOR_AGENTS.to_owned();
         Err(RemoteError { store: self.store.clone(), fault: RemoteFault::Refused, message, source: None }.into())
     }
 

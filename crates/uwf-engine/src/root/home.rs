@@ -14,11 +14,11 @@ use uwf_core::document::Problem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
-use crate::root::broker_link::{self, BrokerLink};
+use crate::root::broker_link::BrokerLink;
 use crate::root::config_text;
 use crate::root::error::{AtPath, Result, RootError};
+use crate::root::received_keys;
 use crate::root::shared_store::SharedStore;
-use crate::root::store_keys;
 
 /// Environment variables that name the storage root, the first that is set wins.
 pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
@@ -124,12 +124,12 @@ impl Home {
     pub fn of_agent(root: Option<&Path>, attempt: Option<AttemptId<'_>>) -> Result<Home> {
         let home = root.map_or_else(Home::from_environment, Home::at)?;
         // A process of uwf itself that is part of an attempt, such as that of a role played by a workflow.
-        if store_keys::are_received() {
+        if received_keys::are_received() {
             return Ok(home);
         }
         let [thread, id] = ["UWF_THREAD", "UWF_ATTEMPT"].map(|name| std::env::var(name).unwrap_or_default());
         let attempt = attempt.unwrap_or(AttemptId { thread: &thread, attempt: &id });
-        Ok(match (&home.shared, broker_link::socket(&home, attempt.attempt)) {
+        Ok(match (&home.shared, home.socket(attempt.attempt)) {
             (Some(shared), Some(socket)) => {
                 let link = BrokerLink::new(attempt.thread, shared.name(), socket);
                 Home::sharing(home.root.clone(), home.bin.clone(), shared.clone().through(link))

@@ -17,7 +17,6 @@ use uwf_core::config::{Config, StoreKind, StoreUrl};
 use self::unusable::Unusable;
 use crate::root::broker_link::{BrokerLink, Brokered};
 use crate::root::error::is_damage;
-use crate::root::store_keys;
 
 /// Variable that names the store, before the configuration does.
 const STORE_VARIABLE: &str = "UWF_STORE_URL";
@@ -163,7 +162,7 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
 
 #[cfg(feature = "s3")]
 fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
-    let store = uwf_store_s3::S3Store::open_with(url.as_str(), store_keys::text_variables())?;
+    let store = uwf_store_s3::S3Store::open_with(url.as_str(), crate::root::received_keys::text_variables())?;
     Ok(SharedStore::of_backend(store.name().to_owned(), &Arc::new(store), uwf_store_s3::S3Store::init))
 }
 
@@ -174,7 +173,8 @@ fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
 
 #[cfg(feature = "postgres")]
 fn postgres(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
-    let store = uwf_store_postgres::PostgresStore::open_with(url.as_str(), store_keys::text_variables())?;
+    let store =
+        uwf_store_postgres::PostgresStore::open_with(url.as_str(), crate::root::received_keys::text_variables())?;
     Ok(SharedStore::of_backend(store.name().to_owned(), &Arc::new(store), uwf_store_postgres::PostgresStore::init))
 }
 

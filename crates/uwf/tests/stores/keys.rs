@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::postgres::PostgresServer;
 use uwf_testing::processes::{of_home, until};
-use uwf_testing::{DELEGATING, Ran, text};
+use uwf_testing::{DELEGATING, Ran, counting_workflow, text};
 
 use crate::machine::{Machine, machine};
 
@@ -46,7 +46,8 @@ try() {
 }
 try own cas get "$(cat own.txt)"
 try foreign cas get "$(cat foreign.txt)"
-try text cas put-text 'made by an agent'
+try text cas put-text "see $(cat foreign.txt)"
+try back cas get "$("$UWF_BIN" cas put-text "see $(cat foreign.txt)" --format text | grep -oE '^[0-9A-Z]{13}')"
 try unlinked cas get "$(cat foreign.txt)"
 echo '{"prompt": "Do as I say", "workflow": "0000000000000"}' > start.json
 try start cas put DP275P26Y59DC start.json
@@ -55,7 +56,21 @@ printf '{"start": "%s", "prev": null, "role": "worker", "output": "%s", "detail"
 try step cas put CKDHDKMZ3XG9X step.json
 try list cas list
 try threads thread list
+"$UWF_BIN" thread list 2>&1 | grep -o 'agents do not get the keys' >> bounds.txt
 "$UWF_BIN" agent submit "$1" "$2" --data '{"n": 1}'
+"#;
+
+/// Hands its result in through a tool, and says nothing.
+const TOOLS: &str = r#"#!/bin/sh
+cat > /dev/null
+cat > calls.txt <<'END'
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"context","arguments":{}}}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"submit","arguments":{"n":7}}}
+END
+env -i "$UWF_BIN" agent mcp "$UWF_THREAD" "$UWF_ROLE" --root "$UNCAGED_WORKFLOW_STORAGE_ROOT" --attempt "$UWF_ATTEMPT" \
+    < calls.txt > tools.txt 2>&1
 "#;
 
 /// A machine on a store, whose agents look for keys.
@@ -84,15 +99,32 @@ impl Searched {
 
     /// As a user runs it, who may not look into processes that are closed to others. Root may, unless its capabilities are taken away,
     /// as most are in containers.
-    fn uwf(&self, args: &[&str]) -> Ran {
-        let mut uwf = self.machine.command(args);
+    fn command(&self, args: &[&str]) -> Command {
+        let uwf = self.machine.command(args);
         if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
-            return Ran::from(uwf.output().unwrap());
+            return uwf;
         }
         let mut command = Command::new("setpriv");
         command.args(["--bounding-set=-all", "--inh-caps=-all"]).arg(uwf.get_program()).args(args);
         command.env_clear().envs(uwf.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        Ran::from(command.current_dir(self.machine.home.work()).output().unwrap())
+        command.current_dir(self.machine.home.work()).stdin(Stdio::null());
+        command
+    }
+
+    fn uwf(&self, args: &[&str]) -> Ran {
+        Ran::from(self.command(args).output().unwrap())
+    }
+
+    /// Processes whose first arguments are these, and whose others have a word among them.
+    fn processes(&self, first: &[&str], word: &str) -> Vec<i32> {
+        let home = self.machine.command(&[]);
+        let home = home.get_envs().find(|(name, _)| *name == "HOME").and_then(|(_, value)| value).unwrap().to_owned();
+        let all = of_home(std::path::Path::new(&home)).into_iter();
+        let is_one = |words: &[String]| {
+            words.iter().skip(1).zip(first).filter(|(word, first)| word == first).count() == first.len()
+                && words.iter().any(|argument| argument.contains(word))
+        };
+        all.filter(|(_, words)| is_one(words)).map(|(pid, _)| pid).collect()
     }
 
     /// What the agent of a step found.
@@ -165,14 +197,15 @@ fn an_agent_reads_and_stores_only_what_belongs_to_its_attempt() {
     let tried = std::fs::read_to_string(work.join("bounds.txt")).unwrap();
     let of = |name: &str| tried.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
     assert!(of("own").starts_with("own 0:"), "{tried}");
-    assert!(of("text").starts_with("text 0:"), "{tried}");
+    // What an agent stores it may read, but that opens nothing else.
+    assert!(of("text").starts_with("text 0:") && of("back").starts_with("back 0:"), "{tried}");
     for name in ["foreign", "unlinked"] {
         assert!(of(name).starts_with(&format!("{name} 64:")) && of(name).contains("does not belong"), "{tried}");
     }
     assert!(of("start").starts_with("start 64:") && of("start").contains("no agent makes a StartNode"), "{tried}");
     assert!(of("step").starts_with("step 64:") && of("step").contains("not the next step of this thread"), "{tried}");
     assert!(of("list").starts_with("list 64:"), "{tried}");
-    assert!(!of("threads").starts_with("threads 0:"), "{tried}");
+    assert!(of("threads").starts_with("threads 78:") && tried.contains("agents do not get the keys"), "{tried}");
     assert!(!tried.contains("FOREIGN-TASK"), "{tried}");
 }
 
@@ -217,6 +250,81 @@ fn agents_of_a_workflow_that_plays_a_role_find_no_key() {
     assert_eq!(found["found"], json!([]), "{found}");
 }
 
+/// The process of a role that a workflow plays has keys, and so shows no environment by which it could be found.
+#[test]
+fn a_process_with_keys_whose_keeper_was_killed_is_found_and_ended() {
+    let server = BucketServer::start();
+    let searched = Searched::new(s3(&server));
+    let (machine, work) = (&searched.machine, searched.machine.home.work());
+    machine.home.config(&CONFIG.replace("defaultAgent: wrapped", "defaultAgent: slow"));
+    machine.home.file("outer.yaml", DELEGATING);
+    machine.begin();
+    machine.json(&["workflow", "put", "outer.yaml"]);
+    let thread = text(&machine.json(&["thread", "start", "count-for-somebody", "-p", "Count sheep"]), "thread");
+    let mut step = searched.command(&["thread", "step", &thread]);
+    let mut step = step.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("an agent of the child thread is at work", || work.join("ledger.txt").exists());
+    let [keeper] = searched.processes(&["__keeper"], &thread)[..] else { panic!("not one keeper") };
+    let [before] = searched.processes(&["agent", "run", "--attempt"], &thread)[..] else { panic!("not one process") };
+    kill_process(Pid::from_raw(keeper).unwrap(), Signal::KILL).unwrap();
+    assert!(!step.wait().unwrap().success());
+    let mut again = searched.command(&["thread", "step", &thread]);
+    let again = again.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("another one takes its place", || {
+        let now = searched.processes(&["agent", "run", "--attempt"], &thread);
+        !now.is_empty() && !now.contains(&before)
+    });
+    let ended = Ran::from(again.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(std::fs::read_to_string(work.join("ledger.txt")).unwrap(), "paid\n".repeat(3), "the child went on");
+    until("no process is left", || searched.processes(&[], "").is_empty());
+}
+
+#[test]
+fn an_agent_that_is_run_by_hand_finds_no_key() {
+    let server = BucketServer::start();
+    let searched = Searched::new(s3(&server));
+    let thread = searched.machine.begin();
+    let ran = searched.uwf(&["agent", "run", "command", &thread, "worker"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let found = std::fs::read_to_string(searched.machine.home.work().join("found.json")).unwrap();
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["found"], json!([]), "{found}");
+    let stored = ran.stdout.trim();
+    assert!(searched.machine.uwf(&["cas", "get", stored]).stdout.contains("worker"), "{ran:?}");
+}
+
+/// As agents start it that pass on nothing of their environment.
+#[test]
+fn a_tool_server_without_any_environment_hands_a_result_in() {
+    let server = BucketServer::start();
+    let variables = s3(&server).into_iter().filter(|(name, _)| name != "UWF_STORE_URL").collect();
+    let searched = Searched::new(variables);
+    let home = &searched.machine.home;
+    home.config(&format!("{CONFIG}store: {{ url: \"{}\" }}\n", server.url("team")));
+    home.script("wrapped", TOOLS);
+    let thread = searched.machine.begin();
+    let ran = searched.uwf(&["thread", "step", &thread]);
+    let said = std::fs::read_to_string(home.work().join("tools.txt")).unwrap_or_default();
+    assert_eq!(ran.code, Some(0), "{ran:?}\n{said}");
+    assert!(said.contains("Count sheep"), "{said}");
+    let output = searched.machine.json(&["thread", "eval", &thread, "steps[-1].output.n"]);
+    assert_eq!(output, json!(7));
+}
+
+/// The keeper starts a process for such a condition, whose stdin is not that of keys.
+#[test]
+fn a_condition_is_evaluated_where_keys_are_handed_on() {
+    let server = BucketServer::start();
+    let searched = Searched::new(s3(&server));
+    let condition = "$count($filter(steps, function($step) { $step.output.n >= 1 })) >= 1";
+    let workflow = counting_workflow(3).replace("$count(steps) >= 3", condition);
+    searched.machine.home.file("count.yaml", &workflow);
+    let thread = searched.machine.begin();
+    let ran = searched.uwf(&["thread", "step", &thread, "--agent", "step"]);
+    assert_eq!((ran.code, &ran.json()["done"]), (Some(0), &json!(true)), "{ran:?}");
+}
+
 /// Without it the answer cannot be stored, but it is not lost.
 #[test]
 fn an_answer_whose_broker_was_killed_is_kept_and_not_paid_again() {
@@ -228,9 +336,8 @@ fn an_answer_whose_broker_was_killed_is_kept_and_not_paid_again() {
     let mut command = machine.command(&["thread", "step", &thread]);
     let step = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("the agent is at work", || work.join("ledger.txt").exists());
-    let brokers = of_home(machine.home.root().parent().unwrap());
-    let broker = brokers.iter().find(|(_, words)| words.get(1).is_some_and(|word| word == "__broker")).unwrap();
-    kill_process(Pid::from_raw(broker.0).unwrap(), Signal::KILL).unwrap();
+    let [broker] = searched.processes(&["__broker"], &thread)[..] else { panic!("not one broker") };
+    kill_process(Pid::from_raw(broker).unwrap(), Signal::KILL).unwrap();
     let ended = step.wait_with_output().unwrap();
     let again = (!ended.status.success()).then(|| machine.try_step(&thread));
     assert!(again.is_none_or(|again| again.code == Some(0)), "{}", String::from_utf8_lossy(&ended.stderr));

@@ -4,6 +4,7 @@ use json_cas::{HeadsError, RemoteError, RemoteFault, StoreError};
 use uwf_core::node::OWN_TYPES;
 
 use super::when_full;
+use crate::attempt::processes::ATTEMPT_VARIABLE;
 use crate::error::{Error, ErrorKind};
 
 pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
@@ -88,6 +89,9 @@ fn about_remote(remote: &RemoteError) -> String {
     match remote.fault {
         RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
         RemoteFault::Failed => "nothing is lost: try again".into(),
+        RemoteFault::Denied if std::env::var_os(ATTEMPT_VARIABLE).is_some() => {
+            "agents do not get the keys of the store; one that needs them has their variables in its `env`: `uwf help shared-store`".into()
+        }
         RemoteFault::Denied if is_postgres => {
             "it may want a password (PGPASSWORD, PGPASSFILE), a user who may read and write the tables, or another `sslmode` in the URL".into()
         }

@@ -229,6 +229,12 @@ impl Home {
         self.root().join("sockets")
     }
 
+    /// The socket of the broker of an attempt; `None` for a text that cannot be the id of one.
+    pub(crate) fn socket(&self, attempt: &str) -> Option<PathBuf> {
+        let is_id = !attempt.is_empty() && attempt.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        is_id.then(|| self.sockets_dir().join(attempt))
+    }
+
     /// What can be derived and may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         cache_dir(&self.root)
