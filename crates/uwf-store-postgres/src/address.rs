@@ -12,7 +12,7 @@ use tokio_postgres::config::{ChannelBinding, Host, SslMode};
 
 use crate::fault::causes;
 use crate::hosts::{port, with_named_hosts};
-use crate::password::Given;
+use crate::password::PasswordSource;
 use crate::tls::Trust;
 
 /// Where the tables are when the URL does not say.
@@ -44,7 +44,7 @@ pub(crate) struct Address {
     pub lock_timeout: Duration,
     pub connect_timeout: Duration,
     /// What the environment says of the password.
-    pub password: Given,
+    pub password: PasswordSource,
 }
 
 /// Parameters that the client library does not know, or knows less of.
@@ -127,7 +127,7 @@ fn understood(url: &str) -> Result<Address, String> {
         lock_timeout: milliseconds("lock_timeout", own.lock_timeout, LOCK_TIMEOUT)?,
         connect_timeout: config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT),
         config,
-        password: Given::default(),
+        password: PasswordSource::default(),
     })
 }
 

@@ -31,14 +31,14 @@ const FILE: &str = "PGPASSFILE";
 
 /// What the environment says of the password.
 #[derive(Clone, Default)]
-pub(crate) struct Given {
+pub(crate) struct PasswordSource {
     password: Option<String>,
     file: Option<PathBuf>,
 }
 
-impl Given {
-    pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> Given {
-        let mut given = Given::default();
+impl PasswordSource {
+    pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> PasswordSource {
+        let mut given = PasswordSource::default();
         for (name, value) in variables.into_iter().filter(|(_, value)| !value.is_empty()) {
             match name.as_str() {
                 PASSWORD => given.password = Some(value),
@@ -55,7 +55,7 @@ impl Given {
 }
 
 /// Looks for the password now, so that a file that has changed counts.
-pub(crate) fn password(config: &Config, given: &Given) -> Password {
+pub(crate) fn password(config: &Config, given: &PasswordSource) -> Password {
     if config.get_password().is_some() {
         return Password { text: None, ignored: None };
     }

@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::fault::{Failure, causes};
 use crate::hosts::resolved;
 use crate::migrations::{self, Found};
-use crate::password::{Given, password};
+use crate::password::{PasswordSource, password};
 use crate::tls::Tls;
 
 /// The server stops a statement itself; when it has not said so after this long, the connection is given up.
@@ -94,7 +94,7 @@ impl Drop for Session {
     }
 }
 
-fn with_password(mut config: Config, given: &Given) -> (Config, Option<String>) {
+fn with_password(mut config: Config, given: &PasswordSource) -> (Config, Option<String>) {
     let found = password(&config, given);
     if let Some(text) = found.text {
         config.password(text);

@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::fault::Failure;
 use crate::gate::Gate;
 use crate::migrations::{Outcome, migrate};
-use crate::password::Given;
+use crate::password::PasswordSource;
 use crate::persist::persist;
 use crate::pool::Pool;
 use crate::session::{Expect, Session};
@@ -60,7 +60,7 @@ impl PostgresStore {
         url: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<PostgresStore, RemoteError> {
-        let address = Address { password: Given::new(variables), ..Address::parse(url)? };
+        let address = Address { password: PasswordSource::new(variables), ..Address::parse(url)? };
         let pool = Arc::new(Pool::new(address));
         let gate = Arc::new(Gate::new(Arc::clone(&pool)));
         Ok(PostgresStore { inner: Arc::new(Inner { pool, gate }) })

@@ -118,7 +118,9 @@ pub fn main(args: &[&str]) -> Result<()> {
     let socket = home.socket(attempt).ok_or(AttemptError::BrokerArguments)?;
     let listener = listen(&home, &socket)?;
     let service = Arc::new(Service::new(home, opened.clone())?);
-    let serving = Arc::clone(&service);
+    // Threads of their own: the end of the keeper or the agent is noticed at once, however long the store takes.
+    let [preparing, serving] = [Arc::clone(&service), Arc::clone(&service)];
+    std::thread::spawn(move || preparing.prepare());
     std::thread::spawn(move || serving.accept(&listener));
     // A keeper that is gone is noticed below.
     let _ = io::stdout().write_all(READY.as_bytes()).and_then(|()| io::stdout().flush());

@@ -242,3 +242,24 @@ fn stat(pid: u32) -> Option<Vec<String>> {
     let fields: Vec<String> = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect();
     (!fields.is_empty()).then_some(fields)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// A process that is closed to others shows its arguments and nothing else.
+    #[test]
+    fn a_process_of_an_attempt_is_found_by_its_arguments() {
+        let attempt = crate::root::ids::new_ulid().to_string();
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line", "sh", ATTEMPT_ARGUMENT, &attempt]).stdin(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        assert_eq!(survivors_by_environment(&attempt), BTreeSet::from([child.id()]));
+        assert!(survivors_by_environment("another").is_empty());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(survivors_by_environment(&attempt).is_empty());
+    }
+}

@@ -3,7 +3,7 @@
 pub(crate) mod wire;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -32,11 +32,11 @@ pub(crate) struct BrokerLink {
     thread: String,
     store: String,
     socket: PathBuf,
-    connection: Mutex<Option<UnixStream>>,
+    connection: Mutex<Option<BufReader<UnixStream>>>,
 }
 
 /// A file by a path that is short enough for a socket, and the directory that has to stay open meanwhile.
-pub(crate) struct Reachable {
+pub(crate) struct ShortPath {
     pub(crate) path: PathBuf,
     _dir: Option<File>,
 }
@@ -45,16 +45,16 @@ pub(crate) struct Reachable {
 ///
 /// # Errors
 /// When the directory it is in cannot be opened.
-pub(crate) fn reachable(socket: &Path) -> io::Result<Reachable> {
+pub(crate) fn reachable(socket: &Path) -> io::Result<ShortPath> {
     let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(io::ErrorKind::NotFound.into());
     };
     if socket.as_os_str().len() <= MAX_PATH {
-        return Ok(Reachable { path: socket.to_owned(), _dir: None });
+        return Ok(ShortPath { path: socket.to_owned(), _dir: None });
     }
     let dir = File::open(dir)?;
     let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
-    Ok(Reachable { path, _dir: Some(dir) })
+    Ok(ShortPath { path, _dir: Some(dir) })
 }
 
 impl BrokerLink {
@@ -81,9 +81,12 @@ impl BrokerLink {
         let mut said = || -> io::Result<(Reply, Vec<Vec<u8>>)> {
             let stream = match &mut *connection {
                 Some(stream) => stream,
-                none => none.insert(UnixStream::connect(reachable(&self.socket)?.path)?),
+                none => {
+                    let connected = UnixStream::connect(reachable(&self.socket)?.path)?;
+                    none.insert(BufReader::with_capacity(wire::BUFFER, connected))
+                }
             };
-            wire::send(stream, request, parts)?;
+            wire::send(stream.get_mut(), request, parts)?;
             wire::receive(stream)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
         };
         match said() {
@@ -141,9 +144,9 @@ impl BrokerLink {
 }
 
 /// The end of a hold, as the broker is told it.
-struct Holding(Arc<BrokerLink>);
+struct BrokerHold(Arc<BrokerLink>);
 
-impl Drop for Holding {
+impl Drop for BrokerHold {
     fn drop(&mut self) {
         // Without a connection there is no hold either.
         let _ = self.0.ask(&Request::Release, &[]);
@@ -151,9 +154,9 @@ impl Drop for Holding {
 }
 
 /// Nodes and the head of its own thread, through the broker.
-pub(crate) struct Brokered(pub(crate) Arc<BrokerLink>);
+pub(crate) struct BrokerStore(pub(crate) Arc<BrokerLink>);
 
-impl Objects for Brokered {
+impl Objects for BrokerStore {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.get_all(&[hash])?.pop().flatten())
     }
@@ -201,7 +204,7 @@ impl Objects for Brokered {
 
     fn hold(&self) -> Result<Hold, StoreError> {
         self.0.ask(&Request::Hold, &[])?;
-        Ok(Hold::new(Holding(Arc::clone(&self.0))))
+        Ok(Hold::new(BrokerHold(Arc::clone(&self.0))))
     }
 
     fn sweep(&self) -> Result<Sweep, StoreError> {
@@ -213,7 +216,7 @@ impl Objects for Brokered {
     }
 }
 
-impl Heads for Brokered {
+impl Heads for BrokerStore {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         if name != self.0.thread {
             return self.0.refused_head();

@@ -15,7 +15,7 @@ use json_cas::{CachedObjects, Heads, Journal, Notes, Objects, RemoteError, Remot
 use uwf_core::config::{Config, StoreKind, StoreUrl};
 
 use self::unusable::Unusable;
-use crate::root::broker_link::{BrokerLink, Brokered};
+use crate::root::broker_link::{BrokerLink, BrokerStore};
 use crate::root::error::is_damage;
 
 /// Variable that names the store, before the configuration does.
@@ -68,8 +68,8 @@ impl SharedStore {
         let why = "the process of an agent does not get the keys of the store";
         let refusing = SharedStore::over(Unusable::new(&self.name, RemoteFault::Refused, why));
         SharedStore {
-            objects: Arc::new(Brokered(Arc::clone(&broker))),
-            heads: Arc::new(Brokered(Arc::clone(&broker))),
+            objects: Arc::new(BrokerStore(Arc::clone(&broker))),
+            heads: Arc::new(BrokerStore(Arc::clone(&broker))),
             broker: Some(broker),
             url: self.url,
             unusable: None,

@@ -26,11 +26,11 @@ pub(super) struct Bounds {
     start: Hash,
     prev: Option<Hash>,
     role: String,
-    known: Mutex<Known>,
+    known: Mutex<NodeSets>,
 }
 
 #[derive(Default)]
-struct Known {
+struct NodeSets {
     /// Nodes of the thread.
     of_thread: HashSet<Hash>,
     /// Nodes that the attempt stored and that are not known to be of the thread.
@@ -57,11 +57,11 @@ impl Bounds {
             of_thread.extend([record.step, record.output, record.detail]);
         }
         let prev = thread.last.is_some().then_some(thread.head);
-        let known = Mutex::new(Known { of_thread, ..Known::default() });
+        let known = Mutex::new(NodeSets { of_thread, ..NodeSets::default() });
         Ok(Bounds { start: thread.start_hash, prev, role: opened.role.clone(), known })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, NodeSets> {
         // Sets are changed by whole members.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,7 +82,7 @@ impl Bounds {
             return;
         }
         let Some(node) = Node::stored_as(hash, bytes) else { return };
-        // Of a type that is not known nobody can tell what it refers to; what its texts name is found below.
+        // References of an unknown type are unknown. Hashes in texts are found all the same.
         let mut found = store.refs(&node).unwrap_or_default();
         found.push(node.type_hash);
         in_texts(&node.payload, &mut found);

@@ -1,5 +1,6 @@
 //! What a broker does for the processes of its attempt.
 
+use std::io::BufReader;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,6 +54,11 @@ impl Service {
         &self.home
     }
 
+    /// Reads what the bounds of the attempt are made of, while its agent starts. A failure is met again by the first request.
+    pub(super) fn prepare(&self) {
+        let _ = self.bounds();
+    }
+
     /// Serves each connection in a thread of its own.
     pub(super) fn accept(self: &Arc<Service>, listener: &UnixListener) {
         loop {
@@ -75,15 +81,16 @@ impl Service {
         }
     }
 
-    fn serve(&self, mut stream: UnixStream) {
+    fn serve(&self, stream: UnixStream) {
+        let mut stream = BufReader::with_capacity(wire::BUFFER, stream);
         let mut holds = Vec::new();
         loop {
             let limit = (!holds.is_empty()).then_some(HOLD_LIMIT);
-            let asked = stream.set_read_timeout(limit).and_then(|()| wire::receive(&mut stream));
+            let asked = stream.get_ref().set_read_timeout(limit).and_then(|()| wire::receive(&mut stream));
             let Ok(Some((request, parts))) = asked else { return };
             let (reply, parts) =
                 self.answer(request, &parts, &mut holds).unwrap_or_else(|failure| (Reply::Failed(failure), Vec::new()));
-            if wire::send(&mut stream, &reply, &parts).is_err() {
+            if wire::send(stream.get_mut(), &reply, &parts).is_err() {
                 return;
             }
         }

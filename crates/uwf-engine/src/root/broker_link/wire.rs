@@ -1,7 +1,7 @@
 //! What an agent's process and the broker of its attempt say to each other, and how it is written: a head of JSON, and bytes of nodes
 //! after it. Numbers are little-endian, 4 bytes: the length of the head, how many parts follow, and the length of each.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufWriter, ErrorKind, Read, Write};
 
 use json_cas::{Hash, RemoteError, RemoteFault, StoreError};
 use serde::de::DeserializeOwned;
@@ -10,6 +10,9 @@ use serde_json::Value;
 
 /// Most bytes of a head: a text of an agent that is cleaned of secrets is in one.
 const MAX_HEAD: u32 = 256 << 20;
+
+/// Bytes that are read and written at once.
+pub(crate) const BUFFER: usize = 64 << 10;
 
 /// Most parts of a message.
 const MAX_PARTS: u32 = 100_000;
@@ -138,11 +141,11 @@ impl From<StoreError> for Failure {
 /// Those of the connection.
 pub(crate) fn send(to: &mut impl Write, head: &impl Serialize, parts: &[Vec<u8>]) -> io::Result<()> {
     let head = serde_json::to_vec(head)?;
-    let mut message = Vec::with_capacity(head.len() + 8);
-    message.extend(length(head.len())?);
-    message.extend(length(parts.len())?);
-    message.extend(head);
-    to.write_all(&message)?;
+    // Most messages are small, and written at once.
+    let mut to = BufWriter::with_capacity(BUFFER, to);
+    to.write_all(&length(head.len())?)?;
+    to.write_all(&length(parts.len())?)?;
+    to.write_all(&head)?;
     for part in parts {
         to.write_all(&length(part.len())?)?;
         to.write_all(part)?;
@@ -154,7 +157,7 @@ pub(crate) fn send(to: &mut impl Write, head: &impl Serialize, parts: &[Vec<u8>]
 ///
 /// # Errors
 /// Those of the connection; `InvalidData` for what is no message.
-pub(crate) fn receive<H: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<(H, Vec<Vec<u8>>)>> {
+pub(crate) fn receive<H: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<(H, Vec<Vec<u8>>)>> {
     let Some(head) = number(from)? else { return Ok(None) };
     let parts = number(from)?.ok_or(ErrorKind::UnexpectedEof)?;
     if head > MAX_HEAD || parts > MAX_PARTS {
@@ -173,19 +176,18 @@ fn length(length: usize) -> io::Result<[u8; 4]> {
     u32::try_from(length).map(u32::to_le_bytes).map_err(|_| ErrorKind::FileTooLarge.into())
 }
 
-fn number(from: &mut impl Read) -> io::Result<Option<u32>> {
-    let mut bytes = Vec::with_capacity(4);
-    from.take(4).read_to_end(&mut bytes)?;
-    match <[u8; 4]>::try_from(bytes.as_slice()) {
-        Ok(bytes) => Ok(Some(u32::from_le_bytes(bytes))),
-        Err(_) if bytes.is_empty() => Ok(None),
-        Err(_) => Err(ErrorKind::UnexpectedEof.into()),
+fn number(from: &mut impl BufRead) -> io::Result<Option<u32>> {
+    if from.fill_buf()?.is_empty() {
+        return Ok(None);
     }
+    let mut bytes = [0; 4];
+    from.read_exact(&mut bytes)?;
+    Ok(Some(u32::from_le_bytes(bytes)))
 }
 
 /// So many bytes. Memory is taken as they come, not as they are announced.
-fn bytes(from: &mut impl Read, length: u32) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+fn bytes(from: &mut impl BufRead, length: u32) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(BUFFER.min(length as usize));
     from.take(u64::from(length)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 == u64::from(length) { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
 }
