@@ -169,6 +169,8 @@ fn no_agent_finds_the_password_of_a_database() {
     server.sql("postgres", "create database work owner team");
     let url = format!("postgres://team@127.0.0.1:{}/work", server.port());
     let searched = Searched::new(vec![("UWF_STORE_URL".to_owned(), url), ("PGPASSWORD".to_owned(), KEY.to_owned())]);
+    // Called a secret, it made every step fail once, after its agent was paid.
+    searched.machine.home.config(&format!("{CONFIG}secrets: [PGPASSWORD]\n"));
     let thread = searched.machine.begin();
     for agent in ["wrapped", "step"] {
         let seen = searched.found_by(agent, &thread);
