@@ -50,7 +50,7 @@ pub fn create_described_agent(
         let _ = writeln!(std::io::stdout(), "{}", serde_json::json!(AgentDescription { name, ..description }));
         return ExitCode::SUCCESS;
     }
-    let done = Home::from_environment().map_err(Error::from).and_then(|home| {
+    let done = Home::of_agent(None, None).map_err(Error::from).and_then(|home| {
         let Arguments { thread, role, .. } = arguments(std::env::args().skip(1))?;
         let thread: ThreadId = thread.parse().map_err(|error| Error::new(ErrorKind::Usage, format!("{error}")))?;
         play(&home, &thread, &role, &mut Work(Some(work)), None)

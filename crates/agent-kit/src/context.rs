@@ -309,7 +309,7 @@ impl<'h> AgentContext<'h> {
             None => home.config()?.secret_names().into_iter().collect(),
         };
         let environment = [own_environment(), self.of_keeper.clone()].concat();
-        Ok(Redactor::knowing(names, &env_file, &environment))
+        Ok(Redactor::knowing(names, &env_file, &environment).asking_broker_of(home))
     }
 
     /// The `StepNode` that links an output to this position of the thread.

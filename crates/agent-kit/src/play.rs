@@ -7,7 +7,6 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::recorded::{self, GaveUp};
-use uwf_engine::attempt::stand_in;
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
@@ -105,9 +104,6 @@ pub fn play<'e>(
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
-    if let Ok(opened) = context.opened() {
-        stand_in::begin(home, opened);
-    }
     let step = step(&context, agent, extractor).inspect_err(|error| give_up(&context, error, agent.exit_code()))?;
     // Nobody may be reading any more; the record already has it.
     let _ = writeln!(std::io::stdout(), "{step}");

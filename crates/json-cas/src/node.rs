@@ -53,6 +53,11 @@ impl Node {
         Some((std::str::from_utf8(type_text).ok()?.parse().ok()?, payload_cbor))
     }
 
+    /// The node that bytes are, if they are that of a hash.
+    pub fn stored_as(hash: Hash, bytes: &[u8]) -> Option<Node> {
+        Node::decode(hash, bytes).ok().map(|(node, _)| node)
+    }
+
     /// The node before this one in its chain, for backends that follow chains themselves: what `prev` of its payload names. `None`
     /// for bytes that are no node, or the first one of a chain.
     pub fn predecessor(bytes: &[u8]) -> Option<Hash> {

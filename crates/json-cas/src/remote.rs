@@ -39,6 +39,8 @@ pub enum RemoteFault {
     Misnamed,
     /// It lacks what a store must be able to do, such as writing only what is not there.
     Unfit,
+    /// Another process holds the store for this one, and does not do that for it.
+    Refused,
 }
 
 impl fmt::Display for RemoteError {

@@ -27,7 +27,6 @@ use uwf_engine::attempt::delegation;
 use uwf_engine::attempt::elsewhere;
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::attempt::settings::Settings as ThreadSettings;
-use uwf_engine::attempt::stand_in;
 use uwf_engine::root::history::{self, Finished};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::lock;
@@ -90,7 +89,6 @@ impl settings::Settings for Config {
 /// are, `AgentFailed` when it fails or was killed, `NotExtractable` when what it ended with is no output of this role.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
-    stand_in::begin(home, context.opened()?);
     let step = play(&context, context.opened()?).inspect_err(|error| {
         // Told to stop, it is the keeper who knows why.
         if !matches!(error.kind, ErrorKind::Interrupted | ErrorKind::Terminated) {

@@ -5,6 +5,7 @@ mod agent;
 mod check;
 mod defaults;
 pub mod edit;
+mod keys;
 mod limits;
 mod notify;
 mod otel;
@@ -23,7 +24,9 @@ use std::time::Duration;
 
 pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use defaults::default_of;
+pub use keys::{is_store_key, is_temporal_key};
 pub(crate) use limits::MAX_OUTPUT_CAP;
+
 pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
 
 pub use notify::{Happening, Notify, NotifyBy};

@@ -1,5 +1,6 @@
 //! The storage root: its paths and files, names and ids, and the locks and marks of its threads.
 
+pub(crate) mod broker_link;
 pub(crate) mod cache_file;
 pub mod config_file;
 pub mod config_text;
@@ -19,10 +20,12 @@ pub mod named_nodes;
 pub mod node_types;
 pub mod project;
 pub mod project_files;
+pub mod received_keys;
 pub(crate) mod record;
 pub mod registry;
 pub mod shared_store;
 pub mod sharing;
+pub(crate) mod store_keys;
 pub mod thread_ids;
 pub mod type_index;
 pub mod workplace;

@@ -12,6 +12,7 @@ use tokio_postgres::config::{ChannelBinding, Host, SslMode};
 
 use crate::fault::causes;
 use crate::hosts::{port, with_named_hosts};
+use crate::password::PasswordSource;
 use crate::tls::Trust;
 
 /// Where the tables are when the URL does not say.
@@ -42,6 +43,8 @@ pub(crate) struct Address {
     pub statement_timeout: Duration,
     pub lock_timeout: Duration,
     pub connect_timeout: Duration,
+    /// What the environment says of the password.
+    pub password: PasswordSource,
 }
 
 /// Parameters that the client library does not know, or knows less of.
@@ -124,6 +127,7 @@ fn understood(url: &str) -> Result<Address, String> {
         lock_timeout: milliseconds("lock_timeout", own.lock_timeout, LOCK_TIMEOUT)?,
         connect_timeout: config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT),
         config,
+        password: PasswordSource::default(),
     })
 }
 

@@ -23,24 +23,50 @@ pub(crate) struct Password {
     pub ignored: Option<String>,
 }
 
+/// The variable that holds the password.
+const PASSWORD: &str = "PGPASSWORD";
+
+/// The variable that names the file of passwords.
+const FILE: &str = "PGPASSFILE";
+
+/// What the environment says of the password.
+#[derive(Clone, Default)]
+pub(crate) struct PasswordSource {
+    password: Option<String>,
+    file: Option<PathBuf>,
+}
+
+impl PasswordSource {
+    pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> PasswordSource {
+        let mut given = PasswordSource::default();
+        for (name, value) in variables.into_iter().filter(|(_, value)| !value.is_empty()) {
+            match name.as_str() {
+                PASSWORD => given.password = Some(value),
+                FILE => given.file = Some(PathBuf::from(value)),
+                _ => {}
+            }
+        }
+        given
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        self.file.clone().or_else(|| std::env::home_dir().map(|home| home.join(".pgpass")))
+    }
+}
+
 /// Looks for the password now, so that a file that has changed counts.
-pub(crate) fn password(config: &Config) -> Password {
+pub(crate) fn password(config: &Config, given: &PasswordSource) -> Password {
     if config.get_password().is_some() {
         return Password { text: None, ignored: None };
     }
-    if let Some(text) = std::env::var("PGPASSWORD").ok().filter(|text| !text.is_empty()) {
-        return Password { text: Some(text), ignored: None };
+    if let Some(text) = &given.password {
+        return Password { text: Some(text.clone()), ignored: None };
     }
-    let Some(path) = file() else { return Password { text: None, ignored: None } };
+    let Some(path) = given.file() else { return Password { text: None, ignored: None } };
     match lines(&path) {
         Ok(lines) => Password { text: entry(&lines, config), ignored: None },
         Err(why) => Password { text: None, ignored: why.map(|why| format!("{} was not read: {why}", path.display())) },
     }
-}
-
-fn file() -> Option<PathBuf> {
-    let named = std::env::var_os("PGPASSFILE").filter(|path| !path.is_empty()).map(PathBuf::from);
-    named.or_else(|| std::env::home_dir().map(|home| home.join(".pgpass")))
 }
 
 /// The text of the file; an error without a reason when there is none.
@@ -127,7 +153,7 @@ fn fields(line: &str) -> Vec<Field> {
 mod tests {
     use super::*;
 
-    const FILE: &str = "# a comment:*:*:*:no\n\
+    const LINES: &str = "# a comment:*:*:*:no\n\
         short:line\n\
         db.example:5432:work:ann:first\n\
         db.example:*:work:ann:second\n\
@@ -137,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_first_line_that_fits_has_the_password() {
-        let password = |host, port, database, user| found(FILE, [host, port, database, user]);
+        let password = |host, port, database, user| found(LINES, [host, port, database, user]);
         assert_eq!(password("db.example", "5432", "work", "ann").as_deref(), Some("first"));
         assert_eq!(password("db.example", "5433", "work", "ann").as_deref(), Some("second"));
         assert_eq!(password("::1", "1", "x", "y").as_deref(), Some("six:ty\\four:all"));

@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::fault::{Failure, causes};
 use crate::hosts::resolved;
 use crate::migrations::{self, Found};
-use crate::password::password;
+use crate::password::{PasswordSource, password};
 use crate::tls::Tls;
 
 /// The server stops a statement itself; when it has not said so after this long, the connection is given up.
@@ -40,7 +40,7 @@ impl Session {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
         let refused = |message| Failure::Refused(RemoteFault::Denied, message);
         let tls = Tls::new(address.trust, address.roots.as_deref()).map_err(refused)?;
-        let (config, ignored) = with_password(resolved(&address.config)?);
+        let (config, ignored) = with_password(resolved(&address.config)?, &address.password);
         let limit = address.connect_timeout;
         let connected = runtime.block_on(async {
             timeout(limit, async {
@@ -94,8 +94,8 @@ impl Drop for Session {
     }
 }
 
-fn with_password(mut config: Config) -> (Config, Option<String>) {
-    let found = password(&config);
+fn with_password(mut config: Config, given: &PasswordSource) -> (Config, Option<String>) {
+    let found = password(&config, given);
     if let Some(text) = found.text {
         config.password(text);
     }

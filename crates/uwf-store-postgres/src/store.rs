@@ -12,6 +12,7 @@ use crate::address::Address;
 use crate::fault::Failure;
 use crate::gate::Gate;
 use crate::migrations::{Outcome, migrate};
+use crate::password::PasswordSource;
 use crate::persist::persist;
 use crate::pool::Pool;
 use crate::session::{Expect, Session};
@@ -45,7 +46,22 @@ impl PostgresStore {
     /// # Errors
     /// What the URL lacks, or what in it is not understood. Nothing is contacted.
     pub fn open(url: &str) -> Result<PostgresStore, RemoteError> {
-        let pool = Arc::new(Pool::new(Address::parse(url)?));
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        PostgresStore::open_with(url, std::env::vars_os().filter_map(text))
+    }
+
+    /// The same with the password of these variables, `PGPASSWORD` and `PGPASSFILE`, instead of those of this process.
+    ///
+    /// # Errors
+    /// Those of [`PostgresStore::open`].
+    pub fn open_with(
+        url: &str,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<PostgresStore, RemoteError> {
+        let address = Address { password: PasswordSource::new(variables), ..Address::parse(url)? };
+        let pool = Arc::new(Pool::new(address));
         let gate = Arc::new(Gate::new(Arc::clone(&pool)));
         Ok(PostgresStore { inner: Arc::new(Inner { pool, gate }) })
     }

@@ -33,7 +33,10 @@ pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
         let is_of_home = environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes());
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-        is_of_home.then(|| (pid, words.collect()))
+        let words: Vec<String> = words.collect();
+        // A keeper or broker of uwf may show nobody its environment, and has its storage root among its arguments.
+        let is_closed = environment.is_empty() && words.iter().skip(1).any(|word| Path::new(word).starts_with(home));
+        (is_of_home || is_closed).then_some((pid, words))
     };
     let entries = std::fs::read_dir("/proc").expect("there is a list of processes").flatten();
     entries.filter_map(|entry| of_home(entry.file_name().to_str()?.parse().ok()?)).collect()

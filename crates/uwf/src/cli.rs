@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
-use uwf_engine::attempt::keeper;
+use uwf_engine::attempt::{broker, keeper};
+use uwf_engine::root::home::AttemptId;
+use uwf_engine::root::received_keys;
 use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, otel as spans, step};
 
@@ -184,6 +186,19 @@ impl Group {
         }
     }
 
+    /// Whether agents call it, who reach a shared store through the broker of their attempt.
+    fn is_for_agents(&self) -> bool {
+        matches!(self, Group::Agent(_) | Group::Cas(_))
+    }
+
+    /// The attempt the command itself names.
+    fn attempt(&self) -> Option<AttemptId<'_>> {
+        match self {
+            Group::Agent(command) => command.attempt(),
+            _ => None,
+        }
+    }
+
     /// The storage root the command itself names.
     fn root(&self) -> Option<&Path> {
         match self {
@@ -196,6 +211,9 @@ impl Group {
 
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
+    // Before anything else: what this process has is not to be seen.
+    received_keys::close_if_keyed();
+    received_keys::receive_if_sent();
     let args = uwf_server::give_back_open_files(std::env::args_os().collect());
     if let Some(code) = own_child(&args) {
         return ExitCode::from(code);
@@ -248,7 +266,10 @@ fn run(command: Group, printer: Printer) -> CommandResult {
         Group::Init(command) => init::run(&command),
         Group::Skill(args) => skill::run(&args, Cli::command()),
         command => {
-            let context = Context::open_at(command.root(), printer)?;
+            let context = match command.is_for_agents() {
+                true => Context::open_for_agents(command.root(), command.attempt(), printer)?,
+                false => Context::open_at(command.root(), printer)?,
+            };
             in_root(&context, command).map_err(|failure| context.with_standing(failure))
         }
     }
@@ -310,6 +331,10 @@ fn completed_command() -> clap::Command {
 fn own_child(args: &[OsString]) -> Option<u8> {
     let done = match args.get(1)?.to_str()? {
         keeper::KEEPER_ARGUMENT => step::keeper_main(args.get(2)?.to_str()?).map_err(CommandError::from),
+        broker::BROKER_ARGUMENT => {
+            let rest: Option<Vec<&str>> = args[2..].iter().map(|arg| arg.to_str()).collect();
+            broker::main(&rest?).map_err(|error| CommandError::from(uwf_engine::error::Error::from(error)))
+        }
         evaluate::CHILD_ARGUMENT => evaluate::child_main().map_err(CommandError::from).map(|answer| {
             // The parent may have given up on us.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);

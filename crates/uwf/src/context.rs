@@ -7,7 +7,7 @@ use serde_json::json;
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::root::home::Home;
+use uwf_engine::root::home::{AttemptId, Home};
 use uwf_engine::root::project::{self, Project};
 use uwf_engine::verbs::show;
 
@@ -32,13 +32,26 @@ pub(crate) struct Context {
 impl Context {
     /// Opens a storage root, the one the environment names when none is given.
     pub(crate) fn open_at(root: Option<&Path>, printer: Printer) -> Result<Context, CommandError> {
-        // Where it was deleted, everything goes on that does not need it: what is looked for in it is not found.
-        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from(DELETED));
         let home = match root {
             Some(root) => Home::at(root)?,
             None => Home::from_environment()?,
         };
-        Ok(Context { home, cwd, printer, about: OnceCell::new() })
+        Ok(Context::of(home, printer))
+    }
+
+    /// The same for a command that agents call.
+    pub(crate) fn open_for_agents(
+        root: Option<&Path>,
+        attempt: Option<AttemptId<'_>>,
+        printer: Printer,
+    ) -> Result<Context, CommandError> {
+        Ok(Context::of(Home::of_agent(root, attempt)?, printer))
+    }
+
+    fn of(home: Home, printer: Printer) -> Context {
+        // Where it was deleted, everything goes on that does not need it: what is looked for in it is not found.
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from(DELETED));
+        Context { home, cwd, printer, about: OnceCell::new() }
     }
 
     /// The configuration that holds here; a project's that does not count is named.

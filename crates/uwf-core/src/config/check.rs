@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Config;
+use super::keys::{is_store_key, is_temporal_key};
 use super::secret::{is_variable, looks_like_key};
 use crate::document::Problems;
 use crate::document::fields::Fields;
@@ -115,7 +116,8 @@ fn set(variable: &Entry, value: &str, secrets: &BTreeSet<String>, problems: &mut
 }
 
 fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Problems) {
-    if !is_variable(name) || secrets.contains(name) {
+    // Keys of a shared store and of Temporal are kept from agents without being among the secrets.
+    if !is_variable(name) || secrets.contains(name) || is_store_key(name) || is_temporal_key(name) {
         return;
     }
     let near = did_you_mean(name, secrets.iter().map(String::as_str));

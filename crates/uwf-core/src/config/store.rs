@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::keys::{AMAZON_KEYS, AZURE_KEYS, GOOGLE_KEYS, POSTGRES_KEYS};
 use super::read::ConfigReader;
 use crate::document::fields::Fields;
 
@@ -83,6 +84,17 @@ impl StoreUrl {
         self.kind
     }
 
+    /// Variables that hold the keys of such a store, or say where they are. No agent gets one that its `env` does not name.
+    #[must_use]
+    pub fn key_variables(&self) -> &'static [&'static str] {
+        match self.kind {
+            StoreKind::Postgres => &POSTGRES_KEYS,
+            StoreKind::Bucket if self.text.starts_with('g') => &GOOGLE_KEYS,
+            StoreKind::Bucket if self.text.starts_with('a') => &AZURE_KEYS,
+            StoreKind::Bucket => &AMAZON_KEYS,
+        }
+    }
+
     /// The URL.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -134,6 +146,21 @@ impl ConfigReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::keys::is_store_key;
+
+    #[test]
+    fn a_store_has_the_keys_of_its_provider() {
+        let keys = |text: &str| StoreUrl::parse(text).unwrap().key_variables();
+        for (text, key) in [
+            ("s3://bucket/uwf", "AWS_SECRET_ACCESS_KEY"),
+            ("gcs://bucket/uwf", "GOOGLE_APPLICATION_CREDENTIALS"),
+            ("abfss://container/uwf", "AZURE_STORAGE_KEY"),
+            ("postgresql://ann@db/uwf", "PGPASSWORD"),
+        ] {
+            assert!(keys(text).contains(&key) && is_store_key(key), "{text}");
+        }
+        assert!(!is_store_key("GOOGLE_API_KEY") && !is_store_key("AWS_REGION"));
+    }
 
     #[test]
     fn urls_name_stores_and_hold_no_password() {

@@ -16,6 +16,8 @@ use crate::attempt::plan::Plan;
 use crate::attempt::recorded::OutputFiles;
 use crate::root::env_file;
 use crate::root::log::{Log, log};
+use crate::root::received_keys;
+use crate::root::store_keys::{self, Handover};
 use crate::thread::load::Thread;
 
 /// Name of the supervisor: of its built-in agent, and in `modelOverrides`.
@@ -107,7 +109,7 @@ impl Advisors<'_, '_> {
         let run = crate::root::ids::new_ulid().to_string();
         let files = OutputFiles::of(home, &self.thread.id, &run);
         let job = self.job(advisor, model, &run, &files)?;
-        let ended = agent_process::run(&job, signals, |_| Ok(()));
+        let ended = agent_process::run(&job, None, signals, |_| Ok(()));
         let out = agent_process::read_capped(&files.out, OUTPUT_CAP)?;
         let err = agent_process::read_capped(&files.err, OUTPUT_CAP)?;
         // Left-overs only cost space; the next step sweeps them.
@@ -127,7 +129,9 @@ impl Advisors<'_, '_> {
         let (thread, role) = (self.thread.id.as_str(), self.thread.position());
         let env_file = env_file::read(&home.env_file())?;
         let key: Vec<String> = agents::model_key(config, model).map(str::to_owned).into_iter().collect();
-        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &config.secret_names(), &key);
+        let mut secrets = config.secret_names();
+        secrets.extend(store_keys::names(home, &env_file));
+        let mut env = environment::for_agent(received_keys::variables(), &env_file, &secrets, &key);
         env.extend(agents::protocol_variables(home, thread, role, run));
         Ok(Job {
             argv: agents::built_in_command_line(home.bin(), advisor, thread, role),
@@ -136,6 +140,8 @@ impl Advisors<'_, '_> {
             stdout: Some(files.out.clone()),
             stderr: files.err.clone(),
             watched: vec![files.out.clone(), files.err.clone()],
+            // It asks a model, and runs nothing.
+            keys: Some(Handover::of(home)),
             attempt: run.to_owned(),
             timeout: Some(LIMIT),
             idle_timeout: None,

@@ -16,17 +16,19 @@ use std::time::{Duration, Instant};
 use durable_files::regular::{self, Refused};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
+use crate::attempt::broker::Broker;
 pub use crate::attempt::ended::Ended;
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::lease::Lease;
 use crate::attempt::{processes, program};
 use crate::root::error::{AtPath, RootError};
+use crate::root::store_keys::Handover;
 
 /// How often output files are looked at. A flooding agent writes some ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What to run and within which limits.
-pub struct Job {
+pub(crate) struct Job {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Directory it runs in.
@@ -39,6 +41,8 @@ pub struct Job {
     pub stderr: PathBuf,
     /// Files whose growth counts as a sign of life and which are kept below the cap; stdout and stderr among them.
     pub watched: Vec<PathBuf>,
+    /// Keys of the shared store, for a process of uwf that runs nothing that an agent chose. Every other one has a broker instead.
+    pub(crate) keys: Option<Handover>,
     /// Value of its `UWF_ATTEMPT`.
     pub attempt: String,
     /// Limit on the whole run.
@@ -119,34 +123,42 @@ impl Signals {
 }
 
 /// Runs a job to its end. Everything it started is gone when this returns. `started` is called with the process id; if it
-/// fails, the job is ended.
+/// fails, the job is ended. The `broker` of the attempt, if it has one, ends with the agent.
 ///
 /// # Errors
 /// `Config` when the program cannot be started, `Io` for its files and when the machine cannot start any.
-pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result<()>) -> Result<Ended> {
+pub(crate) fn run(
+    job: &Job,
+    broker: Option<Broker>,
+    signals: &mut Signals,
+    started: impl FnOnce(u32) -> Result<()>,
+) -> Result<Ended> {
     let mut child = spawn(job)?;
     let group = child.id();
+    let spared = broker.as_ref().map(Broker::pid);
     if let Err(error) = started(group) {
-        processes::end_attempt(Some(group), &job.attempt, Duration::ZERO);
+        processes::end_attempt(Some(group), &job.attempt, Duration::ZERO, spared);
         let _ = child.wait();
         return Err(error);
     }
     let ended = watch(job, &mut child, signals);
     match ended {
         Ended::Exited(_) | Ended::Signaled(_) => {
+            // It is a child that would be left.
+            drop(broker);
             if processes::children_left()
                 || rustix::process::Pid::from_raw(group.cast_signed())
                     .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
             {
-                processes::end_attempt(Some(group), &job.attempt, job.grace);
+                processes::end_attempt(Some(group), &job.attempt, job.grace, None);
             }
         }
         Ended::TimedOut(_) | Ended::Idle(_) | Ended::Cancelled(_) => {
-            processes::end_attempt(Some(group), &job.attempt, job.grace);
+            processes::end_attempt(Some(group), &job.attempt, job.grace, spared);
             let _ = child.wait();
         }
         Ended::Lost(_) => {
-            processes::end_attempt(Some(group), &job.attempt, job.lease.grace(job.grace));
+            processes::end_attempt(Some(group), &job.attempt, job.lease.grace(job.grace), spared);
             let _ = child.wait();
         }
     }
@@ -169,17 +181,18 @@ fn spawn(job: &Job) -> Result<Child> {
     let stderr = create(&job.stderr)?;
     let (program, args) = job.argv.split_first().expect("a command line has a program");
     check_workspace(&job.cwd)?;
-    Command::new(program)
-        .args(args)
-        .current_dir(&job.cwd)
-        .env_clear()
-        .envs(&job.env)
-        .stdin(Stdio::null())
-        .stdout(stdout)
-        .stderr(stderr)
-        .process_group(0)
-        .spawn()
-        .map_err(|source| cannot_start(program, args, &job.cwd, source))
+    let mut command = Command::new(program);
+    command.args(args).current_dir(&job.cwd).env_clear().envs(&job.env).stdin(Stdio::null());
+    if let Some(keys) = &job.keys {
+        keys.through_stdin(&mut command);
+    }
+    let started = command.stdout(stdout).stderr(stderr).process_group(0).spawn();
+    let mut child = started.map_err(|source| cannot_start(program, args, &job.cwd, source))?;
+    if let Some(keys) = &job.keys {
+        // One that is gone already has ended, which is noticed.
+        let _ = keys.send(&mut child);
+    }
+    Ok(child)
 }
 
 /// Why a program could not be started in a directory, as far as its file tells.

@@ -167,6 +167,12 @@ impl AgentSpec {
         self.set.iter().filter(move |(name, _)| is_free(name))
     }
 
+    /// Whether its process is uwf itself that starts the keepers of another thread. It needs the shared store as they do, and runs
+    /// nothing that an agent chose.
+    pub(crate) fn holds_store(&self) -> bool {
+        self.built_in() == Some(WORKFLOW)
+    }
+
     /// Whether there is a program of somebody else's in it, which may miss a secret that it was not given.
     pub(crate) fn runs_a_program(&self) -> bool {
         !matches!(self.built_in(), Some("human" | "llm" | "mock" | "react" | "workflow"))

@@ -8,6 +8,7 @@ use crate::attempt::error::Result;
 use crate::attempt::recorded::Opened;
 use crate::root::env_file;
 use crate::root::home::Home;
+use crate::root::received_keys;
 
 /// Variable that says how reports are printed.
 const FORMAT_VARIABLE: &str = "UWF_FORMAT";
@@ -44,7 +45,7 @@ pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsStri
     let env_file = if reads_itself { Vec::new() } else { env_file::read(&path)? };
     let given = [spec.env.as_slice(), &spec.own_keys].concat();
     let secrets = opened.secrets.iter().cloned().collect();
-    let mut env = for_agent(std::env::vars_os(), &env_file, &secrets, &given);
+    let mut env = for_agent(received_keys::variables(), &env_file, &secrets, &given);
     // Where uwf is the agent process it may hold the key of a model: variables are for the program that it starts.
     let own = spec.variables().filter(|_| spec.played_by().is_none());
     env.extend(own.map(|(name, value)| (name.into(), value.into())));

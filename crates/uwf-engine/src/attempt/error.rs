@@ -275,6 +275,25 @@ pub enum AttemptError {
         /// The signal.
         signal: i32,
     },
+    /// The process that holds the shared store for an agent was not started.
+    #[error("cannot start the process that holds the store for the agent of thread {thread}: {source}")]
+    BrokerNotStarted {
+        /// The thread.
+        thread: ThreadId,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The process that holds the shared store for an agent ended at once.
+    #[error("the process that holds the store for the agent of thread {thread} has ended: see {log}")]
+    BrokerDied {
+        /// The thread.
+        thread: ThreadId,
+        /// What it said is at the end of this file.
+        log: PathBuf,
+    },
+    /// A broker is called by uwf alone.
+    #[error("these are not the arguments of a broker")]
+    BrokerArguments,
     /// The keeper of a thread cannot be started.
     #[error("cannot start the keeper: {source}")]
     KeeperNotStarted {

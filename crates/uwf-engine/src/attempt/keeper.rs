@@ -4,7 +4,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{PipeReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use durable_files::regular;
@@ -21,12 +21,9 @@ use crate::error_kind::{ErrorKind, SentError};
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::missing_thread;
+use crate::root::store_keys::Handover;
 
 pub use crate::attempt::processes::KEEPER_ARGUMENT;
-
-/// Variable every process of an attempt inherits. A keeper that an agent started performs a step of its own, and must not be
-/// ended with that agent's attempt.
-const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
 
 /// How often a window looks around while its keeper works.
 const TICK: Duration = Duration::from_millis(100);
@@ -107,16 +104,14 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     let cannot_start = |source| AttemptError::KeeperNotStarted { thread: thread.clone(), source };
     let (reply, stdout) = std::io::pipe().map_err(cannot_start)?;
     let request = serde_json::to_string(request).expect("a request is plain texts");
-    let keeper = Command::new(home.bin())
-        .arg(KEEPER_ARGUMENT)
-        .arg(request)
-        .env(crate::root::home::ROOT_VARIABLES[0], home.root())
-        .env_remove(ATTEMPT_VARIABLE)
-        .stdin(Stdio::null())
-        .stdout(stdout)
-        .stderr(stderr)
-        .spawn()
-        .map_err(cannot_start)?;
+    let mut command = Command::new(home.bin());
+    // The root is among the arguments, too: a keeper that is closed to others shows nothing else.
+    command.arg(KEEPER_ARGUMENT).arg(request).arg(home.root());
+    command.env(crate::root::home::ROOT_VARIABLES[0], home.root()).env_remove(processes::ATTEMPT_VARIABLE);
+    let handover = Handover::prepare(home, &mut command);
+    let mut keeper = command.stdout(stdout).stderr(stderr).spawn().map_err(cannot_start)?;
+    // The pipe of its reply tells when it is gone.
+    let _ = handover.send(&mut keeper);
     Ok((keeper, reply))
 }
 

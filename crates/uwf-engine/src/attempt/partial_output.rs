@@ -15,6 +15,8 @@ use crate::attempt::recorded::{Opened, OutputFiles};
 use crate::root::env_file;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
+use crate::root::received_keys;
+use crate::root::store_keys::Handover;
 
 /// Name of the built-in agent that reads what was left. It is none of those one can configure.
 pub const AGENT: &str = "salvage";
@@ -41,18 +43,23 @@ pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace 
 fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> {
     let env_file = env_file::read(&home.env_file())?;
     let secrets = opened.secrets.iter().cloned().collect();
-    let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
+    let mut env = environment::for_agent(received_keys::variables(), &env_file, &secrets, &opened.agent.env);
     let (thread, role) = (opened.thread.as_str(), opened.role.as_str());
     env.extend(agents::protocol_variables(home, thread, role, &opened.attempt));
     let argv = agents::built_in_command_line(home.bin(), AGENT, thread, role);
     let stderr = agent_process::create(&files.err)?;
     let mut reader = Command::new(&argv[0]);
     reader.args(&argv[1..]).env_clear().envs(env).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+    // What it runs to read a session has them neither in its environment nor can it look into this process.
+    let keys = Handover::of(home);
+    keys.through_stdin(&mut reader);
     // A workspace that is gone is no reason not to look.
     if opened.workspace.is_dir() {
         reader.current_dir(&opened.workspace);
     }
     let mut reader = reader.process_group(0).spawn().at("start", home.bin())?;
+    // One that is gone already has ended, which is noticed.
+    let _ = keys.send(&mut reader);
     let begun = Instant::now();
     loop {
         match reader.try_wait() {

@@ -16,9 +16,11 @@ use crate::attempt::recorded::{self, Opened};
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::travel;
 
+use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::project;
+use crate::root::store_keys;
 use crate::root::workplace;
 use crate::thread::load::Thread;
 use crate::thread::usage;
@@ -126,7 +128,10 @@ impl Plan {
     /// # Errors
     /// Those of [`recorded::boot_id`].
     pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<Opened> {
-        let last = recorded::read(thread.home(), &thread.id)?;
+        let home = thread.home();
+        let last = recorded::read(home, &thread.id)?;
+        let mut secrets = self.config.secret_names();
+        secrets.extend(store_keys::names(home, &env_file::read(&home.env_file())?));
         Ok(Opened {
             attempt: crate::root::ids::new_ulid().to_string(),
             thread: thread.id.clone(),
@@ -134,7 +139,7 @@ impl Plan {
             role: role.to_owned(),
             agent,
             workspace: self.settings.workspace.clone(),
-            secrets: self.config.secret_names().into_iter().collect(),
+            secrets: secrets.into_iter().collect(),
             prompt_budget: self.config.limits.prompt_budget,
             extract: self.config.extract,
             reextract: None,

@@ -36,10 +36,18 @@ pub(crate) fn own_session() {
     let _ = rustix::process::setsid();
 }
 
+/// Variable every process of an attempt inherits. A keeper that an agent started performs a step of its own, and must not be
+/// ended with that agent's attempt.
+pub(crate) const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
+
+/// Argument of uwf that names the attempt its process is part of. What is closed to others shows no environment, but its arguments.
+pub(crate) const ATTEMPT_ARGUMENT: &str = "--attempt";
+
 /// Ends everything an attempt started: TERM, a grace, KILL, until nothing is left. `group` is the agent's process
-/// group, `attempt` the value of its `UWF_ATTEMPT`.
-pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration) {
-    end(group, attempt, Reach::Everything, grace);
+/// group, `attempt` the value of its `UWF_ATTEMPT`, `spared` a process that is not ended: the broker, which stores what is delivered
+/// meanwhile.
+pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration, spared: Option<u32>) {
+    end(group, attempt, Reach::Everything { spared }, grace);
 }
 
 /// Ends what an attempt started whose keeper is gone, but not the keepers among them: those perform steps of their own.
@@ -50,8 +58,8 @@ pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
 /// Which descendants of an attempt's processes are ended with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// All of them.
-    Everything,
+    /// All of them but one.
+    Everything { spared: Option<u32> },
     /// All but keepers and what those started.
     NoKeepers,
 }
@@ -85,14 +93,13 @@ pub(crate) fn children_left() -> bool {
 fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
     let own = std::process::id();
     let table = process_table();
-    let marker = format!("UWF_ATTEMPT={attempt}");
-    let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, &marker)).collect();
+    let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, attempt)).collect();
     found.extend(table.iter().filter(|(_, parent)| **parent == own).map(|(pid, _)| *pid));
     loop {
         let more: Vec<u32> = table
             .iter()
             .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
-            .filter(|(pid, _)| reach == Reach::Everything || !is_keeper(**pid))
+            .filter(|(pid, _)| reach != Reach::NoKeepers || !is_keeper(**pid))
             .map(|(pid, _)| *pid)
             .collect();
         if more.is_empty() {
@@ -101,14 +108,16 @@ fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
         found.extend(more);
     }
     found.remove(&own);
+    if let Reach::Everything { spared: Some(spared) } = reach {
+        found.remove(&spared);
+    }
     found
 }
 
 /// Live processes that inherited an attempt's `UWF_ATTEMPT`: what finds them when the keeper that started them is dead.
 pub(crate) fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     let own = std::process::id();
-    let marker = format!("UWF_ATTEMPT={attempt}");
-    process_table().into_keys().filter(|pid| *pid != own && carries(*pid, &marker)).collect()
+    process_table().into_keys().filter(|pid| *pid != own && carries(*pid, attempt)).collect()
 }
 
 /// This process and its ancestors.
@@ -182,8 +191,15 @@ fn is_keeper(pid: u32) -> bool {
     command.split(|byte| *byte == 0).nth(1) == Some(KEEPER_ARGUMENT.as_bytes())
 }
 
-fn carries(pid: u32, marker: &str) -> bool {
-    environment(pid).split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes())
+/// Whether a process is part of an attempt, by the variable that it inherited or, where it is closed to others, by its arguments.
+fn carries(pid: u32, attempt: &str) -> bool {
+    let marker = format!("{ATTEMPT_VARIABLE}={attempt}");
+    if environment(pid).split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes()) {
+        return true;
+    }
+    let Ok(command) = std::fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+    let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+    words.windows(2).any(|pair| pair == [ATTEMPT_ARGUMENT.as_bytes(), attempt.as_bytes()])
 }
 
 /// What `/proc` has as a process's environment; nothing if we may not see it.
@@ -225,4 +241,25 @@ fn stat(pid: u32) -> Option<Vec<String>> {
     // The command name in parentheses may hold anything; the fields after the last `)` are clean.
     let fields: Vec<String> = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect();
     (!fields.is_empty()).then_some(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// A process that is closed to others shows its arguments and nothing else.
+    #[test]
+    fn a_process_of_an_attempt_is_found_by_its_arguments() {
+        let attempt = crate::root::ids::new_ulid().to_string();
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line", "sh", ATTEMPT_ARGUMENT, &attempt]).stdin(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        assert_eq!(survivors_by_environment(&attempt), BTreeSet::from([child.id()]));
+        assert!(survivors_by_environment("another").is_empty());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(survivors_by_environment(&attempt).is_empty());
+    }
 }

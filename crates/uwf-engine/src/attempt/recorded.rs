@@ -260,6 +260,11 @@ pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, diges
     Ok(())
 }
 
+/// Writes into the claim what the record says of its attempt now: for the process of the agent, which does not reach the store.
+pub(crate) fn tell(home: &Home, thread: &ThreadId) {
+    claim::tell(home, thread);
+}
+
 /// Records why there is no result.
 ///
 /// # Errors

@@ -1,16 +1,19 @@
 //! What is redacted before it is stored, logged or shown.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::sync::Arc;
 
 use json_cas::Draft;
+use serde_json::Value;
 use uwf_core::secret_search::{FoundSecret, SHORTEST, SecretSearch};
 
 use crate::attempt::error::Result;
 use crate::attempt::secret_parts;
+use crate::root::broker_link::BrokerLink;
 use crate::root::env_file;
 use crate::root::home::Home;
+use crate::root::received_keys;
+use crate::root::store_keys;
 
 /// Replaces secrets in everything that is about to be stored, logged or shown: a node is for ever.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +21,8 @@ pub struct Redactor {
     /// Names, in the order of the values that are searched for.
     names: Vec<String>,
     search: Arc<SecretSearch>,
+    /// The broker of the attempt, which knows secrets that this process does not have.
+    broker: Option<Arc<BrokerLink>>,
 }
 
 impl Redactor {
@@ -31,7 +36,10 @@ impl Redactor {
     /// # Errors
     /// `Config` when configuration or `.env` is not readable.
     pub fn of(home: &Home) -> Result<Redactor> {
-        Ok(Redactor::new(home.config()?.secret_names(), &env_file::read(&home.env_file())?))
+        let env_file = env_file::read(&home.env_file())?;
+        let mut names = home.config()?.secret_names();
+        names.extend(store_keys::names(home, &env_file));
+        Ok(Redactor::new(names, &env_file).asking_broker_of(home))
     }
 
     /// The same for a process that does not have every secret in its own environment: `environment` is what others have.
@@ -57,7 +65,13 @@ impl Redactor {
         secrets.sort();
         secrets.dedup();
         let search = Arc::new(SecretSearch::new(secrets.iter().map(|(_, value)| value.as_str())));
-        Redactor { names: secrets.into_iter().map(|(name, _)| name).collect(), search }
+        Redactor { names: secrets.into_iter().map(|(name, _)| name).collect(), search, broker: None }
+    }
+
+    /// The same for the process of an agent, which lets its broker replace what only that knows.
+    #[must_use]
+    pub fn asking_broker_of(self, home: &Home) -> Redactor {
+        Redactor { broker: home.broker().cloned(), ..self }
     }
 
     /// The name of a secret that is in a text.
@@ -79,6 +93,13 @@ impl Redactor {
     /// The text without secrets, whatever stands within one that is not seen, and also as base64, in hexadecimal digits, and as JSON
     /// and URLs have it. A text without a secret stays as it is.
     pub fn text(&self, text: &str) -> String {
+        match self.value(&Value::from(text)) {
+            Value::String(clean) => clean,
+            _ => self.own_text(text),
+        }
+    }
+
+    fn own_text(&self, text: &str) -> String {
         let mut clean = String::with_capacity(text.len());
         let mut from = 0;
         for FoundSecret { range, value } in self.search.found(text.as_bytes()) {
@@ -95,26 +116,30 @@ impl Redactor {
     }
 
     /// The value with every text in it, keys included, without secrets.
-    pub fn value(&self, value: &serde_json::Value) -> serde_json::Value {
-        use serde_json::Value;
+    pub fn value(&self, value: &Value) -> Value {
+        let clean = self.own_value(value);
+        // Without it nothing is stored either, and what is kept in files is cleaned again before it is.
+        self.broker.as_ref().and_then(|broker| broker.redacted(&clean)).unwrap_or(clean)
+    }
+
+    fn own_value(&self, value: &Value) -> Value {
         if self.names.is_empty() {
             return value.clone();
         }
         match value {
-            Value::String(text) => Value::String(self.text(text)),
-            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::String(text) => Value::String(self.own_text(text)),
+            Value::Array(items) => items.iter().map(|item| self.own_value(item)).collect(),
             Value::Object(map) => {
-                Value::Object(map.iter().map(|(key, item)| (self.text(key), self.value(item))).collect())
+                Value::Object(map.iter().map(|(key, item)| (self.own_text(key), self.own_value(item))).collect())
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
 }
 
-/// The variables of this process, as far as they are text.
+/// The variables of this process and the keys that were handed to it, as far as they are text.
 pub fn own_environment() -> Vec<(String, String)> {
-    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-    std::env::vars_os().filter_map(text).collect()
+    received_keys::text_variables().collect()
 }
 
 /// Words of names that only secrets have.

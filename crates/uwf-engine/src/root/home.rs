@@ -14,8 +14,10 @@ use uwf_core::document::Problem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
+use crate::root::broker_link::BrokerLink;
 use crate::root::config_text;
 use crate::root::error::{AtPath, Result, RootError};
+use crate::root::received_keys;
 use crate::root::shared_store::SharedStore;
 
 /// Environment variables that name the storage root, the first that is set wins.
@@ -26,6 +28,15 @@ const ROOT_MODE: u32 = 0o700;
 
 /// The key that has the id of a thread in its line in the history.
 const HISTORY_KEY: &str = "thread";
+
+/// An attempt as a process of it was told.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptId<'a> {
+    /// The thread.
+    pub thread: &'a str,
+    /// Id of the attempt.
+    pub attempt: &'a str,
+}
 
 /// A storage root: where nodes, heads, configuration and the records of running threads are.
 pub struct Home {
@@ -102,6 +113,34 @@ impl Home {
             Some(shared) => Home::sharing(root, bin, shared),
             None => Home::open(root, bin),
         })
+    }
+
+    /// Opens a root as the process of an agent has it: a store that is shared is reached through the broker of the attempt, which has
+    /// its keys. Without a root the environment names it, and without an attempt what the environment says of one. Outside of an
+    /// attempt it is the root as any process has it.
+    ///
+    /// # Errors
+    /// Those of [`Home::from_environment`] and [`Home::at`].
+    pub fn of_agent(root: Option<&Path>, attempt: Option<AttemptId<'_>>) -> Result<Home> {
+        let home = root.map_or_else(Home::from_environment, Home::at)?;
+        // A process of uwf itself that is part of an attempt, such as that of a role played by a workflow.
+        if received_keys::are_received() {
+            return Ok(home);
+        }
+        let [thread, id] = ["UWF_THREAD", "UWF_ATTEMPT"].map(|name| std::env::var(name).unwrap_or_default());
+        let attempt = attempt.unwrap_or(AttemptId { thread: &thread, attempt: &id });
+        Ok(match (&home.shared, home.socket(attempt.attempt)) {
+            (Some(shared), Some(socket)) => {
+                let link = BrokerLink::new(attempt.thread, shared.name(), socket);
+                Home::sharing(home.root.clone(), home.bin.clone(), shared.clone().through(link))
+            }
+            _ => home,
+        })
+    }
+
+    /// The broker that holds the store for this process, if one does.
+    pub(crate) fn broker(&self) -> Option<&Arc<BrokerLink>> {
+        self.shared.as_ref()?.broker()
     }
 
     /// The directory itself.

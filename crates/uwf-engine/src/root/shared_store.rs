@@ -15,6 +15,7 @@ use json_cas::{CachedObjects, Heads, Journal, Node, Notes, Objects, RemoteError,
 use uwf_core::config::{Config, StoreKind, StoreUrl};
 
 use self::unusable::Unusable;
+use crate::root::broker_link::{BrokerLink, BrokerStore};
 use crate::root::error::is_damage;
 
 /// Variable that names the store, before the configuration does.
@@ -30,6 +31,8 @@ pub struct SharedStore {
     pub(super) notes: Arc<dyn Notes>,
     init: Arc<dyn Fn() -> Result<bool, RemoteError> + Send + Sync>,
     unusable: Option<Arc<Unusable>>,
+    url: Option<StoreUrl>,
+    broker: Option<Arc<BrokerLink>>,
 }
 
 impl SharedStore {
@@ -53,9 +56,24 @@ impl SharedStore {
                 // What is in one store says nothing about another.
                 let own = cache.join(json_cas::xxh64(store.name.as_bytes()).to_string());
                 let objects = CachedObjects::new(Arc::clone(&store.objects), own, Node::has_hash);
-                SharedStore { objects: Arc::new(objects), ..store }
+                SharedStore { objects: Arc::new(objects), url: Some(url.clone()), ..store }
             }
             Err(error) => SharedStore::over(Unusable::new(&error.store, error.fault, error.message)),
+        }
+    }
+
+    /// The same store as the process of an agent has it: nodes and the head of its thread through a broker, and nothing else.
+    pub(super) fn through(self, broker: BrokerLink) -> SharedStore {
+        let broker = Arc::new(broker);
+        let why = "the process of an agent does not get the keys of the store";
+        let refusing = SharedStore::over(Unusable::new(&self.name, RemoteFault::Refused, why));
+        SharedStore {
+            objects: Arc::new(BrokerStore(Arc::clone(&broker))),
+            heads: Arc::new(BrokerStore(Arc::clone(&broker))),
+            broker: Some(broker),
+            url: self.url,
+            unusable: None,
+            ..refusing
         }
     }
 
@@ -78,7 +96,19 @@ impl SharedStore {
             notes: Arc::clone(backend) as Arc<dyn Notes>,
             init: Arc::new(move || init(&of_init)),
             unusable: None,
+            url: None,
+            broker: None,
         }
+    }
+
+    /// The URL that names it; `None` for one that is not understood.
+    pub(crate) fn url(&self) -> Option<&StoreUrl> {
+        self.url.as_ref()
+    }
+
+    /// The way to it, where another process holds it for this one.
+    pub(crate) fn broker(&self) -> Option<&Arc<BrokerLink>> {
+        self.broker.as_ref()
     }
 
     /// Why it cannot be used, when that is known from its name already.
@@ -132,7 +162,7 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
 
 #[cfg(feature = "s3")]
 fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
-    let store = uwf_store_s3::S3Store::open(url.as_str())?;
+    let store = uwf_store_s3::S3Store::open_with(url.as_str(), crate::root::received_keys::text_variables())?;
     Ok(SharedStore::of_backend(store.name().to_owned(), &Arc::new(store), uwf_store_s3::S3Store::init))
 }
 
@@ -143,7 +173,8 @@ fn bucket(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
 
 #[cfg(feature = "postgres")]
 fn postgres(url: &StoreUrl) -> Result<SharedStore, RemoteError> {
-    let store = uwf_store_postgres::PostgresStore::open(url.as_str())?;
+    let store =
+        uwf_store_postgres::PostgresStore::open_with(url.as_str(), crate::root::received_keys::text_variables())?;
     Ok(SharedStore::of_backend(store.name().to_owned(), &Arc::new(store), uwf_store_postgres::PostgresStore::init))
 }
 

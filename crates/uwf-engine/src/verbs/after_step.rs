@@ -4,11 +4,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use crate::root::home::{Home, ROOT_VARIABLES};
+use crate::root::store_keys::Handover;
 
 /// Starts one, by a hidden command of uwf. Nobody waits for it.
 pub(crate) fn start(home: &Home, args: &[&str]) -> std::io::Result<()> {
     let mut command = Command::new(home.bin());
     command.args(args).env(ROOT_VARIABLES[0], home.root());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    command.spawn().map(drop)
+    let keys = Handover::prepare(home, &mut command);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
+    keys.send(&mut child).map(drop)
 }

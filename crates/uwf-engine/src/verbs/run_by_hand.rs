@@ -8,12 +8,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::{self, Signals};
+use crate::attempt::broker::Broker;
 use crate::attempt::environment;
 use crate::attempt::plan::{self, Plan};
 use crate::attempt::recorded::{self, Opened};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
+use crate::root::store_keys::Handover;
 use crate::thread::load::Thread;
 
 /// How often it is looked whether the agent has ended, should no signal say so.
@@ -38,14 +40,21 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     let opened = recorded::open_by_hand(home, Opened { earlier: Vec::new(), replies: Vec::new(), ..planned })?;
     let mut signals = Signals::listen()?;
     let argv = crate::attempt::agents::built_in_command_line(home.bin(), name, id.as_str(), role);
-    let mut process = Command::new(&argv[0])
-        .args(&argv[1..])
-        .current_dir(&opened.workspace)
-        .env_clear()
-        .envs(environment::of_attempt(home, &opened)?)
-        .stdin(Stdio::null())
+    let _broker = Broker::start(home, &opened)?;
+    let mut command = Command::new(&argv[0]);
+    command.args(&argv[1..]).current_dir(&opened.workspace).env_clear();
+    command.envs(environment::of_attempt(home, &opened)?).stdin(Stdio::null());
+    let keys = opened.agent.holds_store().then(|| Handover::of(home));
+    if let Some(keys) = &keys {
+        keys.through_stdin(&mut command);
+    }
+    let mut process = command
         .spawn()
         .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, source))?;
+    if let Some(keys) = keys {
+        // One that is gone already has ended, which is noticed.
+        let _ = keys.send(&mut process);
+    }
     let status = loop {
         if let Some(status) = process.try_wait().at("wait for", home.bin())? {
             break status;

@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use uwf_engine::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
+use uwf_engine::root::home::AttemptId;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Format, Stdout};
@@ -66,6 +67,20 @@ impl Command {
 }
 
 impl Command {
+    /// The attempt the command itself names.
+    pub(crate) fn attempt(&self) -> Option<AttemptId<'_>> {
+        match self {
+            Command::Mcp(args) => args.attempt(),
+            Command::Context(_)
+            | Command::Submit(_)
+            | Command::Extract(_)
+            | Command::Run(_)
+            | Command::List(_)
+            | Command::Link(_)
+            | Command::Describe(_) => None,
+        }
+    }
+
     /// What the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {

@@ -35,6 +35,27 @@ fn a_mapping_sets_variables_and_passes_secrets_on() {
     assert!(has("own", "FOO=bar") && has("own", "A_KEY=a-secret-0123456789"));
 }
 
+/// Also where no store is shared, and nobody has called it a secret. Keys of a store that is not used stay what they are: variables.
+#[test]
+fn the_key_of_temporal_reaches_only_an_agent_that_names_it() {
+    let home = home();
+    home.script("teller", "#!/bin/sh\ncat > /dev/null\nenv > \"env-$1.txt\"\ntr '\\0' '\\n' < /proc/$PPID/environ >> \"env-$1.txt\"\necho '{\"n\": 1}'\n");
+    home.config(
+        "agents:\n  plain: { command: teller, args: [plain], output: json }\n  named: { command: teller, args: [named], output: json, env: [TEMPORAL_API_KEY] }\n",
+    );
+    home.put("count-rounds", &counting_workflow(9));
+    for agent in ["plain", "named"] {
+        let thread = home.start_counting(9, "count");
+        let mut command = home.command(&["thread", "step", &thread, "--agent", agent]);
+        command.env("TEMPORAL_API_KEY", "hush-hush-0123456789").env("AWS_SECRET_ACCESS_KEY", "of-the-agents-own-work");
+        let ran = uwf_testing::Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let seen = fs::read_to_string(home.work().join(format!("env-{agent}.txt"))).unwrap();
+        assert_eq!(seen.contains("TEMPORAL_API_KEY=hush-hush"), agent == "named", "{agent}: {seen}");
+        assert!(seen.contains("AWS_SECRET_ACCESS_KEY=of-the-agents-own-work"), "{agent}: {seen}");
+    }
+}
+
 #[test]
 fn a_secret_has_no_value_in_the_configuration() {
     let home = home();

@@ -39,6 +39,9 @@ fn azure_is_found_by_a_connection_string_and_no_key_of_it_is_kept() {
     let connection = format!("AccountName={};AccountKey={};BlobEndpoint={endpoint}/", azurite::ACCOUNT, azurite::KEY);
     let url = server.url("uwf");
     let (here, _dir) = machine(pairs(&[("UWF_STORE_URL", &url), ("AZURE_STORAGE_CONNECTION_STRING", &connection)]));
+    here.home.config(
+        "agents:\n  paid: { command: paid, output: json, env: [AZURE_STORAGE_CONNECTION_STRING] }\ndefaultAgent: paid\n",
+    );
     let thread = here.begin();
     let tells = "#!/bin/sh\ncat > /dev/null\n\
         key=$(printf %s \"$AZURE_STORAGE_CONNECTION_STRING\" | sed 's/.*AccountKey=//; s/;.*//')\n\

@@ -12,6 +12,7 @@ mod copying;
 mod faults;
 mod foreign_paths;
 mod garbled;
+mod keys;
 mod lists;
 mod machine;
 mod postgres;

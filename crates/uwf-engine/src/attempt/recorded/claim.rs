@@ -194,6 +194,9 @@ pub(crate) fn give_up(home: &Home, opened: &Opened, claim: &Claim, version: &Ver
 /// Writes into the claim what the record says of its attempt now. The record is what counts here, and its lines are written
 /// already: when this fails, another machine waits for the lease instead, and is told nothing.
 pub(super) fn tell(home: &Home, thread: &ThreadId) {
+    if let Some(broker) = home.broker() {
+        return broker.tell();
+    }
     if home.notes().is_none() {
         return;
     }

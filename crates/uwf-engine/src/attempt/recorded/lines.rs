@@ -8,6 +8,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
+use crate::attempt::processes;
 use crate::error_kind::ErrorKind;
 use crate::root::history;
 use crate::root::record;
@@ -129,7 +130,14 @@ impl Opened {
     pub(crate) fn command_line(&self, bin: &Path) -> Vec<String> {
         match self.reextract {
             Some(_) => agents::built_in_command_line(bin, agents::REEXTRACT, self.thread.as_str(), &self.role),
-            None => self.agent.command_line(bin, self.thread.as_str(), &self.role),
+            None => {
+                let mut words = self.agent.command_line(bin, self.thread.as_str(), &self.role);
+                if self.agent.holds_store() {
+                    // It is closed to others, so that this finds it once its keeper is gone: its environment is not shown.
+                    words.splice(3..3, [processes::ATTEMPT_ARGUMENT.to_owned(), self.attempt.clone()]);
+                }
+                words
+            }
         }
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn of(error: AttemptError) -> Error {
             Ended::Exited(_) | Ended::Signaled(_) => of(ErrorKind::AgentFailed),
         },
         Attempt::Stopped { signal } => of(stopped_by(*signal)),
-        Attempt::KeeperNotStarted { .. } => {
+        Attempt::KeeperNotStarted { .. } | Attempt::BrokerNotStarted { .. } => {
             of(ErrorKind::Io).hint("nothing was changed: try again when the machine has room for another process")
         }
         Attempt::KeeperDied { log, .. } => of(ErrorKind::Internal)
@@ -133,7 +133,8 @@ pub(super) fn of(error: AttemptError) -> Error {
             .hint(format!("its last words are in {}", log.display())),
         Attempt::KeeperUnread { .. } => of(ErrorKind::Io).hint("`uwf thread show` tells where the thread stands"),
         Attempt::Keeper(reported) => return reported.clone().into(),
-        Attempt::NotACommandLine(_) | Attempt::KeeperRequest(_) => of(ErrorKind::Usage),
+        Attempt::BrokerDied { .. } => of(ErrorKind::Internal).hint("no agent was started; step again"),
+        Attempt::NotACommandLine(_) | Attempt::KeeperRequest(_) | Attempt::BrokerArguments => of(ErrorKind::Usage),
         Attempt::RoutedNowhere { .. } => of(ErrorKind::Data),
         Attempt::Misplaced { .. } | Attempt::AdvisorEnded { .. } | Attempt::AdvisorReply(_) => {
             of(ErrorKind::AgentFailed)

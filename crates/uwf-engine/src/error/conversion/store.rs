@@ -4,6 +4,7 @@ use json_cas::{HeadsError, RemoteError, RemoteFault, StoreError};
 use uwf_core::node::OWN_TYPES;
 
 use super::when_full;
+use crate::attempt::processes::ATTEMPT_VARIABLE;
 use crate::error::{Error, ErrorKind};
 
 pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
@@ -79,6 +80,7 @@ fn remote_kind(fault: RemoteFault) -> ErrorKind {
         RemoteFault::Unreachable => ErrorKind::Busy,
         RemoteFault::Failed => ErrorKind::Io,
         RemoteFault::Missing => ErrorKind::NotFound,
+        RemoteFault::Refused => ErrorKind::Usage,
         RemoteFault::Denied
         | RemoteFault::NotReady
         | RemoteFault::Incomplete
@@ -96,6 +98,9 @@ fn about_remote(remote: &RemoteError) -> String {
     match remote.fault {
         RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
         RemoteFault::Failed => "nothing is lost: try again".into(),
+        RemoteFault::Denied if std::env::var_os(ATTEMPT_VARIABLE).is_some() => {
+            "agents do not get the keys of the store; one that needs them has their variables in its `env`: `uwf help shared-store`".into()
+        }
         RemoteFault::Denied if is_postgres => {
             "it may want a password (PGPASSWORD, PGPASSFILE), a user who may read and write the tables, or another `sslmode` in the URL".into()
         }
@@ -116,6 +121,7 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
         RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
+        RemoteFault::Refused => "an agent reads and stores the nodes of its own attempt; for anything else its `env` has to name the keys of the store: `uwf help shared-store`".into(),
         RemoteFault::Unfit => "several machines would get in each other's way there: use another server; `uwf help shared-store` says what it needs".into(),
     }
 }

@@ -224,6 +224,17 @@ impl Home {
         cached_nodes(&self.root)
     }
 
+    /// Sockets of the brokers of attempts.
+    pub(crate) fn sockets_dir(&self) -> PathBuf {
+        self.root().join("sockets")
+    }
+
+    /// The socket of the broker of an attempt; `None` for a text that cannot be the id of one.
+    pub(crate) fn socket(&self, attempt: &str) -> Option<PathBuf> {
+        let is_id = !attempt.is_empty() && attempt.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        is_id.then(|| self.sockets_dir().join(attempt))
+    }
+
     /// What can be derived and may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         cache_dir(&self.root)

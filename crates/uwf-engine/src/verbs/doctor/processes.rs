@@ -58,7 +58,7 @@ fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
     if lock.is_none() && has_dir {
         return Ok(Finding::ok("orphans", format!("a step of thread {thread} is looking after its processes now")));
     }
-    processes::end_attempt(None, attempt, grace);
+    processes::end_attempt(None, attempt, grace, None);
     let left = processes::survivors_by_environment(attempt).len();
     let ended = counted(found.len(), "process");
     Ok(match left {

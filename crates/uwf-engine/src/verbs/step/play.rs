@@ -7,12 +7,14 @@ use json_cas::Hash;
 use super::link::Stored;
 use super::{Begun, Step};
 use crate::attempt::agent_process::{self, Ended, Job, Signals};
+use crate::attempt::broker::Broker;
 use crate::attempt::environment;
 use crate::attempt::lease::Lease;
 use crate::attempt::recorded::{self, Finished, GaveUp, Opened, OutputFiles, Started};
 use crate::attempt::result_line;
 use crate::error::{ErrorKind, Result, SentError};
 use crate::root::log::log;
+use crate::root::store_keys::Handover;
 
 impl<'a, 'h> Step<'a, 'h> {
     /// Runs the process of the agent to its end, and gives the step it stored. When this returns, nothing of the agent is
@@ -21,7 +23,8 @@ impl<'a, 'h> Step<'a, 'h> {
         let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
         let job = self.job(opened, begun.lease.clone())?;
-        let ended = agent_process::run(&job, signals, |pid| {
+        let broker = Broker::start(self.home, opened)?;
+        let ended = agent_process::run(&job, broker, signals, |pid| {
             recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
         })?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: the agent {ended}", opened.attempt);
@@ -66,6 +69,7 @@ impl<'a, 'h> Step<'a, 'h> {
             // Of the process that runs a command the record says all; its stdout would only repeat the hash.
             stdout: (!opened.is_wrapped()).then_some(files.out),
             stderr: files.err,
+            keys: opened.agent.holds_store().then(|| Handover::of(self.home)),
             attempt: opened.attempt.clone(),
             timeout: opened.agent.timeout_ms.map(Duration::from_millis),
             idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),

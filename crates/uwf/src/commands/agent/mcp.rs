@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use agent_kit::AgentContext;
 use agent_kit::mcp;
+use uwf_engine::root::home::AttemptId;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
@@ -30,6 +31,13 @@ pub(crate) struct Args {
     /// The attempt results are for; UWF_ATTEMPT does the same.
     #[arg(long, value_name = "ID")]
     attempt: Option<String>,
+}
+
+impl Args {
+    /// The attempt it names.
+    pub(crate) fn attempt(&self) -> Option<AttemptId<'_>> {
+        Some(AttemptId { thread: &self.thread, attempt: self.attempt.as_deref()? })
+    }
 }
 
 /// Runs the command.

@@ -25,6 +25,9 @@ By hand it works as in a step, with the settings of the agent that plays the rol
 The step is stored and its hash printed; the thread stays where it is, as with `uwf agent submit`."
 )]
 pub(crate) struct Args {
+    /// The attempt, where uwf starts it and its environment cannot be seen by others.
+    #[arg(long = "attempt", value_name = "ID", hide = true)]
+    _attempt: Option<String>,
     /// The built-in agent.
     pub(crate) name: String,
     /// Thread and role, plain or as `-t THREAD -r ROLE`.

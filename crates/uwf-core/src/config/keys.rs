@@ -1,0 +1,61 @@
+//! Variables that hold keys of shared stores and of Temporal. No agent gets one that its `env` does not name.
+
+/// Variables that hold keys of a store in a bucket of Amazon or a server that speaks its protocol, or say where such keys are.
+pub(super) const AMAZON_KEYS: [&str; 9] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+];
+
+/// The same for Google. Not `GOOGLE_API_KEY`, which opens no bucket and is what agents have for their models.
+pub(super) const GOOGLE_KEYS: [&str; 5] = [
+    "GOOGLE_BEARER_TOKEN",
+    "GOOGLE_SERVICE_ACCOUNT",
+    "GOOGLE_SERVICE_ACCOUNT_PATH",
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+];
+
+/// The same for Azure.
+pub(super) const AZURE_KEYS: [&str; 11] = [
+    "AZURE_STORAGE_KEY",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_ACCESS_KEY",
+    "AZURE_STORAGE_MASTER_KEY",
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_TOKEN",
+    "AZURE_STORAGE_CLIENT_SECRET",
+    "AZURE_CLIENT_SECRET",
+    "AZURE_FEDERATED_TOKEN_FILE",
+];
+
+/// The same for PostgreSQL.
+pub(super) const POSTGRES_KEYS: [&str; 2] = ["PGPASSWORD", "PGPASSFILE"];
+
+/// Whether a variable holds a key of some kind of store, or says where one is.
+#[must_use]
+pub fn is_store_key(variable: &str) -> bool {
+    let kinds: [&[&str]; 4] = [&AMAZON_KEYS, &GOOGLE_KEYS, &AZURE_KEYS, &POSTGRES_KEYS];
+    kinds.iter().any(|keys| keys.contains(&variable))
+}
+
+/// Variables that hold keys of Temporal's clients.
+const SECRETS: [&str; 4] =
+    ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA", "TEMPORAL_CODEC_AUTH"];
+
+/// What variables begin with that are headers of each request, one of which may be a key.
+const HEADERS: &str = "TEMPORAL_GRPC_META_";
+
+/// Whether a variable may hold a key of Temporal's clients. No agent gets one that its `env` does not name.
+#[must_use]
+pub fn is_temporal_key(variable: &str) -> bool {
+    SECRETS.contains(&variable) || variable.starts_with(HEADERS)
+}

@@ -1,0 +1,161 @@
+//! The broker of an attempt: where a store is shared, the process that has its keys, so that no process of the agent needs them.
+//!
+//! The keeper starts it before the agent. It serves a socket through which the processes of the agent read what belongs to their thread
+//! and store what came of it ([`service`]). It outlives its keeper: when that is killed, the agent goes on, and the broker renews the
+//! lease of the step and stores what the agent delivers.
+
+mod bounds;
+mod service;
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use durable_files::regular;
+use uwf_core::thread::ThreadId;
+
+use self::service::Service;
+use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::processes;
+use crate::attempt::recorded::{self, Opened};
+use crate::attempt::stand_in;
+use crate::root::broker_link;
+use crate::root::error::AtPath;
+use crate::root::home::Home;
+use crate::root::sharing;
+use crate::root::store_keys::Handover;
+
+/// Hidden argument that makes `uwf` a broker.
+pub const BROKER_ARGUMENT: &str = "__broker";
+
+/// What the broker says once its socket can be used.
+const READY: &str = "ready\n";
+
+/// What the keeper says when the agent has ended. Without it the keeper was killed.
+const OVER: &[u8] = b"over\n";
+
+/// Only its owner may connect.
+const SOCKET_MODE: u32 = 0o600;
+
+/// A socket of this age was left behind if it does not answer.
+const OLD: Duration = Duration::from_hours(24);
+
+/// The keeper's side of a broker. The broker ends when this is dropped.
+pub(crate) struct Broker {
+    process: Child,
+    stdin: Option<ChildStdin>,
+}
+
+impl Broker {
+    /// Starts the broker of an attempt, and waits until its socket can be used; `None` where no store is shared.
+    ///
+    /// # Errors
+    /// `Internal` when it cannot be started, `Io`.
+    pub(crate) fn start(home: &Home, opened: &Opened) -> Result<Option<Broker>> {
+        if home.shared().is_none_or(|shared| shared.url().is_none()) {
+            return Ok(None);
+        }
+        let thread = &opened.thread;
+        let log = home.thread_dir(thread).join("keeper.log");
+        let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
+        let mut command = Command::new(home.bin());
+        command.arg(BROKER_ARGUMENT).args([processes::ATTEMPT_ARGUMENT, &opened.attempt]).arg(home.root());
+        command.args([thread.as_str(), &opened.role]).env_remove(processes::ATTEMPT_VARIABLE);
+        let handover = Handover::prepare(home, &mut command);
+        command.stdout(Stdio::piped()).stderr(stderr);
+        let not_started = |source: io::Error| AttemptError::BrokerNotStarted { thread: thread.clone(), source };
+        let mut process = command.spawn().map_err(not_started)?;
+        let stdin = handover.send(&mut process).map_err(not_started)?;
+        let stdout = process.stdout.take();
+        let broker = Broker { process, stdin };
+        let mut said = String::new();
+        if let Some(stdout) = stdout {
+            BufReader::new(stdout).read_line(&mut said).map_err(not_started)?;
+        }
+        if said != READY {
+            return Err(AttemptError::BrokerDied { thread: thread.clone(), log });
+        }
+        Ok(Some(broker))
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        if let Some(mut stdin) = self.stdin.take() {
+            // One that is gone has nothing to hear.
+            let _ = stdin.write_all(OVER);
+        }
+        // It may have been collected with other children.
+        let _ = self.process.wait();
+    }
+}
+
+/// The broker: serves the processes of an attempt until its keeper says that it is over, or, when the keeper is gone, until they have
+/// ended. `args` are those after [`BROKER_ARGUMENT`].
+///
+/// # Errors
+/// `Usage` when the arguments are not those of a broker, `Io` when there can be no socket.
+pub fn main(args: &[&str]) -> Result<()> {
+    let [flag, attempt, root, thread, role] = args else { return Err(AttemptError::BrokerArguments) };
+    if *flag != processes::ATTEMPT_ARGUMENT {
+        return Err(AttemptError::BrokerArguments);
+    }
+    processes::own_session();
+    let home = Home::at(Path::new(root))?;
+    let thread: ThreadId = thread.parse().map_err(|_| AttemptError::BrokerArguments)?;
+    let found = recorded::of_process(&home, &thread, role, Some(attempt))?;
+    let opened = found.ok_or(AttemptError::BrokerArguments)?.opened;
+    let socket = home.socket(attempt).ok_or(AttemptError::BrokerArguments)?;
+    let listener = listen(&home, &socket)?;
+    let service = Arc::new(Service::new(home, opened.clone())?);
+    // Threads of their own: the end of the keeper or the agent is noticed at once, however long the store takes.
+    let [preparing, serving] = [Arc::clone(&service), Arc::clone(&service)];
+    std::thread::spawn(move || preparing.prepare());
+    std::thread::spawn(move || serving.accept(&listener));
+    // A keeper that is gone is noticed below.
+    let _ = io::stdout().write_all(READY.as_bytes()).and_then(|()| io::stdout().flush());
+    let mut said = Vec::new();
+    let _ = io::stdin().lock().read_to_end(&mut said);
+    if said != OVER {
+        stand_in::run(service.home(), &opened);
+    }
+    let _ = std::fs::remove_file(&socket);
+    Ok(())
+}
+
+fn listen(home: &Home, socket: &Path) -> Result<UnixListener> {
+    let dir = home.sockets_dir();
+    let mut made = std::fs::DirBuilder::new();
+    made.recursive(true).mode(sharing::output_dir_mode(home)).create(&dir).at("create", &dir)?;
+    sweep(&dir);
+    let reachable = broker_link::reachable(socket).at("open", &dir)?;
+    let listener = UnixListener::bind(&reachable.path).at("listen at", socket)?;
+    std::fs::set_permissions(socket, PermissionsExt::from_mode(SOCKET_MODE)).at("restrict to its owner", socket)?;
+    Ok(listener)
+}
+
+/// Removes sockets that killed brokers left behind.
+fn sweep(dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    let is_old = |path: &PathBuf| {
+        let made = path.symlink_metadata().and_then(|meta| meta.modified()).ok();
+        made.and_then(|made| made.elapsed().ok()).is_some_and(|age| age > OLD)
+    };
+    for path in entries.flatten().map(|entry| entry.path()).filter(is_old) {
+        let answers = broker_link::reachable(&path).and_then(|short| UnixStream::connect(&short.path));
+        if answers.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            // Left behind, it only costs a name.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the processes of an attempt may read and store.
+//!
+//! They may read what belongs to their thread: what its head leads to, by references or by hashes in texts, and the attempts at this
+//! position. They may store what comes of the attempt: any node but those that only uwf makes, and a StepNode only at the position of
+//! the attempt. What they stored they may read, but it leads nowhere: otherwise a node that names another one would open it.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use json_cas::{Draft, Hash, Node, Store, bootstrap};
+use serde_json::Value;
+use uwf_core::node::{self, NodeKind, StepNode};
+
+use crate::attempt::error::Result;
+use crate::attempt::recorded::Opened;
+use crate::root::broker_link::wire::Failure;
+use crate::root::home::Home;
+use crate::thread::chain::Chain;
+use crate::thread::load::Thread;
+
+/// Most bytes of nodes that an attempt may store: a hundred outputs of the greatest size with their traces.
+const MAX_STORED: u64 = 4 << 30;
+
+/// What an attempt may read and store.
+pub(super) struct Bounds {
+    start: Hash,
+    prev: Option<Hash>,
+    role: String,
+    known: Mutex<NodeSets>,
+}
+
+#[derive(Default)]
+struct NodeSets {
+    /// Nodes of the thread.
+    of_thread: HashSet<Hash>,
+    /// Nodes that the attempt stored and that are not known to be of the thread.
+    own: HashSet<Hash>,
+    /// Bytes it stored.
+    stored: u64,
+}
+
+impl Bounds {
+    /// The bounds of an attempt.
+    ///
+    /// # Errors
+    /// Those of the nodes of its thread.
+    pub(super) fn of(home: &Home, opened: &Opened) -> Result<Bounds> {
+        let thread = Thread::at(home, opened.thread.clone(), opened.expected_head)?;
+        let mut of_thread: HashSet<Hash> = node::OWN_TYPES.iter().map(|own| own.hash).collect();
+        of_thread.extend([bootstrap::HASH, thread.head, thread.start_hash]);
+        of_thread.extend(thread.workflow()?.roles.values().map(|role| role.meta));
+        of_thread.extend(opened.earlier.iter().chain(&opened.reextract));
+        let exchanges = opened.replies.iter();
+        of_thread.extend(exchanges.flat_map(|exchange| [exchange.attempt, exchange.question, exchange.reply]));
+        // Without them each step leads to the one before.
+        for record in thread.chain().map(Chain::records).unwrap_or_default() {
+            of_thread.extend([record.step, record.output, record.detail]);
+        }
+        let prev = thread.last.is_some().then_some(thread.head);
+        let known = Mutex::new(NodeSets { of_thread, ..NodeSets::default() });
+        Ok(Bounds { start: thread.start_hash, prev, role: opened.role.clone(), known })
+    }
+
+    fn known(&self) -> MutexGuard<'_, NodeSets> {
+        // Sets are changed by whole members.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses nodes that are not of the thread.
+    pub(super) fn check_read(&self, hashes: &[Hash]) -> std::result::Result<(), Failure> {
+        let known = self.known();
+        let is_known = |hash: &&Hash| known.of_thread.contains(hash) || known.own.contains(hash);
+        match hashes.iter().find(|hash| !is_known(hash)) {
+            None => Ok(()),
+            Some(other) => Err(Failure::refused(format!("node {other} does not belong to the thread of this agent"))),
+        }
+    }
+
+    /// Lets the attempt read what a node of the thread leads to.
+    pub(super) fn opened(&self, store: &Store, hash: Hash, bytes: &[u8]) {
+        if !self.known().of_thread.contains(&hash) {
+            return;
+        }
+        let Some(node) = Node::stored_as(hash, bytes) else { return };
+        // References of an unknown type are unknown. Hashes in texts are found all the same.
+        let mut found = store.refs(&node).unwrap_or_default();
+        found.push(node.type_hash);
+        in_texts(&node.payload, &mut found);
+        self.known().of_thread.extend(found);
+    }
+
+    /// The drafts of nodes that the attempt wants to store.
+    pub(super) fn drafts(&self, hashes: &[Hash], parts: &[Vec<u8>]) -> std::result::Result<Vec<Draft>, Failure> {
+        if hashes.len() != parts.len() {
+            return Err(Failure::refused("not a node for each hash"));
+        }
+        let size = parts.iter().map(|part| part.len() as u64).sum::<u64>();
+        if self.known().stored.saturating_add(size) > MAX_STORED {
+            return Err(Failure::refused(format!("an attempt stores at most {MAX_STORED} bytes")));
+        }
+        hashes.iter().zip(parts).map(|(hash, bytes)| self.draft(*hash, bytes)).collect()
+    }
+
+    fn draft(&self, hash: Hash, bytes: &[u8]) -> std::result::Result<Draft, Failure> {
+        let refuse = |why: &str| Failure::refused(format!("node {hash} is not stored for an agent: {why}"));
+        let node = Node::stored_as(hash, bytes).ok_or_else(|| refuse("its bytes are not those of the hash"))?;
+        match NodeKind::of(node.type_hash) {
+            Some(kind @ (NodeKind::Workflow | NodeKind::StartNode | NodeKind::ThreadEnd)) => {
+                return Err(refuse(&format!("no agent makes a {}", kind.title())));
+            }
+            Some(NodeKind::StepNode) => {
+                let step: StepNode =
+                    serde_json::from_value(node.payload.clone()).map_err(|error| refuse(&error.to_string()))?;
+                if step.start != self.start || step.prev != self.prev || step.role != self.role {
+                    return Err(refuse("it is not the next step of this thread by this role"));
+                }
+            }
+            _ => {}
+        }
+        let typed = Draft::new(node.type_hash, node.payload.clone());
+        let draft = typed.ok().filter(|draft| draft.hash() == hash);
+        // A schema that is its own type.
+        let draft = draft.or_else(|| Draft::self_typed(node.payload).ok().filter(|draft| draft.hash() == hash));
+        draft.ok_or_else(|| refuse("its payload cannot be written"))
+    }
+
+    /// Nodes were stored for the attempt.
+    pub(super) fn stored(&self, drafts: &[Draft]) {
+        let mut known = self.known();
+        known.stored += drafts.iter().map(|draft| draft.cbor().len() as u64).sum::<u64>();
+        let new: Vec<Hash> = drafts.iter().map(Draft::hash).filter(|hash| !known.of_thread.contains(hash)).collect();
+        known.own.extend(new);
+    }
+}
+
+/// Hashes that texts of a value name: an agent may be told to read the node.
+fn in_texts(value: &Value, found: &mut Vec<Hash>) {
+    match value {
+        Value::String(text) => {
+            let words = text.split(|symbol: char| !symbol.is_ascii_alphanumeric());
+            found.extend(words.filter(|word| word.len() == Hash::LEN).filter_map(|word| word.parse::<Hash>().ok()));
+        }
+        Value::Array(items) => items.iter().for_each(|item| in_texts(item, found)),
+        Value::Object(map) => map.values().for_each(|item| in_texts(item, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,177 @@
+//! What a broker does for the processes of its attempt.
+
+use std::io::BufReader;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use json_cas::{Hash, Hold, StoreError};
+
+use super::bounds::Bounds;
+use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::recorded::{self, Opened};
+use crate::attempt::redactor::{Redactor, own_environment};
+use crate::root::broker_link::wire::{self, Failure, Reply, Request};
+use crate::root::env_file;
+use crate::root::error::RootError;
+use crate::root::home::Home;
+use crate::thread::error::ThreadError;
+
+/// Most connections at a time. An agent needs one for each process of uwf it starts.
+const MAX_CONNECTIONS: usize = 64;
+
+/// Most holds of a connection.
+const MAX_HOLDS: usize = 8;
+
+/// How long a connection may be silent while it holds the nodes: whoever removes nodes waits for it. What was stored meanwhile is young,
+/// and is not removed either way.
+const HOLD_LIMIT: Duration = Duration::from_mins(1);
+
+/// How long to wait when no connection can be taken, such as at the limit of open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+type Answer = std::result::Result<(Reply, Vec<Vec<u8>>), Failure>;
+
+/// The store, for the processes of one attempt.
+pub(super) struct Service {
+    home: Home,
+    opened: Opened,
+    redactor: Redactor,
+    /// Made when it is first needed: until then the store is not asked.
+    bounds: Mutex<Option<Arc<Bounds>>>,
+    connections: AtomicUsize,
+}
+
+impl Service {
+    pub(super) fn new(home: Home, opened: Opened) -> Result<Service> {
+        let env_file = env_file::read(&home.env_file())?;
+        let redactor = Redactor::knowing(opened.secrets.clone(), &env_file, &own_environment());
+        Ok(Service { home, opened, redactor, bounds: Mutex::default(), connections: AtomicUsize::new(0) })
+    }
+
+    pub(super) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Reads what the bounds of the attempt are made of, while its agent starts. A failure is met again by the first request.
+    pub(super) fn prepare(&self) {
+        let _ = self.bounds();
+    }
+
+    /// Serves each connection in a thread of its own.
+    pub(super) fn accept(self: &Arc<Service>, listener: &UnixListener) {
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    if self.connections.fetch_add(1, Ordering::SeqCst) < MAX_CONNECTIONS {
+                        let serving = Arc::clone(self);
+                        let served = std::thread::Builder::new().spawn(move || {
+                            serving.serve(stream);
+                            serving.connections.fetch_sub(1, Ordering::SeqCst);
+                        });
+                        if served.is_ok() {
+                            continue;
+                        }
+                    }
+                    self.connections.fetch_sub(1, Ordering::SeqCst);
+                }
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    fn serve(&self, stream: UnixStream) {
+        let mut stream = BufReader::with_capacity(wire::BUFFER, stream);
+        let mut holds = Vec::new();
+        loop {
+            let limit = (!holds.is_empty()).then_some(HOLD_LIMIT);
+            let asked = stream.get_ref().set_read_timeout(limit).and_then(|()| wire::receive(&mut stream));
+            let Ok(Some((request, parts))) = asked else { return };
+            let (reply, parts) =
+                self.answer(request, &parts, &mut holds).unwrap_or_else(|failure| (Reply::Failed(failure), Vec::new()));
+            if wire::send(stream.get_mut(), &reply, &parts).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn answer(&self, request: Request, parts: &[Vec<u8>], holds: &mut Vec<Hold>) -> Answer {
+        let reply = match request {
+            Request::Get { hashes } => return self.get(&hashes),
+            Request::Has { hash } => {
+                self.bounds()?.check_read(&[hash])?;
+                Reply::Is { so: self.home.store().objects().contains(hash)? }
+            }
+            Request::Put { hashes } => {
+                let bounds = self.bounds()?;
+                let drafts = bounds.drafts(&hashes, parts)?;
+                self.home.store().put_all(&drafts)?;
+                bounds.stored(&drafts);
+                Reply::Done
+            }
+            Request::Sync { hashes } => {
+                self.bounds()?.check_read(&hashes)?;
+                self.home.store().objects().sync(&hashes)?;
+                Reply::Done
+            }
+            Request::Hold if holds.len() < MAX_HOLDS => {
+                holds.push(self.home.store().objects().hold()?);
+                Reply::Done
+            }
+            Request::Hold => return Err(Failure::refused("too many holds")),
+            Request::Release => {
+                holds.pop();
+                Reply::Done
+            }
+            Request::Head => self.head()?,
+            Request::Tell => {
+                recorded::tell(&self.home, &self.opened.thread);
+                Reply::Done
+            }
+            Request::Redact { value } => Reply::Value { value: self.redactor.value(&value) },
+        };
+        Ok((reply, Vec::new()))
+    }
+
+    fn get(&self, hashes: &[Hash]) -> Answer {
+        let bounds = self.bounds()?;
+        bounds.check_read(hashes)?;
+        let found = self.home.store().objects().get_all(hashes)?;
+        for (hash, bytes) in hashes.iter().zip(&found) {
+            if let Some(bytes) = bytes {
+                bounds.opened(self.home.store(), *hash, bytes);
+            }
+        }
+        let are_there = found.iter().map(Option::is_some).collect();
+        Ok((Reply::Nodes { are_there }, found.into_iter().flatten().collect()))
+    }
+
+    fn head(&self) -> std::result::Result<Reply, Failure> {
+        let head = self.home.heads().read(self.opened.thread.as_str());
+        let head = head.map_err(|error| match error {
+            json_cas::HeadsError::Remote(remote) => Failure::from(StoreError::Remote(remote)),
+            error => Failure::refused(error.to_string()),
+        })?;
+        Ok(Reply::Head { head: head.map(|head| (head.hash, head.version.token().to_owned())) })
+    }
+
+    fn bounds(&self) -> std::result::Result<Arc<Bounds>, Failure> {
+        let mut bounds = self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bounds) = &*bounds {
+            return Ok(Arc::clone(bounds));
+        }
+        let made = Arc::new(Bounds::of(&self.home, &self.opened).map_err(failure)?);
+        *bounds = Some(Arc::clone(&made));
+        Ok(made)
+    }
+}
+
+/// A thread that cannot be read, as a failure of the store.
+fn failure(error: AttemptError) -> Failure {
+    match error {
+        AttemptError::Thread(ThreadError::Root(RootError::Store(error))) => error.into(),
+        AttemptError::Thread(ThreadError::Gone { hash }) => StoreError::NotFound { hash }.into(),
+        error => Failure::refused(error.to_string()),
+    }
+}

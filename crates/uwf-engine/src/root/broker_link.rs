@@ -1,0 +1,248 @@
+//! The store as the process of an agent has it: through the socket of the broker of its attempt, which has the keys.
+
+pub(crate) mod wire;
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use json_cas::{
+    Hash, HashPrefix, Head, Heads, HeadsError, Hold, Objects, Put, RemoteError, RemoteFault, StoreError, Stored, Swap,
+    Sweep, Version,
+};
+use serde_json::Value;
+
+use self::wire::{Failure, Reply, Request};
+
+/// Longest path that a socket can be reached by everywhere.
+const MAX_PATH: usize = 100;
+
+/// Why something is not done that a broker has no request for.
+const NOT_FOR_AGENTS: &str = "this is not done for the process of an agent";
+
+/// Bytes of nodes that are sent in one message, if one of them is not larger itself.
+const BATCH: usize = 64 << 20;
+
+/// The way to the broker of an attempt. It is connected when it is first used.
+#[derive(Debug)]
+pub(crate) struct BrokerLink {
+    thread: String,
+    store: String,
+    socket: PathBuf,
+    connection: Mutex<Option<BufReader<UnixStream>>>,
+}
+
+/// A file by a path that is short enough for a socket, and the directory that has to stay open meanwhile.
+pub(crate) struct ShortPath {
+    pub(crate) path: PathBuf,
+    _dir: Option<File>,
+}
+
+/// A short path to a socket.
+///
+/// # Errors
+/// When the directory it is in cannot be opened.
+pub(crate) fn reachable(socket: &Path) -> io::Result<ShortPath> {
+    let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    if socket.as_os_str().len() <= MAX_PATH {
+        return Ok(ShortPath { path: socket.to_owned(), _dir: None });
+    }
+    let dir = File::open(dir)?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
+    Ok(ShortPath { path, _dir: Some(dir) })
+}
+
+impl BrokerLink {
+    pub(crate) fn new(thread: &str, store: &str, socket: PathBuf) -> BrokerLink {
+        BrokerLink { thread: thread.to_owned(), store: store.to_owned(), socket, connection: Mutex::new(None) }
+    }
+
+    /// Says to the broker that the record of the attempt has news for other machines.
+    pub(crate) fn tell(&self) {
+        // As where the store itself is away: another machine waits for the lease instead.
+        let _ = self.ask(&Request::Tell, &[]);
+    }
+
+    /// A value without the secrets that the broker knows; `None` when it does not answer.
+    pub(crate) fn redacted(&self, value: &Value) -> Option<Value> {
+        match self.ask(&Request::Redact { value: value.clone() }, &[]) {
+            Ok((Reply::Value { value }, _)) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn ask(&self, request: &Request, parts: &[Vec<u8>]) -> Result<(Reply, Vec<Vec<u8>>), StoreError> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = || -> io::Result<(Reply, Vec<Vec<u8>>)> {
+            let stream = match &mut *connection {
+                Some(stream) => stream,
+                none => {
+                    let connected = UnixStream::connect(reachable(&self.socket)?.path)?;
+                    none.insert(BufReader::with_capacity(wire::BUFFER, connected))
+                }
+            };
+            wire::send(stream.get_mut(), request, parts)?;
+            wire::receive(stream)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        };
+        match said() {
+            Ok((Reply::Failed(failure), _)) => Err(failure.error(&self.store)),
+            Ok(answer) => Ok(answer),
+            Err(source) => {
+                // What was said by halves is not gone on with.
+                *connection = None;
+                Err(self.unreachable(&source))
+            }
+        }
+    }
+
+    fn unreachable(&self, source: &io::Error) -> StoreError {
+        let message = format!("the process that holds it for this attempt does not answer: {source}");
+        RemoteError { store: self.store.clone(), fault: RemoteFault::Unreachable, message, source: None }.into()
+    }
+
+    fn refused<T>(&self) -> Result<T, StoreError> {
+        Err(Failure::refused(NOT_FOR_AGENTS).error(&self.store))
+    }
+
+    fn refused_head<T>(&self) -> Result<T, HeadsError> {
+        let message = NOT_FOR_AGENTS.to_owned();
+        Err(RemoteError { store: self.store.clone(), fault: RemoteFault::Refused, message, source: None }.into())
+    }
+
+    fn odd<T>(&self) -> Result<T, StoreError> {
+        Err(self.unreachable(&io::ErrorKind::InvalidData.into()))
+    }
+
+    fn is_so(&self, request: &Request) -> Result<bool, StoreError> {
+        match self.ask(request, &[])?.0 {
+            Reply::Is { so } => Ok(so),
+            _ => self.odd(),
+        }
+    }
+
+    fn put(&self, objects: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
+        let mut left = objects;
+        while !left.is_empty() {
+            let mut size = 0;
+            let fits = |(_, bytes): &&(Hash, Vec<u8>)| {
+                size += bytes.len();
+                size <= BATCH
+            };
+            let (batch, rest) = left.split_at(left.iter().take_while(fits).count().max(1));
+            let hashes = batch.iter().map(|(hash, _)| *hash).collect();
+            let parts: Vec<Vec<u8>> = batch.iter().map(|(_, bytes)| bytes.clone()).collect();
+            self.ask(&Request::Put { hashes }, &parts)?;
+            left = rest;
+        }
+        Ok(())
+    }
+}
+
+/// The end of a hold, as the broker is told it.
+struct BrokerHold(Arc<BrokerLink>);
+
+impl Drop for BrokerHold {
+    fn drop(&mut self) {
+        // Without a connection there is no hold either.
+        let _ = self.0.ask(&Request::Release, &[]);
+    }
+}
+
+/// Nodes and the head of its own thread, through the broker.
+pub(crate) struct BrokerStore(pub(crate) Arc<BrokerLink>);
+
+impl Objects for BrokerStore {
+    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.get_all(&[hash])?.pop().flatten())
+    }
+
+    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let (reply, parts) = self.0.ask(&Request::Get { hashes: hashes.to_vec() }, &[])?;
+        let Reply::Nodes { are_there } = reply else { return self.0.odd() };
+        let mut parts = parts.into_iter();
+        Ok(are_there.into_iter().map(|is_there| if is_there { parts.next() } else { None }).collect())
+    }
+
+    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+        self.0.is_so(&Request::Has { hash })
+    }
+
+    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+        self.0.put(objects)?;
+        // The broker has compared what was there.
+        Ok(vec![Put::Published; objects.len()])
+    }
+
+    fn is_far(&self) -> bool {
+        true
+    }
+
+    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.put(&[(hash, bytes.to_vec())])
+    }
+
+    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+        self.0.ask(&Request::Sync { hashes: hashes.to_vec() }, &[]).map(drop)
+    }
+
+    fn list(&self, _: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+        self.0.refused()
+    }
+
+    fn stored(&self, _: Hash) -> Result<Option<Stored>, StoreError> {
+        self.0.refused()
+    }
+
+    fn refresh(&self, _: Hash) -> Result<bool, StoreError> {
+        self.0.refused()
+    }
+
+    fn hold(&self) -> Result<Hold, StoreError> {
+        self.0.ask(&Request::Hold, &[])?;
+        Ok(Hold::new(BrokerHold(Arc::clone(&self.0))))
+    }
+
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        self.0.refused()
+    }
+
+    fn remove_all(&self, _: &Sweep, _: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+        self.0.refused()
+    }
+}
+
+impl Heads for BrokerStore {
+    fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
+        if name != self.0.thread {
+            return self.0.refused_head();
+        }
+        match self.0.ask(&Request::Head, &[]) {
+            Ok((Reply::Head { head }, _)) => {
+                Ok(head.map(|(hash, version)| Head { hash, version: Version::new(version) }))
+            }
+            Err(StoreError::Remote(remote)) => Err(remote.into()),
+            _ => self.0.refused_head(),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+        self.0.refused_head()
+    }
+
+    fn create(&self, _: &str, _: Hash) -> Result<Swap, HeadsError> {
+        self.0.refused_head()
+    }
+
+    fn swap(&self, _: &str, _: &Version, _: Hash) -> Result<Swap, HeadsError> {
+        self.0.refused_head()
+    }
+
+    fn remove(&self, _: &str, _: &Version, _: &Value) -> Result<Swap, HeadsError> {
+        self.0.refused_head()
+    }
+}

@@ -1,0 +1,231 @@
+//! What an agent's process and the broker of its attempt say to each other, and how it is written: a head of JSON, and bytes of nodes
+//! after it. Numbers are little-endian, 4 bytes: the length of the head, how many parts follow, and the length of each.
+
+use std::io::{self, BufRead, BufWriter, ErrorKind, Read, Write};
+
+use json_cas::{Hash, RemoteError, RemoteFault, StoreError};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Most bytes of a head: a text of an agent that is cleaned of secrets is in one.
+const MAX_HEAD: u32 = 256 << 20;
+
+/// Bytes that are read and written at once.
+pub(crate) const BUFFER: usize = 64 << 10;
+
+/// Most parts of a message.
+const MAX_PARTS: u32 = 100_000;
+
+/// What an agent's process asks of the broker.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Request {
+    /// The bytes of nodes: parts, in this order, of those that are there.
+    Get { hashes: Vec<Hash> },
+    /// Whether a node is there.
+    Has { hash: Hash },
+    /// Store nodes; the parts are their bytes.
+    Put { hashes: Vec<Hash> },
+    /// Make nodes durable that are there.
+    Sync { hashes: Vec<Hash> },
+    /// Let no node be removed until [`Request::Release`], or the end of the connection.
+    Hold,
+    /// The end of the newest hold.
+    Release,
+    /// Where the thread of the attempt stands.
+    Head,
+    /// The record of the attempt has news for other machines.
+    Tell,
+    /// The same without the values of secrets.
+    Redact { value: Value },
+}
+
+/// What the broker answers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Reply {
+    /// Which of the nodes are there; their bytes are the parts.
+    Nodes { are_there: Vec<bool> },
+    /// Yes or no.
+    Is { so: bool },
+    /// It is done.
+    Done,
+    /// Hash and version of a head, if there is one.
+    Head { head: Option<(Hash, String)> },
+    /// A value.
+    Value { value: Value },
+    /// It was not done.
+    Failed(Failure),
+}
+
+/// Why something was not done.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Failure {
+    kind: FailureKind,
+    message: String,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum FailureKind {
+    /// A node is missing.
+    NotFound(Hash),
+    /// A node is damaged.
+    Corrupt(Hash),
+    /// Another node is stored under the hash.
+    Collision(Hash),
+    /// The store has this fault, by its position in [`FAULTS`].
+    Fault(usize),
+}
+
+/// Faults of a store as they are sent.
+const FAULTS: [RemoteFault; 11] = [
+    RemoteFault::Unreachable,
+    RemoteFault::Failed,
+    RemoteFault::Denied,
+    RemoteFault::Missing,
+    RemoteFault::NotReady,
+    RemoteFault::Incomplete,
+    RemoteFault::Newer,
+    RemoteFault::Foreign,
+    RemoteFault::Misnamed,
+    RemoteFault::Unfit,
+    RemoteFault::Refused,
+];
+
+impl Failure {
+    /// Something the broker does not do for an agent.
+    pub(crate) fn refused(why: impl Into<String>) -> Failure {
+        Failure::fault(RemoteFault::Refused, why.into())
+    }
+
+    fn fault(fault: RemoteFault, message: String) -> Failure {
+        let position = FAULTS.iter().position(|known| *known == fault).unwrap_or_default();
+        Failure { kind: FailureKind::Fault(position), message }
+    }
+
+    /// The failure as the agent's process has it of its store.
+    pub(crate) fn error(self, store: &str) -> StoreError {
+        match self.kind {
+            FailureKind::NotFound(hash) => StoreError::NotFound { hash },
+            FailureKind::Corrupt(hash) => StoreError::Corrupt { hash, reason: self.message },
+            FailureKind::Collision(hash) => StoreError::Collision { hash },
+            FailureKind::Fault(position) => {
+                let fault = FAULTS.get(position).copied().unwrap_or(RemoteFault::Failed);
+                RemoteError { store: store.to_owned(), fault, message: self.message, source: None }.into()
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let message = error.to_string();
+        match error {
+            StoreError::NotFound { hash } => Failure { kind: FailureKind::NotFound(hash), message },
+            StoreError::Corrupt { hash, reason } => Failure { kind: FailureKind::Corrupt(hash), message: reason },
+            StoreError::Collision { hash } => Failure { kind: FailureKind::Collision(hash), message },
+            StoreError::Remote(remote) => Failure::fault(remote.fault, remote.message),
+            StoreError::Busy { .. } => Failure::fault(RemoteFault::Unreachable, message),
+            error if error.is_of_the_moment() => Failure::fault(RemoteFault::Failed, message),
+            _ => Failure::refused(message),
+        }
+    }
+}
+
+/// Writes a message.
+///
+/// # Errors
+/// Those of the connection.
+pub(crate) fn send(to: &mut impl Write, head: &impl Serialize, parts: &[Vec<u8>]) -> io::Result<()> {
+    let head = serde_json::to_vec(head)?;
+    // Most messages are small, and written at once.
+    let mut to = BufWriter::with_capacity(BUFFER, to);
+    to.write_all(&length(head.len())?)?;
+    to.write_all(&length(parts.len())?)?;
+    to.write_all(&head)?;
+    for part in parts {
+        to.write_all(&length(part.len())?)?;
+        to.write_all(part)?;
+    }
+    to.flush()
+}
+
+/// Reads a message; `None` when the other side has ended.
+///
+/// # Errors
+/// Those of the connection; `InvalidData` for what is no message.
+pub(crate) fn receive<H: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<(H, Vec<Vec<u8>>)>> {
+    let Some(head) = number(from)? else { return Ok(None) };
+    let parts = number(from)?.ok_or(ErrorKind::UnexpectedEof)?;
+    if head > MAX_HEAD || parts > MAX_PARTS {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    let head = serde_json::from_slice(&bytes(from, head)?)?;
+    let part = |_| {
+        let length = number(from)?.ok_or(ErrorKind::UnexpectedEof)?;
+        bytes(from, length)
+    };
+    let parts = (0..parts).map(part).collect::<io::Result<_>>()?;
+    Ok(Some((head, parts)))
+}
+
+fn length(length: usize) -> io::Result<[u8; 4]> {
+    u32::try_from(length).map(u32::to_le_bytes).map_err(|_| ErrorKind::FileTooLarge.into())
+}
+
+fn number(from: &mut impl BufRead) -> io::Result<Option<u32>> {
+    if from.fill_buf()?.is_empty() {
+        return Ok(None);
+    }
+    let mut bytes = [0; 4];
+    from.read_exact(&mut bytes)?;
+    Ok(Some(u32::from_le_bytes(bytes)))
+}
+
+/// So many bytes. Memory is taken as they come, not as they are announced.
+fn bytes(from: &mut impl BufRead, length: u32) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(BUFFER.min(length as usize));
+    from.take(u64::from(length)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == u64::from(length) { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        let hash = Hash::from_u64(7);
+        let mut written = Vec::new();
+        send(&mut written, &Request::Put { hashes: vec![hash] }, &[b"abc".to_vec()]).unwrap();
+        send(&mut written, &Request::Hold, &[]).unwrap();
+        let mut from = written.as_slice();
+        let (first, parts) = receive::<Request>(&mut from).unwrap().unwrap();
+        assert!(matches!(first, Request::Put { hashes } if hashes == [hash]));
+        assert_eq!(parts, [b"abc".to_vec()]);
+        assert!(matches!(receive::<Request>(&mut from), Ok(Some((Request::Hold, parts))) if parts.is_empty()));
+        assert!(receive::<Request>(&mut from).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_no_message_costs_no_memory() {
+        for broken in [&b"\xff\xff\xff\xff\x00\x00\x00\x00"[..], b"\x02\x00\x00\x00\xff\xff\xff\xff{}", b"\x02\x00"] {
+            assert!(receive::<Value>(&mut &*broken).is_err(), "{broken:?}");
+        }
+        let unfinished =
+            [&2u32.to_le_bytes()[..], &1u32.to_le_bytes(), b"{}", &u32::MAX.to_le_bytes(), b"abc"].concat();
+        assert!(receive::<Value>(&mut unfinished.as_slice()).is_err());
+    }
+
+    #[test]
+    fn a_fault_of_the_store_arrives_as_it_is() {
+        for fault in FAULTS {
+            let error = RemoteError { store: "s3://a".to_owned(), fault, message: "why".to_owned(), source: None };
+            let arrived = Failure::from(StoreError::from(error)).error("s3://a");
+            assert!(matches!(arrived, StoreError::Remote(remote) if remote.fault == fault && remote.message == "why"));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The keys of a shared store and of Temporal, and how one process of uwf hands them to the next.
+//!
+//! A person gives them to uwf as variables. From there they go from process to process of uwf through a pipe, so that nothing that uwf
+//! starts has them in its environment, among its arguments, or in a file. A process that has them is closed to others of the same
+//! user: they can neither read its memory nor its environment.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use uwf_core::config::{StoreUrl, is_temporal_key};
+
+use crate::root::home::Home;
+use crate::root::received_keys::{SENT_VARIABLE, text_variables};
+
+/// Whether a variable is kept from whatever uwf starts for an agent: keys of the store that a root uses, and of Temporal.
+fn is_kept(url: Option<&StoreUrl>, name: &str) -> bool {
+    is_temporal_key(name) || url.is_some_and(|url| url.key_variables().contains(&name))
+}
+
+/// The names of the variables that are kept from agents beside the configured secrets: those that have a value, here or in `.env`.
+pub(crate) fn names(home: &Home, env_file: &[(String, String)]) -> Vec<String> {
+    let url = home.shared().and_then(|shared| shared.url());
+    let known = text_variables().chain(env_file.iter().cloned()).map(|(name, _)| name);
+    let mut names: Vec<String> = known.filter(|name| is_kept(url, name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Keys for a process of uwf that is about to be started.
+pub(crate) struct Handover {
+    /// One line; `None` where no store is shared and there are no keys.
+    line: Option<Vec<u8>>,
+}
+
+impl Handover {
+    /// The keys of the store that a root uses, and those of Temporal.
+    pub(crate) fn of(home: &Home) -> Handover {
+        let url = home.shared().and_then(|shared| shared.url());
+        let keys: BTreeMap<String, String> = text_variables().filter(|(name, _)| is_kept(url, name)).collect();
+        if url.is_none() && keys.is_empty() {
+            return Handover { line: None };
+        }
+        let mut line = serde_json::to_vec(&keys).expect("texts are JSON");
+        line.push(b'\n');
+        Handover { line: Some(line) }
+    }
+
+    /// Readies a command of uwf: its environment has no keys, and they will come through its stdin. Call [`Handover::send`] once it is
+    /// started.
+    pub(crate) fn prepare(home: &Home, command: &mut Command) -> Handover {
+        let url = home.shared().and_then(|shared| shared.url());
+        for (name, _) in text_variables().filter(|(name, _)| is_kept(url, name)) {
+            command.env_remove(name);
+        }
+        let handover = Handover::of(home);
+        command.env_remove(SENT_VARIABLE).stdin(Stdio::null());
+        handover.through_stdin(command);
+        handover
+    }
+
+    /// The same for a command whose environment is made elsewhere.
+    pub(crate) fn through_stdin(&self, command: &mut Command) {
+        if self.line.is_some() {
+            command.env(SENT_VARIABLE, std::process::id().to_string()).stdin(Stdio::piped());
+        }
+    }
+
+    /// Sends the keys to the process. Gives its stdin, which has nothing else to say; `None` where there are no keys to send.
+    ///
+    /// # Errors
+    /// When it is gone already.
+    pub(crate) fn send(&self, child: &mut Child) -> io::Result<Option<ChildStdin>> {
+        let (Some(line), Some(mut stdin)) = (&self.line, child.stdin.take()) else { return Ok(None) };
+        stdin.write_all(line)?;
+        Ok(Some(stdin))
+    }
+}
