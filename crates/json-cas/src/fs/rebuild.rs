@@ -24,6 +24,13 @@ pub struct Salvaged {
     seen: Option<Vec<u8>>,
 }
 
+impl Salvaged {
+    /// Whether there is no index at all: none was made yet, or it was lost.
+    pub fn is_missing(&self) -> bool {
+        self.seen.is_none()
+    }
+}
+
 /// Keeps everybody else from changing index and journal as long as it lives.
 #[derive(Debug)]
 #[must_use = "dropped at once, it keeps nobody from anything"]

@@ -247,7 +247,7 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     let mut rows = Vec::new();
     let mut heads = foreign;
     let mut ended = Vec::new();
-    let ids: BTreeSet<ThreadId> = own.keys().cloned().chain(with_records(home)?).collect();
+    let ids: BTreeSet<ThreadId> = own.keys().cloned().chain(with_records(home, Some(salvaged))?).collect();
     let damaged = if is_no_file { Vec::new() } else { damaged_history(home)? };
     for id in ids {
         let line = own.get(&id).copied();
@@ -382,16 +382,27 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
     }
 }
 
-/// Threads with records on this machine, those included that were killed before they had a head, but not those that a living
-/// command is just beginning.
-fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
-    let mut ids = BTreeSet::new();
+/// Threads with records on this machine, but not those that a living command is just beginning, nor those that never began: their start
+/// or fork was killed before they had a head. Where the index is lost, its lines tell no more which of them had one, and a power cut may
+/// have taken what the record says of it, so there all of them count; and so they do without an index, in a shared store.
+fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<ThreadId>> {
+    let (mut begun, mut others) = (BTreeSet::new(), BTreeSet::new());
     for id in home.recorded_threads()? {
-        if record::says_anything(home, &id)? && !new_thread::is_under_way(home, &id)? {
-            ids.insert(id);
+        if !record::says_anything(home, &id)? || new_thread::is_under_way(home, &id)? {
+            continue;
         }
+        if new_thread::has_begun(home, &id)? {
+            begun.insert(id)
+        } else {
+            others.insert(id)
+        };
     }
-    Ok(ids)
+    // No index at all is one that was never made, as long as nothing began.
+    let is_lost = |index: &Salvaged| index.fault.is_some() || index.is_missing() && !begun.is_empty();
+    if index.is_none_or(is_lost) {
+        begun.append(&mut others);
+    }
+    Ok(begun)
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.

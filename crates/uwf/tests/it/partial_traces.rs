@@ -169,7 +169,8 @@ fn what_was_said_before_an_answer_that_is_no_use_is_kept_whole() {
     let server = LlmServer::start([Say::text("I cannot count.").repeated()]);
     let (home, thread) = with_model(&server, "{ command: uwf-llm, config: { structured: text } }");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
-    let turns = told(&kept(&home, &thread));
+    // Equal turns are one node, which is shown once.
+    let turns = kept(&home, &thread)["turns"].clone();
     assert!(turns.as_array().unwrap().len() >= 2, "the answer, and that to the feedback: {turns}");
 }
 

@@ -165,6 +165,31 @@ fn a_thread_nobody_can_place_is_told() {
     assert!(home.head(&stepped).is_some(), "the others are found all the same");
 }
 
+/// A start or fork that was killed before its thread had a head: nobody was told of the thread, and nobody gets it.
+#[test]
+fn a_thread_that_never_began_is_left_where_it_is() {
+    let (home, [stepped, ..]) = home_with_threads();
+    let record = fs::read_to_string(home.record_file(&stepped)).unwrap();
+    let settings = record.lines().find(|line| line.contains("\"event\":\"settings\"")).unwrap();
+    let killed = "01M8CFT8XQXC9P07NMHF51659M";
+    fs::write(home.record_file(killed), format!("{settings}\n")).unwrap();
+    for args in [&["recover"] as &[&str], &["recover", "--dry-run"]] {
+        let report = home.json(args);
+        assert_eq!(report["changed"], false, "{report}");
+        assert!(findings(&report).iter().all(|(finding, _)| finding == "kept"), "{report}");
+    }
+    assert!(home.head(killed).is_none());
+    // Nor where there is no index since nothing ever began.
+    let alone = crate::home();
+    fs::create_dir_all(alone.root().join("threads")).unwrap();
+    fs::write(alone.record_file(killed), format!("{settings}\n")).unwrap();
+    assert_eq!(alone.json(&["recover"])["changed"], false);
+    // Without its index nobody can tell any more, and nothing is to be lost.
+    fs::remove_file(home.root().join("threads.yaml")).unwrap();
+    let report = home.json(&["recover"]);
+    assert!(report["threads"].as_array().unwrap().iter().any(|row| row["thread"] == killed), "{report}");
+}
+
 /// A command that is just beginning a thread has written its record and waits for the index: nothing is damaged.
 #[test]
 fn a_thread_that_is_being_begun_is_left_to_who_begins_it() {

@@ -158,7 +158,7 @@ const HALF_DOLLAR: &str = r#"{"type":"result","is_error":true,"result":"broke","
 #[test]
 fn failed_attempts_of_a_program_count_what_it_reports() {
     let nothing_said = format!("#!/bin/sh\ncat > /dev/null\necho '{HALF_DOLLAR}'\nexit 1\n");
-    let no_answer = claude(HALF_DOLLAR, 0).replace("n: 1", "m: 1");
+    let no_answer = claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1");
     for (script, code) in [(claude(HALF_DOLLAR, 1), 40), (nothing_said, 40), (no_answer, 41)] {
         let (home, thread) = with_worker(4, "output: text, config: { trace: claude }", &script);
         home.json(&["thread", "limit", &thread, "--cost", "1"]);
@@ -204,7 +204,7 @@ fn a_model_that_reads_an_answer_is_paid_for_and_the_answer_once() {
     let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
     let server = LlmServer::start([none, found].map(|said| Say::text(&said).usage(usage)));
     let home = home();
-    home.script("worker", &claude(HALF_DOLLAR, 0).replace("n: 1", "m: 1"));
+    home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1"));
     home.config(&format!(
         "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: scripted-model }}\n\
          agents:\n  w: {{ command: worker, output: text, config: {{ trace: claude }} }}\ndefaultAgent: w\n",

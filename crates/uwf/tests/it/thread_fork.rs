@@ -183,7 +183,7 @@ fn wrong_forks_are_refused() {
     assert_snapshot!(told(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @"
     exit 64
     --- stderr
-    error: invalid value '0' for '--max-steps <N>': 0 is not in 1..18446744073709551615
+    error: invalid value '0' for '--max-steps <N>': 0 is not in 1..=9007199254740991
     ");
     damage(&home, &nodes[3]);
     assert_snapshot!(told(&home, &["thread", "fork", &nodes[3]]), @r"

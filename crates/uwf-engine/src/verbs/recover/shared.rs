@@ -137,7 +137,7 @@ impl Look<'_> {
         let parsed =
             self.seen.heads.keys().filter_map(|name| name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name));
         let ids: BTreeSet<ThreadId> =
-            parsed.chain(self.seen.noted.keys().cloned()).chain(super::with_records(self.home)?).collect();
+            parsed.chain(self.seen.noted.keys().cloned()).chain(super::with_records(self.home, None)?).collect();
         let (mut plan, mut not_in_store) = (Vec::new(), 0);
         // Whoever has ended since the heads were read is in both.
         for id in ids.into_iter().filter(|id| !ended.contains_key(id)) {

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::root::error::RootError;
 use crate::root::history::Finished;
 use crate::root::home::Home;
-use crate::root::{lock, workplace};
+use crate::root::{lock, record, workplace};
 use crate::verbs::new_thread;
 
 /// How long after its note a thread may get its head. The two are written one after the other, each with some tries.
@@ -121,7 +121,9 @@ impl<'h> Standings<'h> {
 
     /// A thread with a note of where it works alone: it was never stepped, or it has ended.
     fn not_stepped(&self, id: &ThreadId, age: Duration) -> Result<Standing> {
-        if age < BEGINNING && !new_thread::has_begun(self.home, id)? {
+        // A start or fork of this machine that was killed never gets its head.
+        let is_of_here = record::says_anything(self.home, id)?;
+        if (age < BEGINNING || is_of_here) && !new_thread::has_begun(self.home, id)? {
             return Ok(Standing::Beginning);
         }
         let place = match workplace::of(self.home, id) {
