@@ -41,12 +41,29 @@ pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladd
     // What was read out of the text can be read again; a value that was given instead of one is kept itself.
     let is_given = answer.value.is_some() || extracted.by == ExtractedBy::Feedback;
     let value = is_given.then(|| extracted.value.clone());
-    store(context, &answer, extracted, &redactor).inspect_err(|error| {
-        // The disk is full, the store is away, or somebody has put another node in the place of one of these.
-        if error.kind.may_keep_later() {
-            keep_answered(context, &redactor.text(&answer.raw), value.as_ref());
+    let stored = match store(context, &answer, extracted.clone(), &redactor) {
+        // It needs the room that was kept free for it.
+        Err(error) if error.kind == ErrorKind::Io && released(context)? => {
+            store(context, &answer, extracted, &redactor)
         }
+        stored => stored,
+    };
+    stored.map_err(|error| {
+        // The disk is full, the store is away, or somebody has put another node in the place of one of these.
+        if !error.kind.may_keep_later() || keep_answered(context, &redactor.text(&answer.raw), value.as_ref()) {
+            return error;
+        }
+        error.hint("the answer could not be kept either: the next step asks the agent again, which is paid for again")
     })
+}
+
+/// Gives back the room that was reserved for the answer; whether the agent is part of an attempt.
+fn released(context: &AgentContext<'_>) -> Result<bool> {
+    if context.attempt().is_none() {
+        return Ok(false);
+    }
+    context.output_files()?.release();
+    Ok(true)
 }
 
 /// The output an answer has by the first rung of the ladder. Nothing is stored and nobody is asked.
@@ -59,19 +76,20 @@ pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, 
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
 }
 
-/// Keeps an answer that could not be stored, for the next step to read. A disk that takes no node may take no file either.
-fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) {
+/// Keeps an answer that could not be stored, for the next step to read: whether nothing of it is lost. A disk that takes no node may take
+/// no file either.
+fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -> bool {
     // A person still has the answer, and is asked for it again.
     let is_agents = |attempt: &&Attempt| !attempt.opened.agent.is_built_in(HUMAN);
-    let Some(attempt) = context.attempt().filter(is_agents) else { return };
+    let Some(attempt) = context.attempt().filter(is_agents) else { return true };
     let thread = context.thread();
     // One that came through the tool is there already.
     let is_kept = value
         .is_none_or(|value| submitted_value::keep(context, value).is_ok() || submitted_value::is_kept(context, value));
     // The text is worth having; where there is a value, it is not what the next step needs.
-    if is_kept && (keep(context, raw).is_ok() || value.is_some()) {
-        let _ = recorded::answered(thread.home(), &thread.id, &attempt.opened.attempt);
-    }
+    is_kept
+        && (keep(context, raw).is_ok() || value.is_some())
+        && recorded::answered(thread.home(), &thread.id, &attempt.opened.attempt).is_ok()
 }
 
 /// The same for a role that was played by a child thread: `detail` is that thread's last step, which shows how the

@@ -19,7 +19,7 @@ use uwf_core::prompt::Prompt;
 use uwf_core::text::ellipsize;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
-use uwf_engine::attempt::recorded::{self, Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{self, Opened, OutputFiles, room_in};
 use uwf_engine::error::AtPath;
 
 use crate::acp;
@@ -309,6 +309,13 @@ fn ended_badly(agent: &str, error: &str) -> Error {
     Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` did not end well: {}", ellipsize(line.trim(), SHOWN)))
 }
 
+/// The file for what a program prints, with room for an answer.
+fn with_room(path: &Path) -> Result<File> {
+    let file = agent_process::create(path)?;
+    room_in(&file).at("reserve the room for an answer in", path)?;
+    Ok(file)
+}
+
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
 fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
@@ -337,7 +344,7 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
     let mut process = command
         .args(&args)
         .stdin(stdin)
-        .stdout(agent_process::create(&files.raw)?)
+        .stdout(with_room(&files.raw)?)
         .spawn()
         .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, source))?;
     process.wait().map_err(|source| {

@@ -313,6 +313,7 @@ mod tests {
             submitted: file("submitted"),
             trace: file("trace"),
             turn: file("turn"),
+            room: file("room"),
         }
     }
 

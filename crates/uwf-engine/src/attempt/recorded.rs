@@ -33,7 +33,7 @@ pub(crate) use self::by_hand::{dir_by_hand, is_by_hand, open_by_hand};
 use self::lines::Line;
 pub use self::lines::{Answered, Closed, Exchange, Finished, GaveUp, Named, Opened, Outcome, Replied, Started};
 pub(crate) use self::output::hand_on;
-pub use self::output::{OutputFiles, sweep};
+pub use self::output::{OutputFiles, room_in, sweep};
 use crate::attempt::error::Result;
 use crate::root::error::AtPath;
 use crate::root::home::Home;

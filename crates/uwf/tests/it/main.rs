@@ -145,6 +145,7 @@ mod with_tools {
     mod cursor;
     mod documents;
     mod faults;
+    mod full_disk;
     mod hermes;
     mod thread_answer_terminal;
     mod top;

@@ -1,9 +1,11 @@
 //! The files an attempt's output is kept in until it is read.
 
-use std::io::ErrorKind;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use durable_files::regular;
+use rustix::io::Errno;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::Result;
@@ -25,7 +27,12 @@ pub struct OutputFiles {
     pub trace: PathBuf,
     /// The turn it is at.
     pub turn: PathBuf,
+    /// Room for an answer: see [`OutputFiles::reserve`].
+    pub(crate) room: PathBuf,
 }
+
+/// Bytes that are kept free for an answer, and again for the nodes that are made of it. Most answers are far smaller.
+const ROOM: u64 = 256 << 10;
 
 impl OutputFiles {
     /// The files of an attempt.
@@ -40,7 +47,35 @@ impl OutputFiles {
             submitted: file("submitted"),
             trace: file("trace"),
             turn: file("turn"),
+            room: file("room"),
         }
+    }
+
+    /// Reserves the room that an answer needs on the disk, before its agent starts: an answer that finds no room would be paid for again.
+    ///
+    /// # Errors
+    /// `Io` when there is not so much room: nothing is paid then. A file system that cannot reserve has to do without.
+    pub(crate) fn reserve(&self) -> Result<()> {
+        let file =
+            regular::open_with(OpenOptions::new().create(true).append(true), &self.room).at("create", &self.room)?;
+        Ok(room_in(&file).at("reserve the room for an answer in", &self.room)?)
+    }
+
+    /// Gives the reserved room back.
+    pub fn release(&self) {
+        // Should it stay, the next sweep removes it.
+        let _ = std::fs::remove_file(&self.room);
+    }
+}
+
+/// Reserves room for an answer that is about to be written to a file. Its length stays as it is.
+///
+/// # Errors
+/// Those of the system, but not that it cannot reserve any.
+pub fn room_in(file: &File) -> io::Result<()> {
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, ROOM) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::SPIPE | Errno::NODEV) | Ok(()) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -23,10 +23,14 @@ impl<'a, 'h> Step<'a, 'h> {
         let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
         let job = self.job(opened, begun.lease.clone())?;
+        let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
+        files.reserve()?;
         let broker = Broker::start(self.home, opened)?;
         let ended = agent_process::run(&job, broker, signals, |pid| {
             recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
-        })?;
+        });
+        files.release();
+        let ended = ended?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: the agent {ended}", opened.attempt);
         let (hash, finished) = self.result(opened, &job, ended)?;
         Ok(Stored::new(self, opened, hash, finished))

@@ -1,0 +1,66 @@
+//! A disk that is completely full: a file system of its own, of four megabytes.
+
+use std::fs;
+use std::process::Command;
+
+use uwf_testing::{Ran, TestHome};
+
+use crate::fixtures::answering::with_worker;
+
+/// Runs commands of a shell with the storage root on a disk of its own.
+fn on_small_disk(home: &TestHome, commands: &str) -> Ran {
+    let (root, saved) = (home.root(), home.work().join("saved"));
+    let script = format!(
+        "set -e; cp -r {root} {saved}; mount -t tmpfs -o size=4m,mode=700 tmpfs {root}; cp -r {saved}/. {root}; set +e; {commands}",
+        root = root.display(),
+        saved = saved.display()
+    );
+    let mut shell = Command::new("unshare");
+    home.prepare(&mut shell);
+    shell
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+        .current_dir(home.work())
+        .output()
+        .unwrap()
+        .into()
+}
+
+fn paid(home: &TestHome) -> usize {
+    fs::read_to_string(home.work().join("ledger")).unwrap_or_default().lines().count()
+}
+
+/// The room for it was reserved before its agent began.
+#[test]
+fn an_answer_is_kept_on_a_disk_that_was_filled_while_its_agent_worked() {
+    for output in ["text", "json"] {
+        let script = "#!/bin/sh\ncat > /dev/null\necho x >> ledger\ndd if=/dev/zero of=\"$FILL\" bs=1k 2>/dev/null\necho '{\"n\": 1}'\n";
+        let (home, thread) = with_worker(3, &format!("output: {output}"), "");
+        home.script("worker", &script.replace("$FILL", home.root().join("fill").to_str().unwrap()));
+        let uwf = env!("CARGO_BIN_EXE_uwf");
+        let ran = on_small_disk(
+            &home,
+            &format!(
+                "{uwf} thread step {thread}; {uwf} thread step {thread}; rm {}/fill; {uwf} thread show {thread}",
+                home.root().display()
+            ),
+        );
+        assert_eq!(ran.code, Some(0), "{}", ran.told());
+        let steps =
+            ran.stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()).next_back();
+        assert_eq!(steps.unwrap()["steps"], 1, "{}", ran.told());
+        assert_eq!(paid(&home), 1, "{}", ran.told());
+    }
+}
+
+/// Without that room nothing is paid.
+#[test]
+fn no_agent_starts_where_its_answer_has_no_room() {
+    let (home, thread) =
+        with_worker(3, "output: json", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
+    let (uwf, root) = (env!("CARGO_BIN_EXE_uwf"), home.root());
+    let fill = format!("dd if=/dev/zero of={0}/fill bs=1k 2>/dev/null; truncate -s -100K {0}/fill", root.display());
+    let ran = on_small_disk(&home, &format!("{fill}; {uwf} thread step {thread}"));
+    assert_eq!(ran.code, Some(74), "{}", ran.told());
+    assert!(ran.stderr.contains("reserve the room for an answer"), "{}", ran.told());
+    assert_eq!(paid(&home), 0);
+}
