@@ -57,6 +57,14 @@ pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladd
     })
 }
 
+/// Keeps an answer, if need be in the room that was reserved for it.
+fn keep_in_room(context: &AgentContext<'_>, raw: &str) -> Result<()> {
+    match keep(context, raw) {
+        Err(error) if error.kind == ErrorKind::Io && released(context)? => keep(context, raw),
+        kept => kept,
+    }
+}
+
 /// Gives back the room that was reserved for the answer; whether the agent is part of an attempt.
 fn released(context: &AgentContext<'_>) -> Result<bool> {
     if context.attempt().is_none() {
@@ -123,13 +131,13 @@ fn extract(
     let mut climb = Climb::new(form, context.schema()).to(&prompt);
     let read = climb.first(answer, &ladder.rungs);
     if let Some(asks) = question::asked(context, answer, form, &prompt, read.as_ref().map(|(found, _)| found)) {
-        keep(context, &redactor.text(&answer.raw))?;
+        keep_in_room(context, &redactor.text(&answer.raw))?;
         Recorder::unless_recorded(context, answer)?;
         return Err(asks);
     }
     let (found, by) = read.or_else(|failure| {
         // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
-        keep(context, &redactor.text(&answer.raw))?;
+        keep_in_room(context, &redactor.text(&answer.raw))?;
         let recorder = Recorder::unless_recorded(context, answer)?;
         let known = answer.turns.len();
         let has_cost = answer.tokens.as_ref().is_some_and(|tokens| tokens.cost.is_some());

@@ -295,13 +295,17 @@ const REPORTS: [&str; 7] = [
     "Claude AI usage limit reached",
     "You've hit your usage limit",
     "You've hit your session limit",
-    "Your organization does not have access",
+    "Your organization does not have access to Claude",
 ];
 
 /// The failure that is all a program has printed.
 fn reported_failure(printed: &str) -> Option<&str> {
     let line = printed.trim();
-    (!line.contains('\n') && REPORTS.iter().any(|report| line.starts_with(report))).then_some(line)
+    let is_report = |report: &str| {
+        line.strip_prefix(report)
+            .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == ' '))
+    };
+    (!line.contains('\n') && REPORTS.iter().any(|report| is_report(report))).then_some(line)
 }
 
 fn ended_badly(agent: &str, error: &str) -> Error {

@@ -99,9 +99,19 @@ impl PackFile {
         if size < (HEAD_LEN + FOOT_LEN) as u64 {
             return Err(pack.damaged(format!("it has {size} bytes")));
         }
-        format::check_head(&pack.read(0, HEAD_LEN)?).map_err(|unread| pack.unread(unread))?;
-        let foot = pack.read(size - FOOT_LEN as u64, FOOT_LEN)?;
-        pack.foot = Foot::decode(&foot, size).map_err(|unread| pack.unread(unread))?;
+        let head = format::check_head(&pack.read(0, HEAD_LEN)?);
+        let foot = Foot::decode(&pack.read(size - FOOT_LEN as u64, FOOT_LEN)?, size);
+        pack.foot = match (head, foot) {
+            (Ok(()), Ok(foot)) => foot,
+            // The head has no checksum: a version that only it says is damage.
+            (Err(Unread::Newer(head)), Err(Unread::Newer(foot))) if head == foot => {
+                return Err(pack.unread(Unread::Newer(head)));
+            }
+            (Err(Unread::Newer(version)), _) | (_, Err(Unread::Newer(version))) => {
+                return Err(pack.damaged(format!("its head and its foot disagree on version {version}")));
+            }
+            (Err(unread), _) | (_, Err(unread)) => return Err(pack.unread(unread)),
+        };
         if pack.foot.sum != name {
             return Err(pack.damaged(format!("it is pack {}", pack.foot.sum)));
         }

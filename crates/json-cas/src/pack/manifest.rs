@@ -26,10 +26,19 @@ const FIRST_LINE: &str = "json-cas packs 1";
 const KIND: &str = "json-cas packs ";
 const VERSION: u64 = 1;
 
-/// The version of a list that a newer version of this library wrote.
+/// The version of a list that a newer version of this library wrote. One whose checksum is wrong is damaged, whatever it says.
 pub(super) fn newer(bytes: &[u8]) -> Option<u64> {
+    summed(bytes)?;
     let line = std::str::from_utf8(bytes.split(|byte| *byte == b'\n').next()?).ok()?;
     line.strip_prefix(KIND)?.parse().ok().filter(|version| *version > VERSION)
+}
+
+/// The lines before the checksum, if it is theirs.
+fn summed(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+    let (_, last) = text.rsplit_once('\n')?;
+    let covered = &text[..text.len() - last.len()];
+    (last.strip_prefix("sum ")?.parse() == Ok(xxh64(covered.as_bytes()))).then_some(covered)
 }
 
 /// Which packs count, and what of them does not.
@@ -45,13 +54,7 @@ pub(super) struct Manifest {
 
 impl Manifest {
     pub(super) fn parse(bytes: &[u8]) -> Option<Manifest> {
-        let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
-        let (_, last) = text.rsplit_once('\n')?;
-        let covered = &bytes[..text.len() - last.len()];
-        if last.strip_prefix("sum ")?.parse() != Ok(xxh64(covered)) {
-            return None;
-        }
-        let mut lines = std::str::from_utf8(covered).ok()?.lines();
+        let mut lines = summed(bytes)?.lines();
         if lines.next()? != FIRST_LINE {
             return None;
         }
@@ -105,9 +108,11 @@ mod tests {
 
     #[test]
     fn a_newer_list_is_no_damaged_one() {
-        assert_eq!(newer(b"json-cas packs 2\nwhatever\n"), Some(2));
-        for text in ["json-cas packs 1\n", "json-cas packs x\n", "json-cas packs 0\n", "", "other 2\n"] {
-            assert_eq!(newer(text.as_bytes()), None, "{text}");
+        let summed = |text: &str| format!("{text}sum {}\n", xxh64(text.as_bytes()));
+        assert_eq!(newer(summed("json-cas packs 2\nwhatever\n").as_bytes()), Some(2));
+        assert_eq!(newer(b"json-cas packs 2\nwhatever\n"), None, "without its checksum it is damaged");
+        for text in ["json-cas packs 1\n", "json-cas packs x\n", "json-cas packs 0\n", "other 2\n"] {
+            assert_eq!(newer(summed(text).as_bytes()), None, "{text}");
         }
     }
 

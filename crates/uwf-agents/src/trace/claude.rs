@@ -142,7 +142,10 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
         answer: trace.answer.or_else(|| said.clone().filter(|_| !failed)),
         tokens: counts.or(cost.map(|_| Tokens::default())).map(|tokens| Tokens { cost, ..tokens }),
         duration_ms: count(result, "duration_ms"),
-        error: if failed { said.or_else(errors) } else { fault.or(trace.error) },
+        error: match failed {
+            true => said.or_else(errors).or(trace.error).or_else(|| Some("it reported an error".to_owned())),
+            false => fault.or(trace.error),
+        },
         ..trace
     }
 }

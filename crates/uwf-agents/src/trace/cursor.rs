@@ -62,7 +62,8 @@ fn concluded(trace: &mut Trace, event: &Value) {
     let subtype = text(event, "subtype");
     let is_error = event.get("is_error").and_then(Value::as_bool) == Some(true);
     if is_error || !subtype.is_empty() && subtype != "success" {
-        trace.error = said.or_else(|| some_text(event, "subtype"));
+        let error = said.or_else(|| some_text(event, "subtype")).or(trace.error.take());
+        trace.error = error.or_else(|| Some("it reported an error".to_owned()));
     } else {
         trace.error = None;
         // All it said from the beginning; only where its last message did not come as one.

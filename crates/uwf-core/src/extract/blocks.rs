@@ -9,6 +9,7 @@
 //!
 //! What is within a line, a list item, a quotation, a diff, a longer fence, or indented, is talked about and is no block.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::keys::Keys;
@@ -141,7 +142,7 @@ struct Scan<'t, 'k, 's> {
 impl Scan<'_, '_, '_> {
     fn run(mut self) -> Blocks {
         let mut next = 0;
-        while next < self.lines.len() && self.found.len() < MAX_BLOCKS {
+        while next < self.lines.len() && self.found.len() < MAX_BLOCKS && self.unread > 0 {
             next = self.line(next);
         }
         Blocks { is_endless: self.is_endless || next < self.lines.len(), found: self.found }
@@ -211,7 +212,13 @@ impl Scan<'_, '_, '_> {
         let start = self.lines[number].at.start;
         let whole_end = close.filter(|_| is_closed).map_or(end, |close| self.lines[close].at.end);
         let behind = close.map_or(self.lines.len(), |close| close + usize::from(is_closed));
-        let shorter = (short != full && has_key).then(|| (short.clone(), start..short.end));
+        // Keys below it, before the rule that closes the header, are of the header, too.
+        let below = self.text[short.end..full.end].lines();
+        let is_whole = is_closed
+            && below
+                .clone()
+                .any(|line| KeyLine::of(line).is_some_and(|line| line.indent == 0 && self.keys.has(line.key)));
+        let shorter = (short != full && has_key && !is_whole).then(|| (short.clone(), start..short.end));
         let (inside, whole, shorter) = match (is_closed, shorter) {
             (false, Some((inside, whole))) => (inside, whole, None),
             (_, shorter) => (full, start..whole_end, shorter),
@@ -237,9 +244,10 @@ impl Scan<'_, '_, '_> {
         }
         let mut inside = self.lines[number].at.end..self.start_of(close);
         let mut close = close;
-        if self.lines[first].text.trim_start().starts_with(['{', '['])
-            && let Ok(json) = loose_json::read_at(self.text, self.lines[first].at.start)
-        {
+        let json = self.lines[first].text.trim_start().starts_with(['{', '[']).then(|| {
+            loose_json::read_at(self.text, self.lines[first].at.start).map_err(|slip| self.charge(slip.read)).ok()
+        });
+        if let Some(json) = json.flatten() {
             // The fence that closes it stands behind the object: one within a text of it is of that text.
             let from = self.line_at(json.end - 1) + 1;
             let behind = self.lines[from.min(self.lines.len())..].iter().position(|line| closes(line.text, &open));
@@ -253,6 +261,12 @@ impl Scan<'_, '_, '_> {
         }
         self.mark_sentence(number, close + 1);
         close + 1
+    }
+
+    /// Takes what was read in vain from what may be.
+    fn charge(&mut self, bytes: usize) {
+        self.unread = self.unread.saturating_sub(bytes);
+        self.is_endless |= self.unread == 0;
     }
 
     /// The line that closes a code block; behind the last one if none does.
@@ -292,7 +306,7 @@ impl Scan<'_, '_, '_> {
         let (end, is_json) = match loose_json::read_at(self.text, start) {
             Ok(json) => (json.end, true),
             Err(slip) => {
-                self.unread = self.unread.saturating_sub(slip.read);
+                self.charge(slip.read);
                 match balanced(self.text, start, &mut self.unread) {
                     Some(end) => (end, false),
                     None => {
@@ -397,7 +411,7 @@ fn closes(line: &str, open: &CodeFence<'_>) -> bool {
 fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
     let mut end = range.start;
     let mut after_blank = false;
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut is_open = false;
     let mut at = range.start;
     for full in text[range.clone()].split_inclusive('\n') {
@@ -414,18 +428,18 @@ fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
             && line.starts_with(char::is_alphabetic);
         let heading = line.starts_with("## ") || (after_blank && line.starts_with("# "));
         let fence = indent(line) == 0 && CodeFence::of(line).is_some();
-        let again = own.is_some_and(|key| seen.contains(&key.key));
+        let again = own.is_some_and(|key| seen.contains(keys.listed(key.key).unwrap_or(key.key)));
         let ends = heading || is_rule(line) || fence || (after_blank && (again || !goes_on && !is_next));
         if !seen.is_empty() && ends {
             return range.start..end;
         }
         if let Some(key) = own {
-            seen.push(key.key);
+            seen.insert(keys.listed(key.key).unwrap_or(key.key));
             is_open = key.value.is_empty() || key.value.starts_with(['|', '>', '#']);
         } else if seen.is_empty()
             && let Some(key) = key
         {
-            seen.push(key.key);
+            seen.insert(keys.listed(key.key).unwrap_or(key.key));
         }
         after_blank = false;
         end = at;

@@ -107,7 +107,11 @@ impl<'t> Reader<'t> {
             if comment.starts_with("//") {
                 self.at += comment.find('\n').unwrap_or(comment.len());
             } else if comment.starts_with("/*") {
-                self.at += comment.find("*/").ok_or_else(|| self.slip("a comment is not closed"))? + 2;
+                let Some(end) = comment.find("*/") else {
+                    let slip = self.slip("a comment is not closed");
+                    return Err(Slip { read: self.text.len() - self.begin, ..slip });
+                };
+                self.at += end + 2;
             } else {
                 break;
             }
@@ -277,7 +281,8 @@ impl<'t> Reader<'t> {
             let rest = self.rest();
             let Some(at) = rest.find([quote, '\\', '\n']) else {
                 self.at = begin;
-                return Err(self.slip("a text is not closed: its second quotation mark is missing"));
+                let slip = self.slip("a text is not closed: its second quotation mark is missing");
+                return Err(Slip { read: self.text.len() - self.begin, ..slip });
             };
             text.push_str(&rest[..at]);
             self.at += at;
@@ -326,7 +331,10 @@ impl<'t> Reader<'t> {
 
     /// The symbol of `\uXXXX`, or of two of them, and how many bytes they take behind the backslash.
     fn unicode(&mut self) -> Option<(char, usize)> {
-        let unit = |from: usize| u32::from_str_radix(self.text.get(from..from + 4)?, 16).ok();
+        let digits = |from: usize| {
+            self.text.get(from..from + 4).filter(|four| four.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
+        let unit = |from: usize| u32::from_str_radix(digits(from)?, 16).ok();
         let first = unit(self.at + 2)?;
         if let Some(symbol) = char::from_u32(first) {
             return Some((symbol, 5));

@@ -24,7 +24,11 @@ pub fn question(
         Ok(found) => Some(found.clone()).filter(|found| found.extras.get("status").is_some_and(asks)),
         Err(_) => without_output(raw, form, prompt),
     }?;
-    let own = found.value.get("question").and_then(Value::as_str).unwrap_or_default();
+    let of_json =
+        |raw: &str| serde_json::from_str::<Value>(raw.trim()).ok()?.get("question")?.as_str().map(str::to_owned);
+    // A role's schema may have no such key, and then its output has none either.
+    let own = found.value.get("question").and_then(Value::as_str).map(str::to_owned).or_else(|| of_json(raw));
+    let own = own.unwrap_or_default();
     let texts = [found.body.trim(), own.trim(), raw.trim()];
     texts.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
 }
@@ -106,6 +110,10 @@ mod tests {
         assert_eq!(asked(r#"{"status": "needs_input", "question": "Which one?"}"#).as_deref(), Some("Which one?"));
         let bare = r#"{"status": "needs_input"}"#;
         assert_eq!(asked(bare).as_deref(), Some(bare), "better than nothing");
+        assert_eq!(
+            asked(r#"{"n": 1, "status": "needs_input", "question": "Which one?"}"#).as_deref(),
+            Some("Which one?")
+        );
         assert_eq!(asked(r#"{"status": "failed", "question": "Which one?"}"#), None);
         assert_eq!(asked(r#"{"n": 1}"#), None);
     }

@@ -40,6 +40,16 @@ pub(super) struct Reading {
     pub(super) is_example: bool,
 }
 
+/// A tree without the keys that are always allowed, and those.
+struct Split {
+    inside: Raw,
+    extras: Map<String, Value>,
+    /// How many listed keys there are.
+    known: usize,
+    /// Always allowed keys with two values.
+    twice: Vec<String>,
+}
+
 impl<'s> Target<'s> {
     pub(super) fn new(schema: &'s Schema) -> Target<'s> {
         let root = schema.value();
@@ -80,6 +90,7 @@ impl<'s> Target<'s> {
         // A value that fits as it stands is not looked at through the schema: `1.10` stays the number it is.
         if json.fixes.is_empty()
             && is_answer
+            && reading.extras.is_empty()
             && placeholders(&json.raw).is_none()
             && let Ok(value) = json_cas::json::parse(text)
             && self.schema.is_valid(&value)
@@ -165,7 +176,7 @@ impl<'s> Target<'s> {
 
     /// Types a tree by the schema and validates it.
     pub(super) fn judge(&self, raw: &Raw) -> Reading {
-        let (inside, extras, known) = self.split(raw);
+        let Split { inside, extras, known, twice } = self.split(raw);
         if self.is_keyed() && known == 0 {
             let keys: Vec<String> = self.keys.names().take(MOST_NAMED).map(|key| format!("`{key}`")).collect();
             let errors = vec![format!("none of the keys that are asked for is there: {}", keys.join(", "))];
@@ -181,6 +192,7 @@ impl<'s> Target<'s> {
         let root = self.schema.value();
         let outcome = Typing::new(root).read(&inside, &[root], "");
         let mut errors = outcome.errors;
+        errors.extend(twice);
         errors.extend(self.schema.violations(&outcome.value).iter().map(|found| in_words(&found.path, &found.message)));
         let clean = outcome.renamed == 0;
         Reading { value: outcome.value, extras, fixes: outcome.fixes, errors, known, clean, ..Reading::default() }
@@ -198,9 +210,12 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// The tree without the keys that are always allowed, those, and how many listed keys there are.
-    fn split(&self, raw: &Raw) -> (Raw, Map<String, Value>, usize) {
-        let RawContent::Map(entries) = &raw.content else { return (raw.clone(), Map::new(), 0) };
+    /// The tree without the keys that are always allowed, and those.
+    fn split(&self, raw: &Raw) -> Split {
+        let RawContent::Map(entries) = &raw.content else {
+            return Split { inside: raw.clone(), extras: Map::new(), known: 0, twice: Vec::new() };
+        };
+        let mut twice = Vec::new();
         let mut extras = Map::new();
         let mut inside = Vec::with_capacity(entries.len());
         let mut known = 0;
@@ -208,12 +223,15 @@ impl<'s> Target<'s> {
             known += usize::from(self.keys.listed(key).is_some());
             match self.keys.extra(key) {
                 Some(extra) => {
-                    extras.insert(extra.to_owned(), untyped(value));
+                    let value = untyped(value);
+                    if extras.insert(extra.to_owned(), value.clone()).is_some_and(|before| before != value) {
+                        twice.push(format!("`{extra}` is written twice, with different values: keep one"));
+                    }
                 }
                 None => inside.push((key.clone(), value.clone())),
             }
         }
-        (raw.with(RawContent::Map(inside)), extras, known)
+        Split { inside: raw.with(RawContent::Map(inside)), extras, known, twice }
     }
 }
 

@@ -11,6 +11,7 @@ const TAGS: [&str; 6] = ["think", "thinking", "thought", "thoughts", "reasoning"
 /// What begins a channel of a model that answers in several, and what its name ends with.
 const CHANNEL: &str = "<|channel|>";
 const START: &str = "<|start|>";
+const ENDS: [&str; 4] = ["<|end|>", "<|return|>", "<|call|>", START];
 const MESSAGE: &str = "<|message|>";
 
 /// The text without thoughts. A tag counts where it begins or ends a line at the left edge, outside of code. Behind a tag
@@ -41,7 +42,7 @@ pub(super) fn without_thoughts(text: &str) -> String {
             } else if let Some((tag, before)) = opening_at_end(line) {
                 said.push(before);
                 (thinks, rest) = (Some(tag), "");
-            } else if let Some(behind) = lone_closing(line) {
+            } else if let Some(behind) = lone_closing(line).filter(|_| !is_sentence_below_header(line, text)) {
                 said.clear();
                 rest = behind;
             } else {
@@ -76,7 +77,9 @@ fn final_channel(text: &str) -> &str {
     }
     let messages = text.split(CHANNEL).skip(1).filter_map(|channel| channel.split_once(MESSAGE));
     let last = messages.filter(|(name, _)| name.trim().starts_with("final")).last();
-    last.map_or("", |(_, message)| message.split("<|").next().unwrap_or_default())
+    last.map_or("", |(_, message)| {
+        ENDS.iter().fold(message, |message, end| message.split(end).next().unwrap_or_default())
+    })
 }
 
 /// The tag that a line begins with, and what is behind it.
@@ -92,6 +95,11 @@ fn opening_at_end(line: &str) -> Option<(&'static str, &str)> {
     let at = line.trim_end().rfind('<').filter(|_| !line.starts_with([' ', '\t']))?;
     let (tag, behind) = opening(line.get(at..)?)?;
     behind.trim().is_empty().then_some((tag, &line[..at]))
+}
+
+/// Whether a line speaks of the tag that it ends with, in the text below a header: that is what was said.
+fn is_sentence_below_header(line: &str, text: &str) -> bool {
+    !line.starts_with('<') && text.trim_start().starts_with("---\n")
 }
 
 /// What is behind the closing tag that a line begins or ends with.

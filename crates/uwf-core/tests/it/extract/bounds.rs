@@ -21,6 +21,10 @@ fn hostile_texts_are_read_in_linear_time() {
         "\"",
         "é: ",
         "  - status:\n",
+        "{/*\n",
+        "{\"a\n",
+        "x =\n```json\n{\"a\": /*\n```\n",
+        "o_k: 1\no-k: 1\n",
     ] {
         let raw = unit.repeat(long / unit.len());
         read(&raw, &task_schema());

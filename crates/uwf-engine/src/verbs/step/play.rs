@@ -24,8 +24,8 @@ impl<'a, 'h> Step<'a, 'h> {
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
         let job = self.job(opened, begun.lease.clone())?;
         let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
-        files.reserve()?;
-        let broker = Broker::start(self.home, opened)?;
+        let broker = files.reserve().and_then(|()| Broker::start(self.home, opened));
+        let broker = broker.inspect_err(|_| files.release())?;
         let ended = agent_process::run(&job, broker, signals, |pid| {
             recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
         });
