@@ -167,7 +167,7 @@ fn a_question_for_a_person_makes_the_thread_wait() {
     let script = prompts(json!([[
         { "text": "I will clean up." },
         { "permission": { "title": "rm -rf target", "kind": "execute", "input": { "command": "rm -rf target" } } },
-        { "text": "---\nn: 1\n---\n" },
+        { "text": "\n\n---\nn: 1\n---\n" },
     ]]));
     let (home, thread) = scripted(&config("permissions: ask"), &script);
     let ran = home.uwf(&["thread", "step", &thread]);
