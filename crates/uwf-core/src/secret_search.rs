@@ -1,8 +1,8 @@
 //! Finds secrets in texts, as a reader may come to see them.
 //!
 //! A secret is looked for in several views of a text, because what is stored is read, cleaned and decoded later. Symbols that are
-//! not seen, and escape sequences of terminals, are left out ([`view`]); escapes of JSON and of URLs are decoded. Base64 and
-//! hexadecimal forms of a secret are patterns of their own ([`forms`]), which may also be wrapped into lines. A view knows
+//! not seen, and escape sequences of terminals, are left out (`view`); escapes of JSON and of URLs are decoded. Base64 and
+//! hexadecimal forms of a secret are patterns of their own (`forms`), which may also be wrapped into lines. A view knows
 //! the place of each of its bytes in the text, so what is found is a range of the text itself.
 
 mod forms;

@@ -57,8 +57,12 @@ def send(message):
     sys.stdout.flush()
 
 
+# The session that is open.
+session = "s-1"
+
+
 def update(kind, /, **fields):
-    send({"method": "session/update", "params": {"sessionId": "s-1", "update": {"sessionUpdate": kind, **fields}}})
+    send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": kind, **fields}}})
 
 
 requests = 0
@@ -115,7 +119,7 @@ def permission(asked):
     kinds = asked.get("options", ["allow_always", "allow_once", "reject_once"])
     options = [{"optionId": f"o-{kind}", "name": kind, "kind": kind} for kind in kinds]
     call = {"toolCallId": "asked", "title": asked["title"], "kind": asked.get("kind"), "rawInput": asked.get("input")}
-    reply = request("session/request_permission", {"sessionId": "s-1", "toolCall": call, "options": options})
+    reply = request("session/request_permission", {"sessionId": session, "toolCall": call, "options": options})
     outcome = reply["result"]["outcome"]
     update("agent_message_chunk", content={"type": "text", "text": f"[{outcome.get('optionId', 'cancelled')}] "})
 
@@ -125,6 +129,9 @@ def act(action):
     if "text" in action:
         extra = {"messageId": action["message"]} if "message" in action else {}
         update("agent_message_chunk", content={"type": "text", "text": action["text"]}, **extra)
+    elif "elsewhere" in action:
+        told = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": action["elsewhere"]}}
+        send({"method": "session/update", "params": {"sessionId": "of-a-helper", "update": told}})
     elif "thought" in action:
         update("agent_thought_chunk", content={"type": "text", "text": action["thought"]})
     elif "update" in action:
@@ -160,6 +167,7 @@ prompts = iter(script.get("prompts", []))
 
 
 def answer(message):
+    global session
     method, params = message.get("method"), message.get("params")
     if method in script.get("refuse", {}):
         return {"error": script["refuse"][method]}
@@ -169,9 +177,12 @@ def answer(message):
     if method == "session/new":
         assert os.path.isabs(params["cwd"])
         servers.extend(Server(told) for told in params["mcpServers"])
-        return {"result": {"sessionId": "s-1", **script.get("new", {})}}
+        new = {"sessionId": "s-1", **script.get("new", {})}
+        session = new["sessionId"]
+        return {"result": new}
     if method == "session/load":
         servers.extend(Server(told) for told in params["mcpServers"])
+        session = params["sessionId"]
         for action in script.get("replay", []):
             act(action)
         return {"result": script.get("load", {})}

@@ -1,7 +1,7 @@
 //! The broker of an attempt: where a store is shared, the process that has its keys, so that no process of the agent needs them.
 //!
 //! The keeper starts it before the agent. It serves a socket through which the processes of the agent read what belongs to their thread
-//! and store what came of it ([`service`]). It outlives its keeper: when that is killed, the agent goes on, and the broker renews the
+//! and store what came of it (`service`). It outlives its keeper: when that is killed, the agent goes on, and the broker renews the
 //! lease of the step and stores what the agent delivers.
 
 mod bounds;

@@ -1,4 +1,4 @@
-//! Keys that were handed to this process: see [`crate::root::store_keys`] for how.
+//! Keys that were handed to this process: see `store_keys` for how.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

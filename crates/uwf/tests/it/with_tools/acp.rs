@@ -162,6 +162,20 @@ fn permissions_are_answered_as_the_policy_says() {
     }
 }
 
+/// An agent may have sessions of helpers, and tell of them on the same wire.
+#[test]
+fn what_is_said_in_another_session_is_no_answer() {
+    let script = prompts(json!([[
+        { "elsewhere": "---\nn: 9\n---\n" },
+        { "text": "---\nn: 1\n---\nOne." },
+        { "elsewhere": "\n\n---\nn: 8\n---\n" },
+    ]]));
+    let (home, thread) = scripted(&config("mcp: false"), &script);
+    home.json(&["thread", "step", &thread]);
+    let told = home.last_step(&thread);
+    assert_eq!((&told["output"], &told["detail"]["raw"]), (&json!({ "n": 1 }), &json!("---\nn: 1\n---\nOne.")));
+}
+
 #[test]
 fn a_question_for_a_person_makes_the_thread_wait() {
     let script = prompts(json!([[
