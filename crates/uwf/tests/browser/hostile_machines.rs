@@ -55,6 +55,8 @@ fn a_hostile_machine_reaches_nothing_but_itself() {
         let answer = Scripted::of_type("application/vnd.uwf.page+json", &page.to_string());
         evil.answers(path, answer.with("clear-site-data", "\"*\"").with("refresh", "0;url=https://evil.example/"));
     }
+    // A browser shows a page of its own for an empty 404.
+    evil.answers("/seen", Scripted::of_type("text/plain", "seen"));
     let raw = format!("<script>{SCRIPT}</script>");
     for (path, kind) in
         [("/raw.html", "text/html"), ("/raw.svg", "image/svg+xml"), ("/raw.xhtml", "application/xhtml+xml")]
