@@ -97,6 +97,9 @@ def keeps_its_cookie(browser):
             # From here the dashboard is another origin, and its address says nothing.
             page.evaluate("(url) => { location = url }", f"{browser.origin}{path}")
             page.wait_for_timeout(300)
+            # That page may lead on by itself, which would interrupt this one.
+            page.close()
+            page = context.new_page()
             page.goto("/")
         thief.kill()
         received = [json.loads(line) for line in thief.stdout.read().splitlines()]
