@@ -238,12 +238,7 @@ fn found(read: Extraction, by: ExtractedBy) -> Tried {
 fn submitted(value: &Value, schema: &Schema) -> Extraction {
     let errors: Vec<String> = schema.violations(value).iter().map(ToString::to_string).collect();
     if errors.is_empty() {
-        Extraction::Found(extract::Found {
-            value: value.clone(),
-            extras: Map::new(),
-            fixes: Vec::new(),
-            body: String::new(),
-        })
+        Extraction::Found(value.clone().into())
     } else {
         Extraction::Failed(Failure { errors, candidates: 1 })
     }

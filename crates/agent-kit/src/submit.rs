@@ -53,7 +53,7 @@ pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladd
         if !error.kind.may_keep_later() || keep_answered(context, &redactor.text(&answer.raw), value.as_ref()) {
             return error;
         }
-        error.hint("the answer could not be kept either: the next step asks the agent again, which is paid for again")
+        error.hint("the answer could not be saved: the next step runs the agent again, and pays again")
     })
 }
 

@@ -107,7 +107,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A newer version of this library wrote a file. Nothing is wrong with it, and nothing may be done to it here.
-    #[error("{} has format {version}, which is newer than this program reads", path.display())]
+    #[error("{} has format {version}, which is newer than this version of uwf reads", path.display())]
     NewerFormat {
         /// The file.
         path: PathBuf,

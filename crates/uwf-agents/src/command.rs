@@ -310,13 +310,13 @@ fn reported_failure(printed: &str) -> Option<&str> {
 
 fn ended_badly(agent: &str, error: &str) -> Error {
     let line = error.lines().find(|line| !line.trim().is_empty()).unwrap_or(error);
-    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` did not end well: {}", ellipsize(line.trim(), SHOWN)))
+    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` failed: {}", ellipsize(line.trim(), SHOWN)))
 }
 
 /// The file for what a program prints, with room for an answer.
 fn with_room(path: &Path) -> Result<File> {
     let file = agent_process::create(path)?;
-    room_in(&file).at("reserve the room for an answer in", path)?;
+    room_in(&file).at("reserve space for an answer in", path)?;
     Ok(file)
 }
 

@@ -108,7 +108,7 @@ impl PackFile {
                 return Err(pack.unread(Unread::Newer(head)));
             }
             (Err(Unread::Newer(version)), _) | (_, Err(Unread::Newer(version))) => {
-                return Err(pack.damaged(format!("its head and its foot disagree on version {version}")));
+                return Err(pack.damaged(format!("only its header or only its footer names version {version}")));
             }
             (Err(unread), _) | (_, Err(unread)) => return Err(pack.unread(unread)),
         };

@@ -136,7 +136,7 @@ impl ConfigReader {
             let shortest = SHORTEST_LEASE.as_secs();
             format!("a lease is at least {shortest}s: a machine that cannot renew it has to end its agent in time")
         } else {
-            "a lease is at most 1h: others wait that long for a machine that is gone".to_owned()
+            "a lease is at most 1h, because other machines wait that long for a machine that is gone".to_owned()
         };
         self.problems.error("bad-value", own.get("lease")?.value.at, why, None);
         None

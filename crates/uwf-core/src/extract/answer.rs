@@ -1,7 +1,7 @@
-//! The value that an agent's text is, or that stands alone in it.
+//! Reads the value of an agent's answer.
 //!
-//! It is looked for in this order, and nothing is guessed: the whole text as JSON; a header that begins the text, which then has to fit;
-//! the one value that stands in blocks of its own. Two that differ are no answer.
+//! Three places count, in this order: the whole text as JSON; a header at the start, which must then fit the schema; a single value in
+//! blocks of its own. Two different values are an error, because uwf never guesses which one the agent meant.
 
 use json_cas::schema::Schema;
 use serde_json::Value;
@@ -16,9 +16,11 @@ use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
 
-/// Reads the value of an agent's raw text, typed by the schema. What a model only thought is no part of its answer, and neither is what
-/// stands in `prompt`, the text that it was asked with, which is built only if need be: a program that prints its prompt has not answered. `form` is the one it was
-/// asked to answer in; the same text gives the same value in each. Work is linear in the text, see [`MAX_ANSWER_BYTES`].
+/// Reads the value of an agent's raw text, typed by the schema.
+///
+/// Reasoning is ignored, and so is text repeated from the prompt: a program that prints its prompt has not answered. `prompt` is called
+/// only if the text has blocks to compare. `form` selects the wording of errors and fixes; it never changes the value. The work is linear
+/// in the text, which may have up to [`MAX_ANSWER_BYTES`].
 pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> String) -> Extraction {
     if raw.len() > MAX_ANSWER_BYTES {
         let error = format!("the answer has {} bytes, the limit is {MAX_ANSWER_BYTES}", raw.len());
@@ -34,12 +36,12 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
     }
     let said = at_left_edge(without_thoughts(&text));
     if said.trim().is_empty() {
-        return Extraction::Failed(Failure::of("the answer has only thoughts in it, and ends before it says anything"));
+        return Extraction::Failed(Failure::of("the answer contains only reasoning, and no output"));
     }
     Search { text: &said, form, target, prompt, read: 0, nearest: None }.run()
 }
 
-/// Reads what a person typed. It is never searched: it is the value, or begins with it. Prose is refused.
+/// Reads a value that a person typed. The text must be the value or start with it; it is never searched.
 pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
     let (text, target) = (at_left_edge(clean(text)), Target::new(schema));
     if let Some(whole) = whole(text.trim(), &target) {
@@ -55,13 +57,16 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
         None if search.target.keys.is_empty() => search.unmarked(),
         None => {
             let keys: Vec<String> = search.target.keys.names().map(|key| format!("`{key}: …`")).collect();
-            let error = format!("a text is no value: begin with {}, or with `---` and such lines", keys.join(", "));
+            let error = format!(
+                "expected values, not prose: begin with {}, or put such lines between two `---` lines",
+                keys.join(", ")
+            );
             Extraction::Failed(Failure::of(error))
         }
     }
 }
 
-/// What a text that is one JSON value says. Any other text is not read: `None`.
+/// Reads a text that is one JSON value; `None` if it is not JSON.
 fn whole(text: &str, target: &Target<'_>) -> Option<Extraction> {
     let mut reading = match text.as_bytes().first()? {
         b'"' => target.read_quoted_json(text),
@@ -84,7 +89,7 @@ struct Search<'t> {
     form: AnswerForm,
     target: Target<'t>,
     prompt: &'t dyn Fn() -> String,
-    /// Blocks that were read.
+    /// Number of blocks read.
     read: usize,
     /// The reading with the fewest errors.
     nearest: Option<Reading>,
@@ -101,7 +106,7 @@ impl Search<'_> {
         let Blocks { found: blocks, is_endless } = blocks(self.text, &self.target.keys, self.target.may_be("array"));
         let echoes = if blocks.is_empty() { Vec::new() } else { echoes(self.text, &(self.prompt)()) };
         let is_echoed = |block: &Block| is_echoed(&block.whole, self.text, &echoes);
-        // Most texts begin with their header: then nothing below it is of interest, and nothing else could be the answer.
+        // Most answers start with their header. Then the text below it is never searched.
         let is_header = |block: &&Block| block.is_first && block.mark == Mark::Header;
         if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
@@ -110,7 +115,7 @@ impl Search<'_> {
             };
         }
         if is_endless {
-            let error = "the answer has too many places where a value could stand: give it alone".to_owned();
+            let error = "the answer has too many possible values: reply with the output only".to_owned();
             return Extraction::Failed(Failure { errors: vec![error], candidates: self.read });
         }
         let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
@@ -137,14 +142,14 @@ impl Search<'_> {
                 .iter()
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
             {
-                let error = "the answer is the prompt once more".to_owned();
+                let error = "the answer repeats the prompt".to_owned();
                 Extraction::Failed(Failure { errors: vec![error], candidates: self.read })
             }
             None => self.unmarked(),
         }
     }
 
-    /// A block with its reading, if it fits; the reading, if it does not.
+    /// Reads a block: a candidate if its value fits the schema, otherwise the failed reading, if there is one.
     fn candidate(&mut self, block: Block) -> Result<Candidate, Option<Box<Reading>>> {
         let mut last = None;
         let mut repaired = None;
@@ -155,7 +160,7 @@ impl Search<'_> {
                 continue;
             }
             self.read += 1;
-            // A code block begins with what it is: another one in it is shown, and behind a sentence keys are.
+            // A code block that starts with another code block or with a sentence is an example.
             if block.mark == Mark::Fence && !self.begins_with_value(text) {
                 continue;
             }
@@ -182,7 +187,7 @@ impl Search<'_> {
         repaired.ok_or(last)
     }
 
-    /// Whether the first line of a block that is no comment may be that of a value.
+    /// Whether the first line of a block, comments aside, can start a value.
     fn begins_with_value(&self, block: &str) -> bool {
         let is_comment = |line: &&str| line.starts_with("//") || line.starts_with("# ") || line.trim().is_empty();
         let first = block.lines().find(|line| !is_comment(line)).unwrap_or_default();
@@ -192,7 +197,7 @@ impl Search<'_> {
             || KeyLine::of(first).is_some_and(is_key)
     }
 
-    /// What is wrong with an answer that gives several values.
+    /// Returns an error if candidates differ.
     fn contradiction(&self, candidates: &[Candidate]) -> Option<String> {
         let first = candidates.first()?;
         let differs = |other: &&Candidate| {
@@ -203,10 +208,10 @@ impl Search<'_> {
             let line = self.text[..candidate.block.whole.start].matches('\n').count() + 1;
             format!("{} in line {line}", ellipsize(&candidate.reading.value.to_string(), SHOWN))
         };
-        Some(format!("two values fit and differ, {} and {}: give the one that counts", shown(first), shown(other)))
+        Some(format!("the answer has two different values, {} and {}: give only one", shown(first), shown(other)))
     }
 
-    /// A text without marks, where the schema lists no keys to know an answer by.
+    /// Reads the whole text as the value, if the schema lists no keys that could identify one.
     fn unmarked(mut self) -> Extraction {
         if self.target.keys.is_empty() {
             self.read += 1;
@@ -216,7 +221,7 @@ impl Search<'_> {
                 let fixes = reading.fixes.clone();
                 return Extraction::Found(found(reading, fixes, String::new()));
             }
-            // Where a text is wanted, prose is one, whatever it looks like.
+            // If the schema accepts a string, any prose is one.
             if self.target.schema.is_valid(&Value::from(text)) && !text.starts_with("---") {
                 return Extraction::Found(Value::from(text).into());
             }
@@ -232,7 +237,7 @@ impl Search<'_> {
         Extraction::Found(found(reading, place.into_iter().chain(fixes).collect(), body(self.text, &block)))
     }
 
-    /// What was tolerated about where the value stands.
+    /// Describes an unusual place of the value, for the list of fixes.
     fn place_fix(&self, block: &Block) -> Option<&'static str> {
         match block.mark {
             _ if block.is_wrapped => Some("the answer stood in a code block"),
@@ -274,11 +279,11 @@ impl Search<'_> {
 /// Characters shown of a value in an error.
 const SHOWN: usize = 80;
 
-/// What is said of an answer that stands in the midst of a text.
+/// Fixes for values in the middle of a text.
 pub(super) const IN_THE_TEXT: [&str; 2] =
     ["the header stood in a code block within the text", "the answer was an object in braces within the text"];
 
-/// The text beside the value, before and behind it.
+/// Returns the text before and after the value.
 fn body(text: &str, block: &Block) -> String {
     let (before, behind) = (text[..block.whole.start].trim(), block.whole.end);
     let parts: Vec<&str> = match &block.closing {
@@ -290,7 +295,7 @@ fn body(text: &str, block: &Block) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A value as an agent gave it, without a text.
+/// A value without any text, for example from the tool `submit`.
 impl From<Value> for Found {
     fn from(value: Value) -> Found {
         Found { value, extras: serde_json::Map::new(), fixes: Vec::new(), body: String::new() }

@@ -1,13 +1,13 @@
-//! The places of a text at which a value stands alone.
+//! Splits an answer into blocks that can contain its value.
 //!
-//! | a block | how it stands alone |
+//! | block | form |
 //! |---|---|
 //! | header | `---`, keys, `---` |
-//! | code block | a fence at the left edge that closes, and is no part of a sentence |
-//! | braces | an object or list that begins and ends lines at the left edge |
-//! | keys | a paragraph of lines that begin with keys of the schema |
+//! | code block | an unindented fence that is not part of a sentence |
+//! | braces | an object or list that starts and ends its lines, unindented |
+//! | keys | a paragraph of lines that start with keys of the schema |
 //!
-//! What is within a line, a list item, a quotation, a diff, a longer fence, or indented, is talked about and is no block.
+//! Values inside a line, a list item, a quotation, a diff, a longer fence or indented text are examples, not blocks.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,28 +16,28 @@ use super::keys::Keys;
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
 use super::loose_json;
 
-/// Blocks that are looked at. No answer has so many.
+/// Most blocks that are read. Answers with more are refused.
 const MAX_BLOCKS: usize = 1_000;
 
-/// What a scan found.
+/// The result of a scan.
 pub(super) struct Blocks {
     /// In order.
     pub(super) found: Vec<Block>,
-    /// Whether there is more than is affordable to look at, so that nobody can tell which value counts.
+    /// Whether the scan stopped early, so that later blocks are unknown.
     pub(super) is_endless: bool,
 }
 
-/// Words by which a sentence goes on whose subject is before them.
+/// Words after a block that make the block the subject of a sentence.
 const VERBS: [&str; 12] =
     ["is", "are", "was", "were", "would", "should", "must", "can", "could", "may", "means", "does"];
 
-/// Other words by which a sentence goes on.
+/// Other words that continue a sentence.
 const GOES_ON: [&str; 27] = [
     "for", "as", "to", "and", "or", "but", "which", "that", "in", "on", "at", "of", "with", "when", "where", "if",
     "so", "because", "instead", "from", "by", "not", "while", "until", "unless", "than", "then",
 ];
 
-/// How a block is marked.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Between two `---` lines.
@@ -50,27 +50,27 @@ pub(super) enum Mark {
     Keys,
 }
 
-/// A place where a value may stand.
+/// A part of the text that can contain the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) mark: Mark,
-    /// What is between the marks.
+    /// Range between the marks.
     pub(super) inside: Range<usize>,
-    /// With the marks.
+    /// Range including the marks.
     pub(super) whole: Range<usize>,
-    /// The same with another end, where it is not certain at which line it ends: inside, whole.
+    /// Both ranges with an earlier end, if the header may end before its closing rule.
     pub(super) shorter: Option<(Range<usize>, Range<usize>)>,
-    /// Nothing but blank lines is before it.
+    /// Only blank lines precede it.
     pub(super) is_first: bool,
-    /// A second rule closes the header.
+    /// The header has a closing rule.
     pub(super) is_closed: bool,
-    /// A code block is around the header and the text below it.
+    /// A code block surrounds the header and the text below it.
     pub(super) is_wrapped: bool,
-    /// A sentence goes on behind it: no answer, although one that differs from the answer makes it doubtful.
+    /// A sentence continues after it. It is not the answer, but if its value differs from the answer, the answer is refused.
     pub(super) in_sentence: bool,
-    /// A code block that says it is JSON.
+    /// A code block whose language is JSON.
     pub(super) is_json: bool,
-    /// The line that closes the code block around a header, which is no part of the text.
+    /// The closing fence of a code block around a header. It does not belong to the body.
     pub(super) closing: Option<Range<usize>>,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
     Scan { text, keys, lists, lines, belongs, found: Vec::new(), unread, is_endless: false }.run()
 }
 
-/// Of each line, whether it goes on with a list item or a quotation that begins above it.
+/// Tells for each line whether it continues a list item or quotation above it.
 fn belongs(lines: &[Line<'_>]) -> Vec<bool> {
     let mut inside = false;
     let mut of_lines = Vec::with_capacity(lines.len());
@@ -134,7 +134,7 @@ struct Scan<'t, 'k, 's> {
     /// See [`belongs`].
     belongs: Vec<bool>,
     found: Vec<Block>,
-    /// Bytes that may still be read of objects that turn out to be none, so that the work stays linear.
+    /// Bytes that may still be read in vain. The limit keeps the work linear.
     unread: usize,
     is_endless: bool,
 }
@@ -148,7 +148,7 @@ impl Scan<'_, '_, '_> {
         Blocks { is_endless: self.is_endless || next < self.lines.len(), found: self.found }
     }
 
-    /// Looks at a line, and says which one is next.
+    /// Scans a line. Returns the next line to scan.
     fn line(&mut self, number: usize) -> usize {
         let line = self.lines[number].text;
         if let Some(fence) = CodeFence::of(line) {
@@ -164,7 +164,7 @@ impl Scan<'_, '_, '_> {
         if begins_braces && !self.belongs[number] {
             return self.braces(number);
         }
-        // As the schema writes them; a text that begins with them may have them in capitals.
+        // Keys must match the schema exactly, except at the start of the text.
         let is_known = |line: KeyLine<'_>| {
             line.indent == 0
                 && (self.keys.has(line.key)
@@ -179,14 +179,14 @@ impl Scan<'_, '_, '_> {
     fn header(&mut self, number: usize) -> usize {
         let Some((mut block, closing)) = self.header_at(number, None) else { return number + 1 };
         block.is_first = self.is_first(number);
-        // A header that ends early is followed by a text which may have blocks of its own.
+        // The text after an early end may contain more blocks.
         let end = block.shorter.as_ref().map_or(block.whole.end, |(_, whole)| whole.end);
         self.found.push(block);
         if self.found.last().is_some_and(|block| block.shorter.is_some()) { self.line_at(end) } else { closing }
     }
 
-    /// The header that a rule opens, and the line behind it; `None` if the rule is one of the text. Within a code block its fence ends
-    /// the header, too.
+    /// Returns the header that starts at a rule, and the line after it; `None` for a rule that separates paragraphs. Inside a code block, the
+    /// closing fence also ends the header.
     fn header_at(&self, number: usize, around: Option<CodeFence<'_>>) -> Option<(Block, usize)> {
         let ends = |line: &Line<'_>| is_rule(line.text) || around.is_some_and(|open| closes(line.text, &open));
         let close = self.lines[number + 1..].iter().position(ends).map(|offset| number + 1 + offset);
@@ -212,7 +212,7 @@ impl Scan<'_, '_, '_> {
         let start = self.lines[number].at.start;
         let whole_end = close.filter(|_| is_closed).map_or(end, |close| self.lines[close].at.end);
         let behind = close.map_or(self.lines.len(), |close| close + usize::from(is_closed));
-        // Keys below it, before the rule that closes the header, are of the header, too.
+        // If keys follow the early end, the header extends to its closing rule.
         let below = self.text[short.end..full.end].lines();
         let is_whole = is_closed
             && below
@@ -248,7 +248,7 @@ impl Scan<'_, '_, '_> {
             loose_json::read_at(self.text, self.lines[first].at.start).map_err(|slip| self.charge(slip.read)).ok()
         });
         if let Some(json) = json.flatten() {
-            // The fence that closes it stands behind the object: one within a text of it is of that text.
+            // Fences inside the strings of the object don't close the code block.
             let from = self.line_at(json.end - 1) + 1;
             let behind = self.lines[from.min(self.lines.len())..].iter().position(|line| closes(line.text, &open));
             close = behind.map_or(self.lines.len(), |offset| from + offset);
@@ -263,13 +263,13 @@ impl Scan<'_, '_, '_> {
         close + 1
     }
 
-    /// Takes what was read in vain from what may be.
+    /// Subtracts bytes that were read in vain.
     fn charge(&mut self, bytes: usize) {
         self.unread = self.unread.saturating_sub(bytes);
         self.is_endless |= self.unread == 0;
     }
 
-    /// The line that closes a code block; behind the last one if none does.
+    /// Returns the line of the closing fence, or the number of lines if there is none.
     fn behind(&self, number: usize, open: &CodeFence<'_>, is_at_edge: bool) -> usize {
         let ends = |line: &Line<'_>| match is_at_edge {
             true => closes(line.text, open),
@@ -279,7 +279,7 @@ impl Scan<'_, '_, '_> {
         close.map_or(self.lines.len(), |offset| number + 1 + offset)
     }
 
-    /// A code block that begins with a header. At the beginning of the text it may be around all of the answer.
+    /// Adds the header at the start of a code block. A code block at the start of the text may surround the whole answer.
     fn header_in_fence(&mut self, number: usize, open: CodeFence<'_>, header: Block, behind: usize) -> usize {
         let from = header.shorter.as_ref().map_or(behind, |(_, whole)| self.line_at(whole.end));
         let close = self.lines[from.min(self.lines.len())..].iter().position(|line| closes(line.text, &open));
@@ -288,7 +288,7 @@ impl Scan<'_, '_, '_> {
         let shorter = header.shorter.map(|(inside, whole)| (inside, start..whole.end));
         let whole = start..header.whole.end;
         if self.is_first(number) {
-            // A code block around the whole answer may have others in it: then it ends with the text.
+            // If other code blocks are nested in it, the last line closes it.
             let last = (behind..self.lines.len()).rev().find(|number| !is_blank(self.lines[*number].text));
             let last = last.filter(|last| closes(self.lines[*last].text, &open)).unwrap_or(close);
             let closing = self.lines.get(last).map(|line| line.at.clone());
@@ -319,7 +319,7 @@ impl Scan<'_, '_, '_> {
         let last = self.line_at(end - 1);
         let behind = &self.text[end..self.lines[last].at.end];
         if is_blank(behind.trim_end_matches([';', ','])) {
-            // The log of a program may have any number of other objects.
+            // Skip objects without any key of the schema: a program's log may contain thousands.
             let block = &self.text[start..end];
             if self.keys.is_empty() || self.keys.names().any(|key| block.contains(key)) || !is_json {
                 self.push(Mark::Braces, start..end, start..end, number);
@@ -327,7 +327,7 @@ impl Scan<'_, '_, '_> {
             }
             return last + 1;
         }
-        // What is on the line behind it makes it part of a sentence.
+        // Text after it on the same line makes it part of a sentence.
         if is_json { last + 1 } else { number + 1 }
     }
 
@@ -344,7 +344,7 @@ impl Scan<'_, '_, '_> {
         };
         let is_alone = self.lines[number..end].iter().all(belongs);
         if is_alone {
-            // A rule right behind closes a header whose first rule is missing.
+            // A rule right after the keys closes a header without an opening rule.
             let closing = (end..self.lines.len()).find(|next| !is_blank(self.lines[*next].text));
             let closing = closing.filter(|next| is_rule(self.lines[*next].text));
             let whole = start..closing.map_or(block.end, |closing| self.lines[closing].at.end);
@@ -370,8 +370,8 @@ impl Scan<'_, '_, '_> {
         })
     }
 
-    /// Tells of the last block, from one line up to another, whether a sentence goes on from above it to below it. Then it is no block at
-    /// all; where only what is below goes on, it is in doubt.
+    /// Removes the last block if it is part of a sentence, and marks it if a sentence may continue after it. `begin` is the block's first line,
+    /// `behind` the line after it.
     fn mark_sentence(&mut self, begin: usize, behind: usize) {
         let above = begin.checked_sub(1).map_or("", |above| self.lines[above].text.trim_end());
         let below = self.lines.get(behind).map_or("", |line| line.text);
@@ -388,7 +388,7 @@ impl Scan<'_, '_, '_> {
         }
     }
 
-    /// The line that a place is in.
+    /// Returns the line at an offset.
     fn line_at(&self, at: usize) -> usize {
         self.lines.partition_point(|line| line.at.end <= at)
     }
@@ -406,8 +406,8 @@ fn closes(line: &str, open: &CodeFence<'_>) -> bool {
     indent(line) == 0 && CodeFence::of(line).is_some_and(|fence| fence.closes(open))
 }
 
-/// The part of a header before something that is no header any more: a heading, a code block. Behind an empty
-/// line also anything but another key as the schema has it, and lines that go on with a value that was left open.
+/// Returns the part of a range that can be a header. A heading, a rule or a code block ends it. After an empty line, only a new key of the
+/// schema or the continuation of an unfinished value belongs to it.
 fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
     let mut end = range.start;
     let mut after_blank = false;
@@ -447,7 +447,7 @@ fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
     range.start..range.end.max(end)
 }
 
-/// Behind the brace that closes the one at `start`, texts in double quotes skipped. `budget` is what may be read.
+/// Returns the offset after the brace that closes the one at `start`, skipping strings. `budget` limits the bytes read.
 fn balanced(text: &str, start: usize, budget: &mut usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut in_text = false;

@@ -1,19 +1,19 @@
-//! Parts of an answer that are the prompt once more.
+//! Finds text in an answer that repeats the prompt.
 //!
-//! A program that prints what it was given has not answered, although the prompt may hold values that fit: an example, the answer of
+//! A program that prints its prompt has not answered, although the prompt may contain values that fit the schema, such as the answer of
 //! an earlier role.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-/// Lines with something in them that have to follow each other in both texts. A header of one key has as many.
+/// Consecutive non-blank lines that must match to count as an echo.
 const RUN: usize = 3;
 
-/// Lines of an echo that have to stand beside a block in it.
+/// Non-blank lines that an echo must contain besides a block. A role may repeat the exact answer of an earlier role.
 const BESIDE: usize = 2;
 
-/// The parts of a text, in order, that consist of lines which follow each other in the prompt, too.
+/// Returns the ranges of the text that repeat consecutive lines of the prompt, in order.
 pub(super) fn echoes(text: &str, prompt: &str) -> Vec<Range<usize>> {
     let known: Vec<u64> = filled(prompt).map(|(_, line)| hash(line)).collect();
     let run = RUN.min(known.len());
@@ -37,7 +37,7 @@ pub(super) fn echoes(text: &str, prompt: &str) -> Vec<Range<usize>> {
     echoes
 }
 
-/// Whether a block is part of an echo, and not all of it: a role may well answer with the lines that an earlier one wrote.
+/// Whether a block lies in an echo that also contains other lines.
 pub(super) fn is_echoed(block: &Range<usize>, text: &str, echoes: &[Range<usize>]) -> bool {
     let around = echoes.iter().find(|echo| echo.start <= block.start && block.end.min(text.len()) <= echo.end);
     around.is_some_and(|echo| {
@@ -46,7 +46,7 @@ pub(super) fn is_echoed(block: &Range<usize>, text: &str, echoes: &[Range<usize>
     })
 }
 
-/// The lines that are not blank.
+/// Returns the non-blank lines.
 fn filled(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').filter_map(move |line| {

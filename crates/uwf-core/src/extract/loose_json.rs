@@ -1,22 +1,22 @@
-//! JSON as models and commands write it, with the slips that have one meaning only.
+//! Reads JSON with common mistakes, as models and commands write it.
 //!
-//! What could be meant in two ways is refused with its line and column, so that a session can be told. No value is ever changed: a slip
-//! that is tolerated leaves every letter of a text and every digit of a number.
+//! A mistake with a single possible meaning is repaired, and no character of a string or digit of a number changes. Any other mistake is an
+//! error with line and column, which the agent gets as feedback.
 
 use serde_json::Number;
 
 use super::tree::{Raw, RawContent, Style};
 
-/// Levels of nesting, as the store takes them.
+/// Deepest nesting that the store accepts.
 const MAX_LEVELS: usize = 128;
 
-/// Why a text is not JSON, not even with a slip.
+/// A mistake that is not repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Slip {
     line: usize,
     column: usize,
     what: String,
-    /// Bytes that were read up to there.
+    /// Bytes read so far.
     pub(super) read: usize,
 }
 
@@ -26,34 +26,34 @@ impl std::fmt::Display for Slip {
     }
 }
 
-/// A value, and what was tolerated in it.
+/// A value and its repairs.
 #[derive(Debug)]
 pub(super) struct Loose {
     pub(super) raw: Raw,
-    /// In words, each once.
+    /// Repairs, each listed once.
     pub(super) fixes: Vec<String>,
-    /// Where it ends.
+    /// Offset of the end.
     pub(super) end: usize,
 }
 
-/// Reads the value that a text is.
+/// Reads a text that is one value.
 ///
 /// # Errors
-/// The first slip that is not tolerated, and anything behind the value.
+/// The first mistake that is not repaired, or text after the value.
 pub(super) fn read(text: &str) -> Result<Loose, Slip> {
     let mut reader = Reader::new(text, 0);
     let raw = reader.whole()?;
     reader.blanks()?;
     if reader.at < text.len() {
-        return Err(reader.slip("there is more text behind the JSON"));
+        return Err(reader.slip("unexpected text after the JSON value"));
     }
     Ok(Loose { raw, fixes: reader.fixes, end: reader.at })
 }
 
-/// Reads the value that begins at a place of a text.
+/// Reads the value at an offset of a text.
 ///
 /// # Errors
-/// The first slip that is not tolerated.
+/// The first mistake that is not repaired.
 pub(super) fn read_at(text: &str, start: usize) -> Result<Loose, Slip> {
     let mut reader = Reader::new(text, start);
     let raw = reader.whole()?;
@@ -98,7 +98,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Goes behind white space and comments; whether there was a line break.
+    /// Skips white space and comments. Returns whether it skipped a line break.
     fn blanks(&mut self) -> Result<bool, Slip> {
         let begin = self.at;
         loop {
@@ -108,7 +108,7 @@ impl<'t> Reader<'t> {
                 self.at += comment.find('\n').unwrap_or(comment.len());
             } else if comment.starts_with("/*") {
                 let Some(end) = comment.find("*/") else {
-                    let slip = self.slip("a comment is not closed");
+                    let slip = self.slip("unterminated comment");
                     return Err(Slip { read: self.text.len() - self.begin, ..slip });
                 };
                 self.at += end + 2;
@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
             Some('-' | '0'..='9') => self.number(),
             Some(symbol) if symbol.is_alphabetic() => self.word(),
             Some(symbol) => Err(self.slip(format!("expected a value, found `{symbol}`"))),
-            None => Err(self.slip("the text ends where a value should be")),
+            None => Err(self.slip("expected a value, found the end of the text")),
         }
     }
 
@@ -170,7 +170,7 @@ impl<'t> Reader<'t> {
         Ok(Raw::unplaced(RawContent::List(items)))
     }
 
-    /// Goes behind the comma between two members: whether another one follows. Between two lines it may have been forgotten.
+    /// Skips the comma between two members. Returns whether another member follows. At the end of a line the comma may be missing.
     fn separator(&mut self, close: char) -> Result<bool, Slip> {
         let breaks = self.blanks()?;
         match self.peek() {
@@ -178,19 +178,19 @@ impl<'t> Reader<'t> {
                 self.at += 1;
                 self.blanks()?;
                 if self.peek() == Some(close) {
-                    self.tolerate("left out a comma before the end");
+                    self.tolerate("removed a trailing comma");
                 }
                 Ok(true)
             }
             Some(symbol) if symbol == close => Ok(false),
             Some('"' | '{') if breaks => {
-                self.tolerate("added a comma at the end of a line");
+                self.tolerate("added a missing comma");
                 Ok(true)
             }
             Some(symbol) => Err(self.slip(format!(
-                "expected a comma or `{close}`, found `{symbol}` (a quotation mark within a text needs a backslash)"
+                "expected a comma or `{close}`, found `{symbol}` (escape quotation marks inside a string with a backslash)"
             ))),
-            None => Err(self.slip(format!("the text ends before `{close}`"))),
+            None => Err(self.slip(format!("expected `{close}`, found the end of the text"))),
         }
     }
 
@@ -206,15 +206,15 @@ impl<'t> Reader<'t> {
         match self.peek() {
             Some(quote @ ('"' | '\'')) => self.string(quote),
             Some(symbol) if symbol.is_alphabetic() || symbol == '_' => {
-                self.tolerate("put a key in quotation marks");
+                self.tolerate("quoted a key");
                 Ok(self.letters().to_owned())
             }
             Some(symbol) => Err(self.slip(format!("expected a key in quotation marks, found `{symbol}`"))),
-            None => Err(self.slip("the text ends where a key should be")),
+            None => Err(self.slip("expected a key, found the end of the text")),
         }
     }
 
-    /// A word as programmers write it.
+    /// Reads an identifier.
     fn letters(&mut self) -> &'t str {
         let rest = self.rest();
         let end =
@@ -229,7 +229,7 @@ impl<'t> Reader<'t> {
         let token = match word {
             "true" | "false" | "null" => word,
             "True" | "False" | "None" => {
-                self.tolerate("read the words of Python");
+                self.tolerate("read Python literals");
                 match word {
                     "True" => "true",
                     "False" => "false",
@@ -238,16 +238,16 @@ impl<'t> Reader<'t> {
             }
             "NaN" | "Infinity" | "undefined" => {
                 self.at = begin;
-                return Err(self.slip(format!("`{word}` is no value of JSON")));
+                return Err(self.slip(format!("`{word}` is not a JSON value")));
             }
-            // A text of one word, whose quotation marks are missing.
+            // A one-word string without quotation marks.
             _ if matches!(self.rest().trim_start_matches([' ', '\t']).chars().next(), Some(',' | '}' | ']' | '\n')) => {
-                self.tolerate("put a text in quotation marks");
+                self.tolerate("quoted a string");
                 return Ok(Raw::scalar(word, Style::Plain));
             }
             _ => {
                 self.at = begin;
-                return Err(self.slip("a text needs quotation marks"));
+                return Err(self.slip("strings need quotation marks"));
             }
         };
         Ok(Raw::scalar(token, Style::Token))
@@ -259,12 +259,12 @@ impl<'t> Reader<'t> {
         let end = rest.find(|symbol: char| !(symbol.is_ascii_alphanumeric() || matches!(symbol, '.' | '+' | '-')));
         let digits = &rest[..end.unwrap_or(rest.len())];
         let Ok(number) = serde_json::from_str::<Number>(digits) else {
-            return Err(self.slip(format!("`{digits}` is no number of JSON")));
+            return Err(self.slip(format!("`{digits}` is not a JSON number")));
         };
         let is_whole = digits.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
         if is_whole && number.is_f64() && !digits.trim_start_matches(['-', '0']).is_empty() {
             self.at = begin;
-            return Err(self.slip(format!("`{digits}` is too large to be kept as a number: write it as a text")));
+            return Err(self.slip(format!("`{digits}` is too large for a number: write it as a string")));
         }
         self.at += digits.len();
         Ok(Raw::scalar(digits, Style::Token))
@@ -273,7 +273,7 @@ impl<'t> Reader<'t> {
     fn string(&mut self, quote: char) -> Result<String, Slip> {
         let begin = self.at;
         if quote == '\'' {
-            self.tolerate("read single quotation marks as double ones");
+            self.tolerate("read single quotes as double quotes");
         }
         self.at += 1;
         let mut text = String::new();
@@ -281,7 +281,7 @@ impl<'t> Reader<'t> {
             let rest = self.rest();
             let Some(at) = rest.find([quote, '\\', '\n']) else {
                 self.at = begin;
-                let slip = self.slip("a text is not closed: its second quotation mark is missing");
+                let slip = self.slip("unterminated string");
                 return Err(Slip { read: self.text.len() - self.begin, ..slip });
             };
             text.push_str(&rest[..at]);
@@ -289,7 +289,7 @@ impl<'t> Reader<'t> {
             match rest.as_bytes()[at] {
                 b'\\' => self.escape(&mut text, quote)?,
                 b'\n' => {
-                    self.tolerate("kept a line break within a text");
+                    self.tolerate("kept a line break inside a string");
                     text.push('\n');
                     self.at += 1;
                 }
@@ -303,7 +303,7 @@ impl<'t> Reader<'t> {
 
     fn escape(&mut self, text: &mut String, quote: char) -> Result<(), Slip> {
         let mut rest = self.rest()[1..].chars();
-        let Some(symbol) = rest.next() else { return Err(self.slip("the text ends within an escape")) };
+        let Some(symbol) = rest.next() else { return Err(self.slip("unfinished escape sequence")) };
         let (known, length) = match symbol {
             '"' | '\\' | '/' => (symbol, 1),
             'b' => ('\u{8}', 1),
@@ -313,12 +313,12 @@ impl<'t> Reader<'t> {
             't' => ('\t', 1),
             'u' => match self.unicode() {
                 Some(found) => found,
-                None => return Err(self.slip("`\\u` needs four digits")),
+                None => return Err(self.slip("`\\u` needs four hexadecimal digits")),
             },
             '\'' if quote == '\'' => ('\'', 1),
             _ => {
-                // `\d`: a backslash that should have been written twice.
-                self.tolerate("kept a backslash that begins no escape");
+                // `\d`: the backslash should have been escaped.
+                self.tolerate("kept a backslash that is not an escape");
                 text.push('\\');
                 self.at += 1;
                 return Ok(());
@@ -329,7 +329,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// The symbol of `\uXXXX`, or of two of them, and how many bytes they take behind the backslash.
+    /// Decodes `\uNNNN`, or a surrogate pair. Returns the character and the bytes after the first backslash.
     fn unicode(&mut self) -> Option<(char, usize)> {
         let digits = |from: usize| {
             self.text.get(from..from + 4).filter(|four| four.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -343,7 +343,7 @@ impl<'t> Reader<'t> {
         if let Some(second) = second.filter(|second| first < 0xDC00 && (0xDC00..0xE000).contains(second)) {
             return char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00)).map(|symbol| (symbol, 11));
         }
-        self.tolerate("replaced half a symbol by U+FFFD");
+        self.tolerate("replaced a lone surrogate with U+FFFD");
         Some(('\u{FFFD}', 5))
     }
 }
@@ -396,13 +396,13 @@ mod tests {
             ("{\"a\": \"say \"hi\" now\"}", "line 1, column 13: expected a comma or `}`, found `h`"),
             ("{\n  \"a\": \"x\n", "line 2, column 8: a text is not closed"),
             ("{\"a\": 18446744073709551616}", "line 1, column 7: `18446744073709551616` is too large"),
-            ("{\"a\": NaN}", "line 1, column 7: `NaN` is no value of JSON"),
-            ("{\"a\": two words}", "line 1, column 7: a text needs quotation marks"),
+            ("{\"a\": NaN}", "line 1, column 7: `NaN` is not a JSON value"),
+            ("{\"a\": two words}", "line 1, column 7: strings need quotation marks"),
             ("{\"a\" 1}", "line 1, column 6: expected `:`"),
-            ("{\"a\": 1} x", "line 1, column 10: there is more text behind the JSON"),
+            ("{\"a\": 1} x", "line 1, column 10: unexpected text after the JSON value"),
             ("{\"a\": 1", "line 1, column 8: the text ends before `}`"),
-            ("{\"a\": 01}", "line 1, column 7: `01` is no number of JSON"),
-            ("", "line 1, column 1: the text ends where a value should be"),
+            ("{\"a\": 01}", "line 1, column 7: `01` is not a JSON number"),
+            ("", "line 1, column 1: expected a value, found the end of the text"),
         ] {
             let found = error(text);
             assert!(found.starts_with(expected), "{text}: {found}");

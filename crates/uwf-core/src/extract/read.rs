@@ -40,13 +40,13 @@ pub(super) struct Reading {
     pub(super) is_example: bool,
 }
 
-/// A tree without the keys that are always allowed, and those.
+/// A tree, separated from the keys that every header may have.
 struct Split {
     inside: Raw,
     extras: Map<String, Value>,
-    /// How many listed keys there are.
+    /// Number of keys that the schema lists.
     known: usize,
-    /// Always allowed keys with two values.
+    /// Errors for such keys with two different values.
     twice: Vec<String>,
 }
 
@@ -78,16 +78,15 @@ impl<'s> Target<'s> {
         is_key(first) || lines.any(is_key)
     }
 
-    /// Reads a text as JSON, slips included. Of `whole`, a text that is nothing else, an object may be an answer that has none of the
-    /// keys.
+    /// Reads a text as JSON, with repairs. If it is the `whole` answer, an object without any known key may be the value.
     ///
     /// # Errors
-    /// Where it is not JSON, and why.
+    /// The position of the first mistake, and what it is.
     pub(super) fn read_json(&self, text: &str, whole: bool) -> Result<Reading, String> {
-        let json = loose_json::read(text).map_err(|slip| format!("the JSON has a mistake in {slip}"))?;
+        let json = loose_json::read(text).map_err(|slip| format!("invalid JSON at {slip}"))?;
         let mut reading = self.judge(&json.raw);
         let is_answer = whole || reading.known > 0 || !self.is_keyed();
-        // A value that fits as it stands is not looked at through the schema: `1.10` stays the number it is.
+        // A valid value is kept exactly as written.
         if json.fixes.is_empty()
             && is_answer
             && reading.extras.is_empty()
@@ -101,23 +100,23 @@ impl<'s> Target<'s> {
         Ok(reading)
     }
 
-    /// Reads a JSON text that has the value as a text in it: `"{\"ok\": true}"`. Any other text is `None`.
+    /// Reads JSON inside a JSON string: `"{\"ok\": true}"`; `None` for any other text.
     pub(super) fn read_quoted_json(&self, text: &str) -> Option<Reading> {
         let inner: String = serde_json::from_str(text).ok()?;
         let is_wanted = inner.trim_start().starts_with(['{', '[']) && !self.may_be("string");
         let mut reading = self.read_json(inner.trim(), true).ok().filter(|_| is_wanted)?;
-        reading.fixes.insert(0, "read the JSON that was in a text".to_owned());
+        reading.fixes.insert(0, "read JSON inside a string".to_owned());
         Some(reading)
     }
 
-    /// Whether a block is JSON, or was meant to be: then it is read as nothing else.
+    /// Whether a block is meant to be JSON. Then it is never read as YAML.
     fn is_json(&self, block: &str) -> bool {
         let block = block.trim_start();
         block.starts_with('{') || block.starts_with('[') && self.may_be("array")
     }
 
-    /// Reads a block as JSON where it is meant to be. Any other as what it is, then with tabs as blanks, then line by line: the first that is an answer, else the
-    /// one with the fewest errors.
+    /// Reads a block as JSON if it is meant to be JSON. Otherwise reads it as YAML, then with tabs replaced, then line by line. Returns the
+    /// first valid reading, or the one with the fewest errors.
     pub(super) fn read_block(&self, block: &str, notation: Notation) -> Reading {
         let block = if notation == Notation::Header { unwrapped(block) } else { block };
         if self.is_json(block) || notation == Notation::Json {
@@ -131,7 +130,7 @@ impl<'s> Target<'s> {
             return Reading { errors: vec![error], ..Reading::default() };
         }
         if is_json_without_braces(block) {
-            let errors = vec!["these are lines of JSON: its braces are missing".to_owned()];
+            let errors = vec!["this is JSON without its braces".to_owned()];
             return Reading { errors, known: 1, ..Reading::default() };
         }
         let mut best: Option<Reading> = None;
@@ -147,7 +146,7 @@ impl<'s> Target<'s> {
         match parse(block) {
             Ok(raw) => {
                 let reading = self.judge(&raw);
-                // A mapping of other keys is one: its lines are not searched for those that are asked for.
+                // Valid YAML with other keys is not searched line by line.
                 let is_other = self.is_keyed() && reading.known == 0 && matches!(raw.content, RawContent::Map(_));
                 if offer(reading) || is_other {
                     return best.unwrap_or_default();
@@ -210,7 +209,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// The tree without the keys that are always allowed, and those.
+    /// Separates the keys that every header may have.
     fn split(&self, raw: &Raw) -> Split {
         let RawContent::Map(entries) = &raw.content else {
             return Split { inside: raw.clone(), extras: Map::new(), known: 0, twice: Vec::new() };
@@ -258,18 +257,18 @@ fn lead(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("`{path}`: ") }
 }
 
-/// How a block is written, as far as its marks tell.
+/// The notation of a block, according to its marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notation {
-    /// Between rules, where a code fence may be around the keys.
+    /// Between rules. A code fence may surround the keys.
     Header,
-    /// In a code block that says it is JSON.
+    /// In a code block whose language is JSON.
     Json,
-    /// As it looks.
+    /// Unknown.
     Any,
 }
 
-/// Whether a block has the members of an object, and no braces around them.
+/// Whether a block contains the members of a JSON object without its braces.
 fn is_json_without_braces(block: &str) -> bool {
     let mut lines = block.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.next().is_some_and(|first| first.starts_with('"') && first.ends_with(',') && first.contains("\":"))
@@ -288,7 +287,7 @@ fn unwrapped(block: &str) -> &str {
     }
 }
 
-/// A text in quotation marks as JSON, anything else as YAML.
+/// Parses a quoted text as JSON, anything else as YAML.
 fn parse(block: &str) -> Result<Raw, String> {
     let trimmed = block.trim();
     if trimmed.starts_with('"')

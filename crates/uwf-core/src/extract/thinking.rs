@@ -1,27 +1,28 @@
-//! What a model said, without what it only thought.
+//! Removes a model's reasoning from its answer.
 //!
-//! Models that reason aloud put it between tags, or into a channel of its own; some servers remove the first tag and leave the last.
-//! A value in there is a draft.
+//! Models write their reasoning between tags or in a separate channel. Some servers remove the opening tag and keep the closing one. A
+//! value inside the reasoning is a draft.
 
 use super::lines::CodeFence;
 
-/// Tags around thoughts.
+/// Tags around reasoning.
 const TAGS: [&str; 6] = ["think", "thinking", "thought", "thoughts", "reasoning", "analysis"];
 
-/// What begins a channel of a model that answers in several, and what its name ends with.
+/// Markers of models that answer in several channels: `<|channel|>NAME<|message|>TEXT<|end|>`.
 const CHANNEL: &str = "<|channel|>";
 const START: &str = "<|start|>";
 const ENDS: [&str; 4] = ["<|end|>", "<|return|>", "<|call|>", START];
 const MESSAGE: &str = "<|message|>";
 
-/// The text without thoughts. A tag counts where it begins or ends a line at the left edge, outside of code. Behind a tag
-/// that nothing closes all is thought, and so is all before a closing tag that nothing opened.
+/// Returns the text without reasoning. A tag counts only at the start or end of an unindented line, outside code blocks. An opening tag
+/// without a closing one starts reasoning that runs to the end. A closing tag without an opening one ends reasoning that started with the
+/// text.
 pub(super) fn without_thoughts(text: &str) -> String {
     let text = final_channel(text);
     let mut said: Vec<&str> = Vec::new();
     let mut thinks: Option<&str> = None;
     let mut code: Option<CodeFence<'_>> = None;
-    // Where a closing tag stands in code that nothing closes.
+    // The end of a closing tag in a code block. It counts if the code block is never closed.
     let mut closed_in_code = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -66,7 +67,7 @@ pub(super) fn without_thoughts(text: &str) -> String {
     }
 }
 
-/// What a model that answers in channels says in the last one. Text without channels is as it was.
+/// Returns the text of the last `final` channel, or the whole text if it has no channels.
 fn final_channel(text: &str) -> &str {
     if let Some(answer) = text.trim_start().strip_prefix("analysis").and_then(|rest| rest.rsplit_once("assistantfinal"))
     {
@@ -82,7 +83,7 @@ fn final_channel(text: &str) -> &str {
     })
 }
 
-/// The tag that a line begins with, and what is behind it.
+/// Splits an opening tag from the start of a line: the tag's name, and the rest of the line.
 fn opening(line: &str) -> Option<(&'static str, &str)> {
     let inside = line.strip_prefix('<')?;
     let (tag, behind) = inside.split_once('>')?;
@@ -90,19 +91,19 @@ fn opening(line: &str) -> Option<(&'static str, &str)> {
     Some((TAGS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?, behind))
 }
 
-/// The tag that a line ends with, and what is before it.
+/// Splits an opening tag from the end of an unindented line: the tag's name, and the text before it.
 fn opening_at_end(line: &str) -> Option<(&'static str, &str)> {
     let at = line.trim_end().rfind('<').filter(|_| !line.starts_with([' ', '\t']))?;
     let (tag, behind) = opening(line.get(at..)?)?;
     behind.trim().is_empty().then_some((tag, &line[..at]))
 }
 
-/// Whether a line speaks of the tag that it ends with, in the text below a header: that is what was said.
+/// Whether a closing tag ends a sentence below a header. Such a sentence mentions the tag, and the header is the answer.
 fn is_sentence_below_header(line: &str, text: &str) -> bool {
     !line.starts_with('<') && text.trim_start().starts_with("---\n")
 }
 
-/// What is behind the closing tag that a line begins or ends with.
+/// Returns the text after a closing tag at the start or end of an unindented line.
 fn lone_closing(line: &str) -> Option<&str> {
     let trimmed = line.trim();
     if line.starts_with([' ', '\t']) {
@@ -120,10 +121,10 @@ fn lone_closing(line: &str) -> Option<&str> {
         return Some(&line[at..]);
     }
     let last = trimmed.rfind("</").filter(|at| is_closing(&trimmed[*at..]));
-    last.map(|_| &line[line.len() - (line.len() - line.trim_end().len())..])
+    last.map(|_| &line[line.trim_end().len()..])
 }
 
-/// What is behind the first closing tag of this name.
+/// Returns the text after the first closing tag with this name.
 fn behind_closing<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut from = 0;
     while let Some(at) = text[from..].find("</") {

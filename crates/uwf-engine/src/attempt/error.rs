@@ -107,7 +107,7 @@ pub enum AttemptError {
         worktree: Box<Worktree>,
     },
     /// The directory of a worktree that agents work in leads out of it.
-    #[error("{} of thread {thread} is, or goes through, a link that leads out of its worktree {}", workspace.display(), worktree.display())]
+    #[error("the workspace {} of thread {thread} is outside its worktree {}, because of a symbolic link", workspace.display(), worktree.display())]
     OutsideWorktree {
         /// The thread.
         thread: ThreadId,
@@ -117,7 +117,7 @@ pub enum AttemptError {
         worktree: PathBuf,
     },
     /// Its files would be left behind.
-    #[error("thread {thread} has its files in the worktree {}, and {} is another directory", worktree.display(), cwd.display())]
+    #[error("thread {thread} has files in its worktree {}, and {} is a different directory", worktree.display(), cwd.display())]
     WouldLeaveFiles {
         /// The thread.
         thread: ThreadId,

@@ -133,7 +133,7 @@ pub enum GitError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The message of a commit that should have the files of a step is none of uwf.
-    #[error("commit {commit} should have files of the thread, but its message names `{}`", said.escape_debug())]
+    #[error("commit {commit} was not written by uwf: its message names `{}`", said.escape_debug())]
     Strange {
         /// The commit.
         commit: String,

@@ -293,7 +293,7 @@ impl fmt::Display for Unsaved {
             Unsaved::NoRepository => write!(out, "its git repository is gone"),
             Unsaved::OtherRepository => write!(out, "it is not a worktree of its git repository any more"),
             Unsaved::Repository(dir) => write!(out, "{} in it is a git repository of its own", dir.display()),
-            Unsaved::TooLong => write!(out, "it has files that git can't record, as their paths are too long"),
+            Unsaved::TooLong => write!(out, "it has files whose paths are too long for git"),
             Unsaved::Submodules => write!(out, "submodules are checked out in it"),
             Unsaved::Locked => write!(out, "`git worktree lock` keeps it"),
         }

@@ -195,7 +195,7 @@ pub enum RootError {
         has_records: bool,
     },
     /// What another machine says of the worktree of a thread is not to be followed.
-    #[error("the note `{note}` says where thread {thread} has its files, and can't be used: {source}")]
+    #[error("cannot use the note `{note}`, which says where thread {thread} keeps its files: {source}")]
     StrangeNote {
         /// The thread.
         thread: ThreadId,

@@ -461,7 +461,10 @@ fn packs_of_a_newer_uwf_are_called_newer_and_left_alone() {
             let ran = home.uwf(command);
             let told = ran.told();
             assert_ne!(ran.code, Some(0), "{command:?}: {told}");
-            assert!(told.contains("has format 2, which is newer than this program reads"), "{command:?}: {told}");
+            assert!(
+                told.contains("has format 2, which is newer than this version of uwf reads"),
+                "{command:?}: {told}"
+            );
             assert!(!told.contains("damaged:") && !told.contains("--forget"), "{command:?}: {told}");
         }
         assert_eq!(fs::read(path).unwrap(), bytes, "nothing was done to it");

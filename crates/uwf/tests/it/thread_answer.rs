@@ -108,8 +108,8 @@ fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
         (["--data", "{"], "the answer does not fit role `approver`"),
         (["-m", "yes"], "the answer does not fit role `approver`"),
         (["-m", "---\napproved: perhaps\n---\n"], "`approved`"),
-        (["-m", "I do not approve. It must say {\"approved\": true} for valid users."], "a text is no value"),
-        (["-m", "I do not approve.\n\n```json\n{\"approved\": true}\n```\n"], "a text is no value"),
+        (["-m", "I do not approve. It must say {\"approved\": true} for valid users."], "expected values, not prose"),
+        (["-m", "I do not approve.\n\n```json\n{\"approved\": true}\n```\n"], "expected values, not prose"),
     ] {
         let ran = answers(&home, &thread, &args);
         assert_eq!(ran.code, Some(41), "{args:?}: {}", ran.told());

@@ -124,7 +124,7 @@ fn files_too_deep_for_git_are_told_and_keep_the_worktree() {
     home.json(&["thread", "kill", &thread]);
     let refused = home.uwf(&["thread", "rm", &thread]);
     assert_eq!(refused.code, Some(64), "{}", refused.stderr);
-    assert!(refused.stderr.contains("it has files that git can't record"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it has files whose paths are too long for git"), "{}", refused.stderr);
     assert!(worktree.exists());
     home.json(&["thread", "rm", &thread, "--discard"]);
     assert!(!worktree.exists());

@@ -138,7 +138,7 @@ fn two_values_that_differ_are_no_answer() {
     assert_eq!(
         failure,
         [
-            "two values fit and differ, {\"approved\":false} in line 2 and {\"approved\":true} in line 4: give the one that counts"
+            "the answer has two different values, {\"approved\":false} in line 2 and {\"approved\":true} in line 4: give only one"
         ]
     );
 }
@@ -205,7 +205,7 @@ fn json_with_a_mistake_is_mended_or_refused_where_it_is() {
     let mistaken = "{\n  \"x\": \"say \"hi\" now\",\n  \"y\": \"b\"\n}";
     for raw in [mistaken.to_owned(), format!("```json\n{mistaken}\n```\n"), format!("---\n{mistaken}\n---\n")] {
         let Extraction::Failed(failure) = read(&raw, &schema) else { panic!("{raw}") };
-        assert!(failure.errors[0].starts_with("the JSON has a mistake in line 2, column 14: "), "{failure:?}");
+        assert!(failure.errors[0].starts_with("invalid JSON at line 2, column 14: "), "{failure:?}");
     }
     let large = json!({"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]});
     for raw in ["{\"n\": 18446744073709551617}", "---\nn: 18446744073709551617\n---\n"] {

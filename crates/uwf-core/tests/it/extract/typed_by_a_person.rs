@@ -25,8 +25,10 @@ fn values_for_keys_are_taken() {
 
 #[test]
 fn prose_is_refused_with_the_reason() {
-    let says =
-        Err("a text is no value: begin with `approved: …`, `comment: …`, or with `---` and such lines".to_owned());
+    let says = Err(
+        "expected values, not prose: begin with `approved: …`, `comment: …`, or put such lines between two `---` lines"
+            .to_owned(),
+    );
     for text in [
         "I do not approve. The API must return {\"approved\": true} for valid users.",
         "I do not approve.\n\n{\"approved\": true}\n",

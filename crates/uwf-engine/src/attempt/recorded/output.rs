@@ -58,7 +58,7 @@ impl OutputFiles {
     pub(crate) fn reserve(&self) -> Result<()> {
         let file =
             regular::open_with(OpenOptions::new().create(true).append(true), &self.room).at("create", &self.room)?;
-        Ok(room_in(&file).at("reserve the room for an answer in", &self.room)?)
+        Ok(room_in(&file).at("reserve space for an answer in", &self.room)?)
     }
 
     /// Gives the reserved room back.

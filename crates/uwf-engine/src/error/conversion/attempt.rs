@@ -57,10 +57,10 @@ pub(super) fn of(error: AttemptError) -> Error {
                 .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
         }
         Attempt::OutsideWorktree { .. } => of(ErrorKind::Data)
-            .hint("somebody with access to the repository put the link there: remove it, and try again"),
+            .hint("remove the link, then try again"),
         Attempt::WouldLeaveFiles { thread, .. } => of(ErrorKind::Usage)
-            .hint(format!("go on in its worktree: `uwf thread step {thread}` without --cwd"))
-            .hint(format!("or in that directory with another thread: `uwf thread fork {thread} --cwd DIR`")),
+            .hint(format!("continue in its worktree: `uwf thread step {thread}` without --cwd"))
+            .hint(format!("or continue a copy of the thread there, without the files: `uwf thread fork {thread} --cwd DIR`")),
         Attempt::WorksElsewhere { thread, place } => {
             let here = match &place.worktree {
                 Some(_) => format!(
@@ -152,7 +152,7 @@ fn of_files_elsewhere(
     place: &Workplace,
     remote: Option<&GitRemote>,
 ) -> Error {
-    let edge = edge.hint(format!("do it on machine `{}`", place.machine));
+    let edge = edge.hint(format!("run it on machine `{}`", place.machine));
     match (remote, &place.worktree) {
         (Some(remote), Some(worktree)) => {
             let (repository, branch) = (worktree.repository.display(), branch_of(thread));
@@ -192,7 +192,7 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
         GitError::Blocked(path) => of(ErrorKind::Io).hint(format!("remove it: rm {}", path.display())),
         GitError::NotItsWorktree { .. } => of(ErrorKind::Data).hint("an agent may have replaced it; its files are still there"),
         GitError::Strange { .. } => of(ErrorKind::Data)
-            .hint("uwf writes no such commit: somebody with access to the repository or its remote did, look at it with `git show`"),
+            .hint("inspect it with `git show`: a user with access to the repository or its remote wrote it"),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
             .hint("without a worktree, agents work in the directory itself"),

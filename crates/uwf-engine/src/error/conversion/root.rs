@@ -72,8 +72,10 @@ pub(super) fn of(error: RootError) -> Error {
             of(ErrorKind::NotFound).hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one")
         }
         Root::StrangeNote { thread, .. } => of(ErrorKind::Data)
-            .hint("a newer uwf wrote it, or somebody changed it: update uwf here, or step the thread on the machine that has its files")
-            .hint(format!("or go on in another directory, without them: `uwf thread fork {thread} --cwd DIR`")),
+            .hint(
+                "a newer uwf or another user wrote it: update uwf, or run the thread on the machine that has its files",
+            )
+            .hint(format!("or continue a copy of the thread without the files: `uwf thread fork {thread} --cwd DIR`")),
         Root::NoThread { has_records: true, .. } => of(ErrorKind::NotFound)
             .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
         Root::NoThread { has_records: false, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),

@@ -32,9 +32,7 @@ pub(super) fn of_store(mut error: Error, source: &StoreError) -> Error {
                 .hint("if there is no backup: `uwf pack --forget NAME` takes out of it what can be read, and gives up the rest");
     }
     if let StoreError::NewerFormat { .. } = source {
-        error = error.hint(
-            "nothing is wrong with it: a newer uwf wrote it, so update uwf here (`uwf --version` says what you have)",
-        );
+        error = error.hint("a newer uwf wrote it: update uwf on this machine");
     }
     if let StoreError::Collision { hash } = source {
         error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));

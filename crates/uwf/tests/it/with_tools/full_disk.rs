@@ -61,6 +61,6 @@ fn no_agent_starts_where_its_answer_has_no_room() {
     let fill = format!("dd if=/dev/zero of={0}/fill bs=1k 2>/dev/null; truncate -s -100K {0}/fill", root.display());
     let ran = on_small_disk(&home, &format!("{fill}; {uwf} thread step {thread}"));
     assert_eq!(ran.code, Some(74), "{}", ran.told());
-    assert!(ran.stderr.contains("reserve the room for an answer"), "{}", ran.told());
+    assert!(ran.stderr.contains("reserve space for an answer"), "{}", ran.told());
     assert_eq!(paid(&home), 0);
 }
