@@ -56,16 +56,20 @@ pub struct Merged {
 /// conflicts to resolve, those of git: a working tree with changes that would be overwritten, for instance.
 pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
     let thread = Thread::any(home, id)?;
-    // What is wrong for certain is said without waiting for the lock.
+    // These checks don't need the lock.
     if let Some(known) = Settings::load(home, id)? {
         places(id, Some(&known), cwd)?;
     }
-    // Nobody is to work in what is being committed.
+    // No agent may change the worktree while it is committed.
     let _lock = lock::take(home, id)?;
     let settings = travel::fetch_if_unknown(home, id, thread.head, cwd)?;
     let (worktree, here) = places(id, settings.as_ref(), cwd)?;
     let Worktree { dir, branch, .. } = &worktree;
-    bring_up_to_date(&thread)?;
+    // Another machine may have continued the thread.
+    if let Some(settings) = &settings {
+        let remote = home.config()?.worktree_remote;
+        travel::bring_up_to_date(home, id, thread.head, settings, remote.as_ref())?;
+    }
     let target = Git::at(&here.top).asking();
     let turn = Turn::take(&target, &here.top)?;
     let own = format!("refs/heads/{branch}");
@@ -100,15 +104,6 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     };
     let commit = target.commit("HEAD")?.ok_or_else(|| GitError::NoCommit(here.top.clone()))?;
     Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
-}
-
-/// Another machine may have gone on with the thread: what is brought in is what it has now.
-fn bring_up_to_date(thread: &Thread<'_>) -> Result<()> {
-    let home = thread.home();
-    let Some(settings) = Settings::load(home, &thread.id)? else { return Ok(()) };
-    let remote = home.config()?.worktree_remote;
-    travel::bring_up_to_date(home, &thread.id, thread.head, &settings, remote.as_ref())?;
-    Ok(())
 }
 
 /// What a merge failed for: the signal, if one ended it.

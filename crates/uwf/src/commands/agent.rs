@@ -53,24 +53,18 @@ Examples:
 impl Command {
     /// The storage root the command itself names: agents start MCP servers with next to no environment.
     pub(crate) fn root(&self) -> Option<&Path> {
-        match self {
-            Command::Mcp(args) => args.root.as_deref(),
-            Command::Context(_)
-            | Command::Submit(_)
-            | Command::Extract(_)
-            | Command::Run(_)
-            | Command::List(_)
-            | Command::Link(_)
-            | Command::Describe(_) => None,
-        }
+        self.mcp()?.root.as_deref()
     }
-}
 
-impl Command {
     /// The attempt the command itself names.
     pub(crate) fn attempt(&self) -> Option<AttemptId<'_>> {
+        self.mcp()?.attempt()
+    }
+
+    /// The arguments of an MCP server.
+    fn mcp(&self) -> Option<&mcp::Args> {
         match self {
-            Command::Mcp(args) => args.attempt(),
+            Command::Mcp(args) => Some(args),
             Command::Context(_)
             | Command::Submit(_)
             | Command::Extract(_)
