@@ -22,7 +22,7 @@ const SECRET: &str = "secret-of-the-benchmark";
 pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
     let many = index::stepped(bench, "pages", bench.sizes.active)?;
     let (count, steps, runs) = (bench.sizes.active, bench.sizes.long(), bench.sizes.runs);
-    let server = Served::start(&many)?;
+    let server = PageServer::start(&many)?;
     let with_many = [
         ("the first page", "/"),
         ("all threads", "/?all=1"),
@@ -38,7 +38,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
     }
     let times = server.times("/doctor", runs)?;
     rows.push(Row::millis(format!("the doctor, {count} threads"), &times).note("looks at every file"));
-    let server = Served::start(place)?;
+    let server = PageServer::start(place)?;
     let (thread, step) = (&long.shown, long.middle());
     let of_long = [
         ("a thread", format!("/threads/{thread}")),
@@ -54,21 +54,21 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
 }
 
 /// A server that is ended with the value.
-pub(super) struct Served {
+pub(super) struct PageServer {
     process: Child,
     address: String,
 }
 
-impl Served {
+impl PageServer {
     /// A server over a storage root.
-    pub(super) fn start(place: &Place) -> Result<Served> {
+    pub(super) fn start(place: &Place) -> Result<PageServer> {
         let mut command = place.uwf(&["serve", "--address", "127.0.0.1:0"]);
         command.env("WORKFLOW_DASHBOARD_SECRET", SECRET).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().map_err(Error::at("start", "uwf serve".as_ref()))?;
         let stderr = process.stderr.take().into_iter();
         let line = stderr.flat_map(|stderr| BufReader::new(stderr).lines().map_while(std::result::Result::ok));
         let address = line.filter_map(|line| Some(line.split_once("http://")?.1.split(';').next()?.to_owned())).next();
-        let server = Served { process, address: address.unwrap_or_default() };
+        let server = PageServer { process, address: address.unwrap_or_default() };
         if server.address.is_empty() { Err(server.failed("it did not say where it is")) } else { Ok(server) }
     }
 
@@ -126,7 +126,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for PageServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

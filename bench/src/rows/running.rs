@@ -14,7 +14,7 @@ use uwf_engine::error::Error as EngineError;
 use uwf_engine::verbs::ps::{self, RunningMemory, RunningStep};
 
 use super::Bench;
-use super::pages::Served;
+use super::pages::PageServer;
 use crate::error::{Error, Result};
 use crate::measure::{Times, run};
 use crate::place::{Place, Player};
@@ -40,7 +40,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
     let (turns, runs) = (bench.sizes.turns, bench.sizes.runs);
     let [short, long] = [("one-turn", 1), ("many-turns", turns)];
     let [short, long] = [Working::start(bench, short.0, short.1)?, Working::start(bench, long.0, long.1)?];
-    let servers = [Served::start(&short.place)?, Served::start(&long.place)?];
+    let servers = [PageServer::start(&short.place)?, PageServer::start(&long.place)?];
     let mut rows = Vec::new();
     for (name, path) in [("the first page", "/"), ("/api/running", "/api/running")] {
         let [mut one, mut many] = [Times(Vec::new()), Times(Vec::new())];

@@ -77,11 +77,11 @@ pub(crate) type Tried = std::result::Result<(extract::Found, ExtractedBy), Failu
 pub struct Climb<'a> {
     schema: &'a Schema,
     form: AnswerForm,
-    /// What the agent was asked with. It is no answer if it comes back.
+    /// The agent's prompt. Text that repeats it is not an answer.
     prompt: &'a dyn Fn() -> String,
     /// Every rung tried so far.
     pub rungs: Vec<RungRecord>,
-    /// How many of the answer's last turns are those of the model that reads it.
+    /// Number of turns at the end that belong to the extraction model.
     pub(crate) read_turns: usize,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Climb<'a> {
         Climb { schema, form, prompt: &String::new, rungs: Vec::new(), read_turns: 0 }
     }
 
-    /// The same for an answer to a prompt, which is built only if need be.
+    /// Sets the prompt. It is built only when it is compared.
     pub(crate) fn to(self, prompt: &'a dyn Fn() -> String) -> Climb<'a> {
         Climb { prompt, ..self }
     }

@@ -57,7 +57,7 @@ pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladd
     })
 }
 
-/// Keeps an answer, if need be in the room that was reserved for it.
+/// Saves an answer, using the reserved space if the disk is full.
 fn keep_in_room(context: &AgentContext<'_>, raw: &str) -> Result<()> {
     match keep(context, raw) {
         Err(error) if error.kind == ErrorKind::Io && released(context)? => keep(context, raw),
@@ -65,7 +65,7 @@ fn keep_in_room(context: &AgentContext<'_>, raw: &str) -> Result<()> {
     }
 }
 
-/// Gives back the room that was reserved for the answer; whether the agent is part of an attempt.
+/// Frees the space reserved for the answer. Returns whether there is an attempt with reserved space.
 fn released(context: &AgentContext<'_>) -> Result<bool> {
     if context.attempt().is_none() {
         return Ok(false);
@@ -84,8 +84,7 @@ pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, 
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
 }
 
-/// Keeps an answer that could not be stored, for the next step to read: whether nothing of it is lost. A disk that takes no node may take
-/// no file either.
+/// Saves an answer that could not be stored, for the next step. Returns whether all of it is saved; a full disk may refuse the file, too.
 fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -> bool {
     // A person still has the answer, and is asked for it again.
     let is_agents = |attempt: &&Attempt| !attempt.opened.agent.is_built_in(HUMAN);

@@ -21,8 +21,7 @@ const SUM: usize = 8;
 /// How often an object is asked for whose answers are garbled, each in another way.
 const ASKED: usize = 3;
 
-/// How long is waited after a second garbled answer. The first one is followed by the next at once: most often it is damage of
-/// what is stored, which the second one shows.
+/// Delay after the second garbled answer. The first retry has no delay, because it usually shows that the stored bytes are damaged.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Objects of another backend, each read from there once.
@@ -31,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// [`Objects::get`] is answered from the directory, and who holds is told what was there since the last sweep. A file that is
 /// damaged, cannot be written or is gone costs a call of the backend and nothing else.
 ///
-/// What arrives is checked before it is kept or handed on: one garbled answer must not stay for ever.
+/// Objects are checked when they arrive, so that a garbled answer never stays in the cache.
 pub struct CachedObjects {
     behind: Arc<dyn Objects>,
     dir: PathBuf,
@@ -123,7 +122,7 @@ impl CachedObjects {
         is_object.then_some(bytes)
     }
 
-    /// What is kept under a hash, whatever it is, as it was written.
+    /// Returns the cached bytes of a hash without checking them.
     fn copy(&self, hash: Hash) -> Option<Vec<u8>> {
         let mut bytes = regular::read(&self.path(hash), regular::MAX_LIST).ok()?;
         let sum: [u8; SUM] = bytes.split_off(bytes.len().checked_sub(SUM)?).try_into().ok()?;
@@ -140,11 +139,11 @@ impl CachedObjects {
         let _ = fs::remove_file(self.path(hash));
     }
 
-    /// What the backend has under a hash, of which `first` arrived. When that is not the object, it is asked for again: two equal
-    /// answers are what is stored, which whoever asked finds damaged. Other answers were changed on the way.
+    /// Checks the bytes in `first` against their hash, and reads them again if they differ. Two equal answers are the stored bytes, which
+    /// the caller finds damaged. Different answers were garbled on the way.
     ///
     /// # Errors
-    /// [`StoreError::Garbled`]; those of the backend.
+    /// [`StoreError::Garbled`], and errors of the backend.
     fn arrived(&self, hash: Hash, first: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, StoreError> {
         let mut garbled: Vec<Vec<u8>> = Vec::new();
         let mut answer = first;

@@ -106,7 +106,7 @@ pub enum StoreError {
         /// Where they are.
         path: PathBuf,
     },
-    /// A newer version of this library wrote a file. Nothing is wrong with it, and nothing may be done to it here.
+    /// A newer version of this library wrote the file. It must not be changed.
     #[error("{} has format {version}, which is newer than this version of uwf reads", path.display())]
     NewerFormat {
         /// The file.
@@ -122,8 +122,7 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A store far away answered several times with something else than the node, each time with something else, so that it was
-    /// changed on the way. Nothing of it was kept: try again.
+    /// A remote store answered several times, each time with different wrong bytes. Nothing was cached; the read can be retried.
     #[error("node {hash} arrives garbled from its store, {asked} times in a row")]
     Garbled {
         /// The hash.

@@ -53,7 +53,7 @@ impl Node {
         Some((std::str::from_utf8(type_text).ok()?.parse().ok()?, payload_cbor))
     }
 
-    /// The node that bytes are, if they are that of a hash.
+    /// Decodes bytes as the node with this hash; `None` if they are not that node.
     pub fn stored_as(hash: Hash, bytes: &[u8]) -> Option<Node> {
         Node::decode(hash, bytes).ok().map(|(node, _)| node)
     }

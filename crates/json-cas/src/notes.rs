@@ -63,7 +63,7 @@ pub trait Notes: Send + Sync {
     /// Those of [`Heads::read`](crate::Heads::read).
     fn note(&self, name: &str) -> Result<Option<Note>, HeadsError>;
 
-    /// All notes whose names begin like this, sorted by name. What somebody put there under a name that no note can have is left out.
+    /// Lists notes by prefix, sorted by name. Entries with invalid names are skipped.
     ///
     /// # Errors
     /// Those of [`Heads::list`](crate::Heads::list), and [`HeadsError::BadName`] for what no name begins with, but for nothing.

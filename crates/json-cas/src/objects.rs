@@ -245,8 +245,7 @@ pub trait Objects: Send + Sync {
         Ok(())
     }
 
-    /// Removes what a cache of this machine keeps under these hashes and is something else; says of which. Where there is no cache
-    /// it does nothing.
+    /// Removes damaged copies of these objects from a local cache. Returns their hashes. Does nothing without a cache.
     fn drop_garbled_copies(&self, hashes: &[Hash]) -> Vec<Hash> {
         let _ = hashes;
         Vec::new()

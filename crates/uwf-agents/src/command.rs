@@ -287,7 +287,7 @@ fn answer_of(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Res
     })
 }
 
-/// What some programs print, and exit with 0, when no model has answered.
+/// Failures that some programs print while they exit with 0.
 const REPORTS: [&str; 7] = [
     "Credit balance is too low",
     "Invalid API key",
@@ -298,7 +298,7 @@ const REPORTS: [&str; 7] = [
     "Your organization does not have access to Claude",
 ];
 
-/// The failure that is all a program has printed.
+/// Returns the output if it is only a known failure message.
 fn reported_failure(printed: &str) -> Option<&str> {
     let line = printed.trim();
     let is_report = |report: &str| {
@@ -313,7 +313,7 @@ fn ended_badly(agent: &str, error: &str) -> Error {
     Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` failed: {}", ellipsize(line.trim(), SHOWN)))
 }
 
-/// The file for what a program prints, with room for an answer.
+/// Creates a program's output file and reserves space for an answer.
 fn with_room(path: &Path) -> Result<File> {
     let file = agent_process::create(path)?;
     room_in(&file).at("reserve space for an answer in", path)?;

@@ -166,10 +166,10 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
     }
 }
 
-/// Refuses a reply without calls that did not end well: half an answer is none.
+/// Checks how a reply without tool calls ended. An incomplete answer is an error.
 ///
 /// # Errors
-/// [`uwf_llm::Error::Truncated`] and [`uwf_llm::Error::Ended`] with what there is of it.
+/// [`uwf_llm::Error::Truncated`] and [`uwf_llm::Error::Ended`], with the partial text.
 pub fn whole(client: &Client, reply: &ChatReply) -> std::result::Result<(), uwf_llm::Error> {
     let Some(fault) = reply.finish.fault().filter(|_| reply.tool_calls.is_empty()) else { return Ok(()) };
     let (model, partial) = (client.endpoint().model.clone(), reply.text.clone());

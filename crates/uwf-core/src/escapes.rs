@@ -40,7 +40,7 @@ pub(crate) fn kept(text: &str) -> Vec<Range<usize>> {
     kept
 }
 
-/// Where a sequence begins in a line without its line end that may go on in what is still to come.
+/// Returns the start of an unfinished sequence at the end of a line that may still grow.
 pub(crate) fn open_at(line: &str) -> Option<usize> {
     let mut rest = line;
     while let Some(at) = rest.find(is_introducer) {

@@ -404,7 +404,7 @@ impl Tokens {
         }
     }
 
-    /// The counts of both together, where the money that is known is worth more than none: a limit has to count it.
+    /// Adds the counts of both. A known cost counts even if the other cost is unknown, because limits must include it.
     #[must_use]
     pub fn at_least(&self, other: &Tokens) -> Tokens {
         let known = [self.cost, other.cost].into_iter().flatten().reduce(|one, other| one + other);

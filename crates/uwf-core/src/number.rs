@@ -91,7 +91,7 @@ pub(crate) mod nearest {
     }
 }
 
-/// The same for a number that may be absent.
+/// Limits an optional number.
 pub(crate) mod nearest_if_any {
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::Number;
@@ -131,7 +131,7 @@ pub(crate) mod known {
     }
 }
 
-/// The same for an amount of money.
+/// Limits an amount of money.
 pub(crate) mod known_money {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;

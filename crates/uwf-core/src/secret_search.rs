@@ -28,14 +28,14 @@ const LEAST_WRAPPED: usize = 8;
 #[derive(Debug, Default)]
 pub struct SecretSearch {
     plain: Patterns,
-    /// Of base64 and hexadecimal forms: these may be wrapped into lines.
+    /// Patterns of base64 and hexadecimal forms, which may be wrapped into lines.
     encoded: Patterns,
 }
 
-/// What was found.
+/// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundSecret {
-    /// Where, in bytes of the text.
+    /// Byte range in the text.
     pub range: Range<usize>,
     /// Which of the values, in the order they were given in; of several that overlap, the longest.
     pub value: usize,
@@ -126,11 +126,11 @@ fn merged(found: &mut [(Range<usize>, usize, usize)]) -> Vec<FoundSecret> {
     merged.into_iter().map(|(found, _)| found).collect()
 }
 
-/// What is looked for in a view.
+/// Patterns to search for in a view.
 #[derive(Debug, Default)]
 struct Patterns {
     texts: Vec<String>,
-    /// Of each text, which secret it stands for.
+    /// Index of the secret for each pattern.
     values: Vec<usize>,
     automaton: OnceLock<Option<AhoCorasick>>,
 }
@@ -164,7 +164,7 @@ impl Patterns {
         all.map(|found| (view.origin(found.range()), found.len(), self.values[found.pattern().as_usize()])).collect()
     }
 
-    /// Where the end of a view begins that could be the beginning of a pattern, in bytes of the text; it has `least` bytes here.
+    /// Returns the offset in the text at which an unfinished pattern of at least `least` bytes may begin.
     fn begun(&self, view: &View<'_>, least: usize) -> Option<usize> {
         let bytes = view.bytes();
         let first = |text: &String| {

@@ -122,7 +122,7 @@ pub enum Error {
     Truncated {
         /// Name of the model.
         model: String,
-        /// What had come until then.
+        /// The partial reply.
         partial: String,
     },
     /// The provider or the model ended the reply for a reason that is not that it was done.
@@ -147,7 +147,7 @@ pub enum Error {
 
 /// The beginning of what was written, for a message: a refusal says there why.
 fn quoted(partial: &str) -> String {
-    /// Characters of it.
+    /// Most characters shown.
     const SHOWN: usize = 200;
     let line = partial.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if line.is_empty() { String::new() } else { format!(": {}", line.chars().take(SHOWN).collect::<String>()) }

@@ -21,8 +21,8 @@ pub enum Finish {
 }
 
 impl Finish {
-    /// What a word says by which a provider, a protocol or the format of a trace tells how a turn ended. This is the one list of good
-    /// ends; any other word is a turn that has no answer.
+    /// Interprets the finish reason of a provider, a protocol or a trace. This is the only list of good reasons; any other reason means that the
+    /// turn has no answer.
     pub fn of(word: &str) -> Finish {
         match word.to_ascii_lowercase().replace('-', "_").as_str() {
             "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "success" | "completed" => Finish::Stop,
@@ -32,7 +32,7 @@ impl Finish {
         }
     }
 
-    /// Why a turn that ended so has no answer, after "the agent …"; `None` for a good end, and where nothing was told.
+    /// Returns why the turn has no answer, to follow "the agent …"; `None` for a good or missing reason.
     pub fn fault(&self) -> Option<String> {
         match self {
             Finish::Stop | Finish::ToolCalls => None,

@@ -28,7 +28,7 @@ struct Inner {
     memory: Arc<Memory>,
 }
 
-/// What was read the last times. A server that begins anew reads it again.
+/// Caches of earlier reads. A restarted server fills them again.
 #[derive(Default)]
 pub(crate) struct Memory {
     /// By hash: it is right for ever.

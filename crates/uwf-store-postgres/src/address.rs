@@ -43,7 +43,7 @@ pub(crate) struct Address {
     pub statement_timeout: Duration,
     pub lock_timeout: Duration,
     pub connect_timeout: Duration,
-    /// What the environment says of the password.
+    /// Password settings of the environment.
     pub password: PasswordSource,
 }
 

@@ -29,7 +29,7 @@ const PASSWORD: &str = "PGPASSWORD";
 /// The variable that names the file of passwords.
 const FILE: &str = "PGPASSFILE";
 
-/// What the environment says of the password.
+/// Password settings of the environment.
 #[derive(Clone, Default)]
 pub(crate) struct PasswordSource {
     password: Option<String>,

@@ -1,5 +1,5 @@
-//! Workflow tasks that fail. Then no worker can continue the workflow until a newer worker comes or the workflow is ended, so people must hear
-//! of it: in the log of the worker, and from the commands that look at the thread.
+//! Failing workflow tasks. They block a thread until a newer worker runs or the workflow ends, so the worker's log and the commands about the
+//! thread report them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -126,7 +126,7 @@ enum Outcome {
     OutOfTime,
 }
 
-/// What an event says of a workflow task. `None` for other events.
+/// Reads a workflow task's event; `None` for other events.
 fn outcome(event: Attributes) -> Option<Outcome> {
     match event {
         Attributes::WorkflowTaskCompletedEventAttributes(_) => Some(Outcome::Completed),

@@ -87,7 +87,7 @@ struct Shared {
     stopping: AtomicBool,
 }
 
-/// What becomes of answers with nodes on the way.
+/// How answers with nodes are changed.
 #[derive(Default)]
 struct Garbling {
     /// How many of the next ones are changed.
@@ -205,7 +205,7 @@ impl BucketServer {
         lock(&self.shared.objects).rewrite(&format!("{store}/{key}"), self.dialect, change);
     }
 
-    /// Keeps an object of a store under another key, too.
+    /// Copies an object to another key.
     ///
     /// # Panics
     /// When there is none.

@@ -15,7 +15,7 @@ const NAME_END: usize = 2 + 4 + 8;
 /// The type of a message with a row.
 const ROW: u8 = b'D';
 
-/// What a server answers to the question whether it speaks TLS, a byte that is no message.
+/// The server's one-byte answer to a TLS request.
 const NO_TLS: u8 = b'N';
 
 /// A running proxy in front of a server on this machine.
@@ -24,7 +24,7 @@ pub struct GarblingProxy {
     state: Arc<Mutex<State>>,
 }
 
-/// What of a row is changed.
+/// The part of a row to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The content of its node.
@@ -35,7 +35,7 @@ pub enum Part {
 
 #[derive(Default)]
 struct State {
-    /// What is to be changed, and how many rows that have it pass before.
+    /// The change, and the number of matching rows to pass first.
     next: Option<(Part, usize)>,
     changed: usize,
 }
@@ -60,7 +60,7 @@ impl GarblingProxy {
         GarblingProxy { port, state }
     }
 
-    /// Where it is.
+    /// Its address.
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -95,7 +95,7 @@ pub(crate) struct Listed {
     pub(crate) left_out: u64,
 }
 
-/// What keeps a thread from continuing while it is followed.
+/// The reason why a followed thread can't continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble<'a> {
     /// No worker takes it.

@@ -25,7 +25,7 @@ pub struct Salvaged {
 }
 
 impl Salvaged {
-    /// Whether there is no index at all: none was made yet, or it was lost.
+    /// Whether the index file is missing, because it was lost or never created.
     pub fn is_missing(&self) -> bool {
         self.seen.is_none()
     }

@@ -22,18 +22,18 @@ pub(super) const MAX: u64 = 20 << 20;
 
 const FIRST_LINE: &str = "json-cas packs 1";
 
-/// What the first line of each version begins with, and the version that is written here.
+/// Start of the first line in every version, and the version written here.
 const KIND: &str = "json-cas packs ";
 const VERSION: u64 = 1;
 
-/// The version of a list that a newer version of this library wrote. One whose checksum is wrong is damaged, whatever it says.
+/// Returns the version of a list that a newer library wrote; `None` for other lists, and for any list with a wrong checksum.
 pub(super) fn newer(bytes: &[u8]) -> Option<u64> {
     summed(bytes)?;
     let line = std::str::from_utf8(bytes.split(|byte| *byte == b'\n').next()?).ok()?;
     line.strip_prefix(KIND)?.parse().ok().filter(|version| *version > VERSION)
 }
 
-/// The lines before the checksum, if it is theirs.
+/// Returns the lines before the checksum, if the checksum matches.
 fn summed(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
     let (_, last) = text.rsplit_once('\n')?;

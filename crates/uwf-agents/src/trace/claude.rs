@@ -73,7 +73,7 @@ fn without_first_counts(mut trace: Trace) -> Trace {
     trace
 }
 
-/// Why a message is no answer: it was cut off or refused, or Claude Code wrote it itself because the API failed.
+/// Returns why a message is not an answer: it was cut off or refused, or Claude Code itself wrote it because the API failed.
 fn fault_of(message: &Value) -> Option<String> {
     if text(message, "model") == "<synthetic>" {
         return Some(content(message.get("content"))).filter(|said| !said.is_empty());

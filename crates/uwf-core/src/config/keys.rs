@@ -13,7 +13,7 @@ pub(super) const AMAZON_KEYS: [&str; 9] = [
     "AWS_SHARED_CREDENTIALS_FILE",
 ];
 
-/// The same for Google. Not `GOOGLE_API_KEY`, which opens no bucket and is what agents have for their models.
+/// Google Cloud Storage. `GOOGLE_API_KEY` is missing because it is a key for models, not for buckets.
 pub(super) const GOOGLE_KEYS: [&str; 5] = [
     "GOOGLE_BEARER_TOKEN",
     "GOOGLE_SERVICE_ACCOUNT",
@@ -22,7 +22,7 @@ pub(super) const GOOGLE_KEYS: [&str; 5] = [
     "GOOGLE_APPLICATION_CREDENTIALS",
 ];
 
-/// The same for Azure.
+/// Azure Blob Storage.
 pub(super) const AZURE_KEYS: [&str; 11] = [
     "AZURE_STORAGE_KEY",
     "AZURE_STORAGE_ACCOUNT_KEY",
@@ -37,7 +37,7 @@ pub(super) const AZURE_KEYS: [&str; 11] = [
     "AZURE_FEDERATED_TOKEN_FILE",
 ];
 
-/// The same for PostgreSQL.
+/// PostgreSQL.
 pub(super) const POSTGRES_KEYS: [&str; 2] = ["PGPASSWORD", "PGPASSFILE"];
 
 /// Whether a variable holds a key of some kind of store, or says where one is.
@@ -51,7 +51,7 @@ pub fn is_store_key(variable: &str) -> bool {
 const SECRETS: [&str; 4] =
     ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA", "TEMPORAL_CODEC_AUTH"];
 
-/// What variables begin with that are headers of each request, one of which may be a key.
+/// Prefix of variables that set request headers, which may contain keys.
 const HEADERS: &str = "TEMPORAL_GRPC_META_";
 
 /// Whether a variable may hold a key of Temporal's clients. No agent gets one that its `env` does not name.

@@ -394,13 +394,13 @@ mod tests {
     fn what_could_mean_two_things_is_refused_where_it_stands() {
         for (text, expected) in [
             ("{\"a\": \"say \"hi\" now\"}", "line 1, column 13: expected a comma or `}`, found `h`"),
-            ("{\n  \"a\": \"x\n", "line 2, column 8: a text is not closed"),
+            ("{\n  \"a\": \"x\n", "line 2, column 8: unterminated string"),
             ("{\"a\": 18446744073709551616}", "line 1, column 7: `18446744073709551616` is too large"),
             ("{\"a\": NaN}", "line 1, column 7: `NaN` is not a JSON value"),
             ("{\"a\": two words}", "line 1, column 7: strings need quotation marks"),
             ("{\"a\" 1}", "line 1, column 6: expected `:`"),
             ("{\"a\": 1} x", "line 1, column 10: unexpected text after the JSON value"),
-            ("{\"a\": 1", "line 1, column 8: the text ends before `}`"),
+            ("{\"a\": 1", "line 1, column 8: expected `}`, found the end of the text"),
             ("{\"a\": 01}", "line 1, column 7: `01` is not a JSON number"),
             ("", "line 1, column 1: expected a value, found the end of the text"),
         ] {

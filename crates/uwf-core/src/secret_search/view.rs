@@ -1,4 +1,4 @@
-//! Views of a text: what is left of it after it was cleaned or decoded, with the place of each byte in the text.
+//! Views of a text after cleaning or decoding, with the position of each byte in the original text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,20 +23,20 @@ const CLEANED: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub(super) struct View<'t> {
     bytes: Cow<'t, [u8]>,
-    /// Where runs of bytes begin here, and in the text. Empty if the bytes are those of the text.
+    /// Start of each run of bytes, here and in the text. Empty if both are equal.
     runs: Vec<(usize, usize)>,
     /// Ends in the text of bytes that stand for several there, by their place here.
     wide: Vec<(usize, usize)>,
-    /// Where something begins in the text that decides how it is read, and is not at its end yet.
+    /// Offset in the text of an unfinished escape sequence.
     open_from: Option<usize>,
 }
 
-/// What comes after a text.
+/// Whether the text can still grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// Nothing.
     Over,
-    /// Perhaps more of it, so what is only begun at its end has to be waited for.
+    /// It can, so an unfinished sequence at its end is undecided.
     Grows,
 }
 
@@ -123,7 +123,7 @@ impl View<'_> {
         &self.bytes
     }
 
-    /// Where something begins in the text that decides how it is read, and is not at its end yet.
+    /// Offset in the text of an unfinished escape sequence.
     pub(super) fn open_from(&self) -> Option<usize> {
         self.open_from
     }
@@ -204,7 +204,7 @@ impl View<'_> {
         self.keeping(ranges)
     }
 
-    /// The same with `\n` where only `\r` ends a line; `None` if there is none.
+    /// Replaces a lone `\r` by `\n`; `None` if there is none.
     fn with_line_ends(&self) -> Option<View<'static>> {
         let mut bytes = self.bytes.iter().zip(self.bytes.iter().skip(1).chain([&0]));
         bytes.any(|(byte, next)| *byte == b'\r' && *next != b'\n').then(|| self.seen_with(true))
@@ -248,7 +248,7 @@ impl View<'_> {
         self.keeping(words.filter(|word| !word.is_empty()))
     }
 
-    /// With each `%XX` as the byte it stands for; `None` if there is none.
+    /// Decodes `%XX`; `None` if there is none.
     fn percent_decoded(&self, end: End) -> Option<View<'static>> {
         self.decoded(
             b'%',
@@ -261,7 +261,7 @@ impl View<'_> {
         )
     }
 
-    /// With each escape of JSON as the symbol it stands for; `None` if there is none.
+    /// Decodes JSON escapes; `None` if there are none.
     fn json_decoded(&self, end: End) -> Option<View<'static>> {
         self.decoded(b'\\', json_escape, 12, end)
     }
@@ -370,7 +370,7 @@ struct Draft {
     runs: Vec<(usize, usize)>,
     wide: Vec<(usize, usize)>,
     open_from: Option<usize>,
-    /// Where the text goes on after what was pushed last.
+    /// Offset in the text after the last pushed byte.
     next: Option<usize>,
 }
 

@@ -1,8 +1,7 @@
-//! The broker of an attempt: where a store is shared, the process that has its keys, so that no process of the agent needs them.
+//! The broker of an attempt holds the keys of a shared store, so that the agent's processes don't need them.
 //!
-//! The keeper starts it before the agent. It serves a socket through which the processes of the agent read what belongs to their thread
-//! and store what came of it (`service`). It outlives its keeper: when that is killed, the agent goes on, and the broker renews the
-//! lease of the step and stores what the agent delivers.
+//! The keeper starts the broker before the agent. The agent's processes read and store nodes through the broker's socket (`service`). The
+//! broker outlives a killed keeper: the agent continues, and the broker renews the lease and stores the result.
 
 mod bounds;
 mod service;
@@ -33,10 +32,10 @@ use crate::root::store_keys::Handover;
 /// Hidden argument that makes `uwf` a broker.
 pub const BROKER_ARGUMENT: &str = "__broker";
 
-/// What the broker says once its socket can be used.
+/// The broker's message to the keeper when its socket is ready.
 const READY: &str = "ready\n";
 
-/// What the keeper says when the agent has ended. Without it the keeper was killed.
+/// The keeper's message to the broker when the agent has ended. If the pipe closes without it, the keeper was killed.
 const OVER: &[u8] = b"over\n";
 
 /// Only its owner may connect.
@@ -104,7 +103,7 @@ impl Drop for Broker {
 /// ended. `args` are those after [`BROKER_ARGUMENT`].
 ///
 /// # Errors
-/// `Usage` when the arguments are not those of a broker, `Io` when there can be no socket.
+/// `Usage` for wrong arguments, `Io` if the socket cannot be created.
 pub fn main(args: &[&str]) -> Result<()> {
     let [flag, attempt, root, thread, role] = args else { return Err(AttemptError::BrokerArguments) };
     if *flag != processes::ATTEMPT_ARGUMENT {

@@ -106,7 +106,7 @@ pub enum AttemptError {
         /// Its worktree.
         worktree: Box<Worktree>,
     },
-    /// The directory of a worktree that agents work in leads out of it.
+    /// A symbolic link leads from the workspace out of the worktree.
     #[error("the workspace {} of thread {thread} is outside its worktree {}, because of a symbolic link", workspace.display(), worktree.display())]
     OutsideWorktree {
         /// The thread.
@@ -116,14 +116,14 @@ pub enum AttemptError {
         /// The worktree.
         worktree: PathBuf,
     },
-    /// Its files would be left behind.
+    /// The thread would continue without its files.
     #[error("thread {thread} has files in its worktree {}, and {} is a different directory", worktree.display(), cwd.display())]
     WouldLeaveFiles {
         /// The thread.
         thread: ThreadId,
-        /// Where its files are.
+        /// The directory with its files.
         worktree: PathBuf,
-        /// Where it would work.
+        /// The directory that was named.
         cwd: PathBuf,
     },
     /// The record of a thread does not say where the thread works.

@@ -132,12 +132,12 @@ pub enum GitError {
     /// A file of a repository or a working tree cannot be read, or one of uwf's own not be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The message of a commit that should have the files of a step is none of uwf.
+    /// A commit on a thread's branch that uwf didn't write.
     #[error("commit {commit} was not written by uwf: its message names `{}`", said.escape_debug())]
     Strange {
         /// The commit.
         commit: String,
-        /// What its message says.
+        /// The unexpected part of its message.
         said: String,
     },
     /// A directory is in no repository.

@@ -82,7 +82,7 @@ pub(crate) struct StoredCall {
 }
 
 impl<I> StoredTurn<I> {
-    /// Numbers of the texts that came out of it.
+    /// Numbers of the texts that the turn produced.
     fn texts(&self) -> impl Iterator<Item = usize> + '_ {
         self.calls.iter().flat_map(|call| [call.arguments, call.result]).chain([self.output])
     }
@@ -241,8 +241,7 @@ impl Trace {
     }
 }
 
-/// Reads the trace of an attempt. Lines that are torn or not understood are left out; there may be no turns. To look at an agent
-/// at work again and again, follow its trace instead: this reads all of it.
+/// Reads the whole trace of an attempt, skipping incomplete and unknown lines. To watch a running agent, follow the trace instead.
 pub fn read(files: &OutputFiles) -> Trace {
     let Lines { texts, mut turns, session, total } = Lines::read(files);
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
@@ -251,7 +250,7 @@ pub fn read(files: &OutputFiles) -> Trace {
     Trace { turns, session, total }
 }
 
-/// What the lines of a trace say.
+/// The parsed lines of a trace.
 #[derive(Default)]
 struct Lines {
     texts: Vec<Arc<str>>,

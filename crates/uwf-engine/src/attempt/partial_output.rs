@@ -50,7 +50,7 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> 
     let stderr = agent_process::create(&files.err)?;
     let mut reader = Command::new(&argv[0]);
     reader.args(&argv[1..]).env_clear().envs(env).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-    // What it runs to read a session has them neither in its environment nor can it look into this process.
+    // Programs that it runs to read a session must not find the keys in their environment or in this process.
     let keys = Handover::of(home);
     keys.through_stdin(&mut reader);
     // A workspace that is gone is no reason not to look.

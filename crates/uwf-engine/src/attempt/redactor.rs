@@ -68,7 +68,7 @@ impl Redactor {
         Redactor { names: secrets.into_iter().map(|(name, _)| name).collect(), search, broker: None }
     }
 
-    /// The same for the process of an agent, which lets its broker replace what only that knows.
+    /// Adds the secrets of the attempt's broker, for a process of an agent.
     #[must_use]
     pub fn asking_broker_of(self, home: &Home) -> Redactor {
         Redactor { broker: home.broker().cloned(), ..self }

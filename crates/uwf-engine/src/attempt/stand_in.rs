@@ -1,5 +1,5 @@
-//! What the broker of an attempt does once the keeper is gone: the agent continues, because it is paid for, and only the broker can renew
-//! its lease, or end it.
+//! The broker's work after its keeper was killed. The agent continues, because it is paid for; only the broker can renew its lease or end
+//! it.
 
 use std::time::Duration;
 

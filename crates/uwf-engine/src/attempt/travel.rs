@@ -124,7 +124,7 @@ pub(crate) fn settings_in(
     Ok(Some(Settings { workspace, worktree: Some(worktree), ..known.cloned().unwrap_or_default() }))
 }
 
-/// Whether files of a thread have been in its worktree on this machine, or still are. Nothing has if they never arrived.
+/// Whether this machine has, or once had, the thread's worktree with its files.
 fn was_here(thread: &ThreadId, worktree: &Worktree) -> Result<bool> {
     Ok(is_there(&worktree.dir.join(".git"))?
         || is_there(&worktree.repository)? && !Git::at(&worktree.repository).refs(&files_refs(thread))?.is_empty())
@@ -156,11 +156,11 @@ fn stays_in_worktree(
     Ok(None)
 }
 
-/// The settings of a thread, whose files are fetched if this machine has never worked on it; `None` if it has none, and no worktree
-/// either. `cwd` is in a clone of the thread's repository. Whoever calls this has the thread's lock.
+/// Loads the settings of a thread, and fetches its files if it is new on this machine. Returns `None` for a thread without settings and
+/// worktree. `cwd` must be in a clone of the thread's repository. The caller holds the thread's lock.
 ///
 /// # Errors
-/// As [`bring_up_to_date`], and those of git: the directory is in no repository.
+/// As [`bring_up_to_date`], and errors of git if `cwd` is not in a repository.
 pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: &Path) -> Result<Option<Settings>> {
     if let Some(known) = Settings::load(home, thread)? {
         return Ok(Some(known));
@@ -175,11 +175,11 @@ pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: 
     Ok(Some(settings))
 }
 
-/// A worktree for a fork of a thread that this machine has never worked on, with the files of the node that is forked; `None` if the
-/// thread has no worktree. `cwd` is in a clone of its repository.
+/// Prepares a worktree with the files of a node, to fork a thread that is new on this machine. Returns `None` if the thread has no worktree.
+/// `cwd` must be in a clone of its repository.
 ///
 /// # Errors
-/// `FilesElsewhere`; those of the configuration, the store and git.
+/// `FilesElsewhere`; errors of the configuration, the store and git.
 pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: Hash, cwd: &Path) -> Result<Option<NewWorktree>> {
     let Some((place, shared)) = of_others(home, thread)? else { return Ok(None) };
     let remote = home.config()?.worktree_remote;
@@ -193,7 +193,7 @@ pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: Hash, cwd: &Path) -
     Ok(Some(NewWorktree::of_step(repository, kept, from, shared.inside)))
 }
 
-/// Where a thread works, and its worktree there; `None` if it has none.
+/// Returns the machine and the worktree of a thread; `None` if it has no worktree.
 fn of_others(home: &Home, thread: &ThreadId) -> Result<Option<(Workplace, SharedWorktree)>> {
     let place = workplace::of(home, thread)?;
     Ok(place.and_then(|place| place.worktree.clone().map(|shared| (place, shared))))

@@ -88,7 +88,7 @@ impl NewWorktree {
     /// Makes it. `at` is the head that the thread begins at.
     ///
     /// # Errors
-    /// `Io`, those of git; `OutsideWorktree` when the files have a link in the place of the workspace.
+    /// `Io`, errors of git, and `OutsideWorktree` if a symbolic link leads out of the worktree.
     pub(crate) fn make(&self, home: &Home, thread: &ThreadId, at: Hash, workspace: &Path) -> Result<()> {
         let dirs = home.worktrees_dir();
         fs::create_dir_all(&dirs).at("create", &dirs)?;
@@ -110,15 +110,14 @@ impl NewWorktree {
     }
 }
 
-/// Makes the directory in a worktree that agents work in: of one that no commit has there is nothing in it. What is made by the way
-/// stays in the worktree, too.
+/// Creates the workspace in a worktree, if no commit contains it. All created directories are inside the worktree.
 fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
     let there = workspace.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(dir);
     stays_inside(thread, dir, there)?;
     Ok(fs::create_dir_all(workspace).at("create", workspace)?)
 }
 
-/// Refuses a thread whose worktree is gone, or whose workspace leads out of it: nobody is to be paid for work in the wrong place.
+/// Checks that the worktree exists and contains the workspace, before an agent is paid for work in the wrong directory.
 ///
 /// # Errors
 /// `NoWorktree`, `OutsideWorktree`, `Io`.
@@ -130,7 +129,7 @@ pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
     if is_there(&settings.workspace)? { stays_inside(thread, &worktree.dir, &settings.workspace) } else { Ok(()) }
 }
 
-/// Refuses a workspace that leads out of its worktree through a link.
+/// Checks that no symbolic link leads from the workspace out of its worktree.
 fn stays_inside(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
     if inner_path::is_inside(workspace, dir).at("look at", workspace)? {
         return Ok(());
@@ -238,10 +237,10 @@ fn kept_by_git(own: &Path) -> Result<Option<Unsaved>> {
     Ok(has_some.then_some(Unsaved::Submodules))
 }
 
-/// What git does not see of a worktree: a repository in a directory of it, or files whose paths are too long.
+/// Finds files that git doesn't record: nested repositories, and paths that are too long.
 ///
 /// # Errors
-/// `Io`: a directory that can't be listed may have such a thing.
+/// `Io` if a directory can't be listed.
 fn out_of_reach(dir: &Path) -> Result<Option<Unsaved>> {
     let mut dirs = vec![dir.to_owned()];
     while let Some(at) = dirs.pop() {

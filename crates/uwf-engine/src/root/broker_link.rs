@@ -35,7 +35,7 @@ pub(crate) struct BrokerLink {
     connection: Mutex<Option<BufReader<UnixStream>>>,
 }
 
-/// A file by a path that is short enough for a socket, and the directory that has to stay open meanwhile.
+/// A path short enough for a socket, and the open directory that it depends on.
 pub(crate) struct ShortPath {
     pub(crate) path: PathBuf,
     _dir: Option<File>,

@@ -194,14 +194,14 @@ pub enum RootError {
         /// Whether this machine has records of it all the same.
         has_records: bool,
     },
-    /// What another machine says of the worktree of a thread is not to be followed.
+    /// A note about a thread's worktree can't be used.
     #[error("cannot use the note `{note}`, which says where thread {thread} keeps its files: {source}")]
     StrangeNote {
         /// The thread.
         thread: ThreadId,
         /// Name of the note.
         note: String,
-        /// What is wrong with it.
+        /// The fault.
         source: serde_json::Error,
     },
     /// A thread has ended.

@@ -1,10 +1,9 @@
-//! Signs that a file changed, by what the file system says of it.
+//! Detects changes of a file by its metadata.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What the file system says of a file; `None` when there is none. A file that is replaced has another inode, one that is added
-/// to another size, so that two changes within a tick of its clock differ.
+/// Reads a file's metadata; `None` if it doesn't exist. Inode and size distinguish changes within one tick of the file system's clock.
 pub(crate) type FileSign = Option<(u64, u64, i64, i64)>;
 
 /// The sign of a file. It costs one system call.

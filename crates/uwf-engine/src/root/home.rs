@@ -29,7 +29,7 @@ const ROOT_MODE: u32 = 0o700;
 /// The key that has the id of a thread in its line in the history.
 const HISTORY_KEY: &str = "thread";
 
-/// An attempt as a process of it was told.
+/// The attempt that a process belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptId<'a> {
     /// The thread.

@@ -40,7 +40,7 @@ fn is_git(name: &OsStr) -> bool {
 }
 
 impl InnerPath {
-    /// Where a directory lies in another one; `None` if it doesn't lie there.
+    /// Returns the path of a directory relative to another one; `None` if it is not inside.
     pub(crate) fn of(dir: &Path, below: &Path) -> Option<InnerPath> {
         dir.strip_prefix(below).ok()?.to_owned().try_into().ok()
     }
@@ -62,10 +62,10 @@ impl fmt::Display for InnerPath {
     }
 }
 
-/// Whether a directory that exists lies in another one, all links followed. A repository may have a link where it had a directory.
+/// Whether an existing directory is inside another one, after following all links.
 ///
 /// # Errors
-/// Those of looking at one of them.
+/// Errors of resolving one of the paths.
 pub(crate) fn is_inside(dir: &Path, other: &Path) -> io::Result<bool> {
     Ok(fs::canonicalize(dir)?.starts_with(fs::canonicalize(other)?))
 }

@@ -17,7 +17,7 @@ const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
 /// Most bytes of a line with keys: more than an environment can have.
 const MAX_LINE: u64 = 4 << 20;
 
-/// What was handed to this process.
+/// Keys that this process received.
 static RECEIVED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
 /// The variables of this process, with the keys that were handed to it.

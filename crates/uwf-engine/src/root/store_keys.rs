@@ -35,7 +35,7 @@ pub(crate) struct Handover {
 }
 
 impl Handover {
-    /// The keys of the store that a root uses, and those of Temporal.
+    /// Keys of the root's store and of Temporal.
     pub(crate) fn of(home: &Home) -> Handover {
         let url = home.shared().and_then(|shared| shared.url());
         let keys: BTreeMap<String, String> = text_variables().filter(|(name, _)| is_kept(url, name)).collect();
@@ -60,7 +60,7 @@ impl Handover {
         handover
     }
 
-    /// The same for a command whose environment is made elsewhere.
+    /// Passes the keys to a command whose environment is set elsewhere.
     pub(crate) fn through_stdin(&self, command: &mut Command) {
         if self.line.is_some() {
             command.env(SENT_VARIABLE, std::process::id().to_string()).stdin(Stdio::piped());

@@ -89,8 +89,7 @@ impl Workplace {
 /// Where a thread works, as the machine said that it works on; `None` where no store is shared, and for a thread of an older uwf.
 ///
 /// # Errors
-/// Those of the store; `StrangeNote` when the thread has a worktree of which this uwf understands nothing: its files would be
-/// left behind.
+/// Errors of the store; `StrangeNote` if the note describes a worktree that this uwf can't use.
 pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
     let Some(notes) = home.notes() else { return Ok(None) };
     let Some(note) = notes.note(&name(thread))? else { return Ok(None) };

@@ -21,7 +21,7 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// Where in it a workspace lies; `None` for one that lies elsewhere.
+    /// Returns the path of a workspace in it; `None` for a workspace elsewhere.
     pub(crate) fn inside(&self, workspace: &Path) -> Option<InnerPath> {
         InnerPath::of(workspace, &self.dir)
     }

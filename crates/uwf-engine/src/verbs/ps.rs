@@ -56,7 +56,7 @@ pub struct RunningStep {
     pub parent: Option<ThreadId>,
 }
 
-/// What running agents had done at the last look, so that the next look reads only what is new.
+/// Progress of running agents. Each look reads only new turns.
 #[derive(Debug, Default)]
 pub struct RunningMemory(HashMap<String, KnownAttempt>);
 
@@ -128,7 +128,7 @@ fn running(home: &Home, id: ThreadId, attempt: Attempt, known: &mut KnownAttempt
     }
 }
 
-/// What an agent does in its newest turn: the tool that it called last, else its last words.
+/// Returns an agent's current activity: its last tool call, or its last words.
 fn doing(news: &News<'_>) -> Option<String> {
     let turn = news.open.as_ref().or(news.over.last().map(|(_, turn)| turn))?;
     let words = match turn.calls.last() {

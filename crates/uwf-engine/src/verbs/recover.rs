@@ -382,9 +382,9 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
     }
 }
 
-/// Threads with records on this machine, but not those that a living command is just beginning, nor those that never began: their start
-/// or fork was killed before they had a head. Where the index is lost, its lines tell no more which of them had one, and a power cut may
-/// have taken what the record says of it, so there all of them count; and so they do without an index, in a shared store.
+/// Lists the threads with records on this machine. Leaves out threads that a running command is starting, and threads whose start or fork was
+/// killed before they had a head. Without an intact index the two can't be told apart from started threads, so then all are listed. A shared
+/// store has no index.
 fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<ThreadId>> {
     let (mut begun, mut others) = (BTreeSet::new(), BTreeSet::new());
     for id in home.recorded_threads()? {

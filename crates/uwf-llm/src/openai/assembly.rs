@@ -127,8 +127,8 @@ fn merge_items(items: &mut Vec<Value>, more: &[Value]) {
     }
 }
 
-/// The item that a piece goes on with; `None` if it begins another one. Servers tell them apart by `index`, by `id`, or by both; some
-/// count every call as the first, and some send an id with the first piece only, or none at all.
+/// Returns the index of the item that a piece continues; `None` if it starts a new item. Servers identify calls by `index`, `id` or both. Some
+/// number every call 0, some send the id only once, and some send neither.
 fn place(items: &[Value], piece: &Value) -> Option<usize> {
     let id = |item: &Value| item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
     let index = |item: &Value| item.get("index").and_then(Value::as_u64).filter(|index| *index < MAX_CALLS as u64);

@@ -92,9 +92,9 @@ impl Agent {
 }
 
 /// A server whose use of memory and processor is measured.
-struct Measured(Server);
+struct ServerUsage(Server);
 
-impl Measured {
+impl ServerUsage {
     /// The most memory it had, in MB.
     fn peak(&self) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.pid())).unwrap();
@@ -119,7 +119,7 @@ impl Measured {
     }
 }
 
-fn running(server: &Measured) -> Value {
+fn running(server: &ServerUsage) -> Value {
     server.0.get("/api/running").json()[0].clone()
 }
 
@@ -131,7 +131,7 @@ fn a_server_reads_only_what_an_agent_did_since_the_last_look() {
     let mut agent = Agent::start(&home, &thread);
     (0..400).for_each(|_| agent.turn());
     agent.call("cargo test");
-    let server = Measured(Server::start(&home, &[]));
+    let server = ServerUsage(Server::start(&home, &[]));
     let first = running(&server);
     assert_eq!(json!([first["tokens"], first["doing"]]), json!([{"input": 4010, "output": 401}, "shell cargo test"]));
     let [page, list] = ["/", "/api/running"].map(|path| server.per_request(path));
@@ -166,7 +166,7 @@ fn a_server_that_follows_an_agent_sends_only_what_is_new() {
     let thread = home.start_counting(1, "x");
     let mut agent = Agent::start(&home, &thread);
     (0..400).for_each(|_| agent.turn());
-    let server = Measured(Server::start(&home, &[]));
+    let server = ServerUsage(Server::start(&home, &[]));
     let headers = [("authorization", server.0.bearer()), ("accept", "text/event-stream".to_owned())];
     let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
     let turns = turns_of(server.0.open("GET", &format!("/api/threads/{thread}/events"), &headers, ""));

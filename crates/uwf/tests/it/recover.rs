@@ -165,7 +165,7 @@ fn a_thread_nobody_can_place_is_told() {
     assert!(home.head(&stepped).is_some(), "the others are found all the same");
 }
 
-/// A start or fork that was killed before its thread had a head: nobody was told of the thread, and nobody gets it.
+/// A start or fork that was killed before its thread had a head never printed the thread's id, so `recover` must not restore it.
 #[test]
 fn a_thread_that_never_began_is_left_where_it_is() {
     let (home, [stepped, ..]) = home_with_threads();

@@ -74,13 +74,13 @@ env -i "$UWF_BIN" agent mcp "$UWF_THREAD" "$UWF_ROLE" --root "$UNCAGED_WORKFLOW_
 "#;
 
 /// A machine on a store, whose agents look for keys.
-struct Searched {
+struct KeyHunt {
     machine: Machine,
     _dir: tempfile::TempDir,
 }
 
-impl Searched {
-    fn new(variables: Vec<(String, String)>) -> Searched {
+impl KeyHunt {
+    fn new(variables: Vec<(String, String)>) -> KeyHunt {
         let dir = tempfile::tempdir().unwrap();
         let machine = machine("anvil", variables, dir.path());
         machine.home.config(CONFIG);
@@ -94,7 +94,7 @@ impl Searched {
         let command = machine.command(&[]);
         let home = command.get_envs().find(|(name, _)| *name == "HOME").and_then(|(_, value)| value).unwrap();
         std::fs::write(std::path::Path::new(home).join("seek.py"), SEEK).unwrap();
-        Searched { machine, _dir: dir }
+        KeyHunt { machine, _dir: dir }
     }
 
     /// As a user runs it, who may not look into processes that are closed to others. Root may, unless its capabilities are taken away,
@@ -151,7 +151,7 @@ fn s3(server: &BucketServer) -> Vec<(String, String)> {
 #[test]
 fn no_agent_finds_a_key_of_a_bucket() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let thread = searched.machine.begin();
     for agent in ["wrapped", "step"] {
         let seen = searched.found_by(agent, &thread);
@@ -168,7 +168,7 @@ fn no_agent_finds_the_password_of_a_database() {
     server.sql("postgres", &format!("create role team login password '{KEY}'"));
     server.sql("postgres", "create database work owner team");
     let url = format!("postgres://team@127.0.0.1:{}/work", server.port());
-    let searched = Searched::new(vec![("UWF_STORE_URL".to_owned(), url), ("PGPASSWORD".to_owned(), KEY.to_owned())]);
+    let searched = KeyHunt::new(vec![("UWF_STORE_URL".to_owned(), url), ("PGPASSWORD".to_owned(), KEY.to_owned())]);
     // Called a secret, it made every step fail once, after its agent was paid.
     searched.machine.home.config(&format!("{CONFIG}secrets: [PGPASSWORD]\n"));
     let thread = searched.machine.begin();
@@ -188,7 +188,7 @@ fn foreign(machine: &Machine) -> String {
 #[test]
 fn an_agent_reads_and_stores_only_what_belongs_to_its_attempt() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let machine = &searched.machine;
     let thread = machine.begin();
     let work = machine.home.work();
@@ -214,7 +214,7 @@ fn an_agent_reads_and_stores_only_what_belongs_to_its_attempt() {
 #[test]
 fn an_agent_gets_the_one_key_that_its_env_names() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let thread = searched.machine.begin();
     let validated = searched.machine.uwf(&["config", "validate", "--format", "text"]);
     assert!(!validated.stdout.contains("unknown-secret"), "{validated:?}");
@@ -226,7 +226,7 @@ fn an_agent_gets_the_one_key_that_its_env_names() {
 #[test]
 fn a_key_that_an_agent_has_from_elsewhere_is_not_stored() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let says = format!("#!/bin/sh\ncat > /dev/null\necho '{{\"n\": 1, \"note\": \"it is {KEY}\"}}'\n");
     searched.machine.home.script("tells", &says);
     let thread = searched.machine.begin();
@@ -240,7 +240,7 @@ fn a_key_that_an_agent_has_from_elsewhere_is_not_stored() {
 #[test]
 fn agents_of_a_workflow_that_plays_a_role_find_no_key() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     searched.machine.home.file("outer.yaml", DELEGATING);
     searched.machine.begin();
     searched.machine.json(&["workflow", "put", "outer.yaml"]);
@@ -256,7 +256,7 @@ fn agents_of_a_workflow_that_plays_a_role_find_no_key() {
 #[test]
 fn a_role_that_a_workflow_plays_goes_on_after_its_keeper_was_killed() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let (machine, work) = (&searched.machine, searched.machine.home.work());
     machine.home.config(&CONFIG.replace("defaultAgent: wrapped", "defaultAgent: slow"));
     machine.home.file("outer.yaml", DELEGATING);
@@ -284,7 +284,7 @@ fn a_role_that_a_workflow_plays_goes_on_after_its_keeper_was_killed() {
 #[test]
 fn an_agent_that_is_run_by_hand_finds_no_key() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let thread = searched.machine.begin();
     let ran = searched.uwf(&["agent", "run", "command", &thread, "worker"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -300,7 +300,7 @@ fn an_agent_that_is_run_by_hand_finds_no_key() {
 fn a_tool_server_without_any_environment_hands_a_result_in() {
     let server = BucketServer::start();
     let variables = s3(&server).into_iter().filter(|(name, _)| name != "UWF_STORE_URL").collect();
-    let searched = Searched::new(variables);
+    let searched = KeyHunt::new(variables);
     let home = &searched.machine.home;
     home.config(&format!("{CONFIG}store: {{ url: \"{}\" }}\n", server.url("team")));
     home.script("wrapped", TOOLS);
@@ -317,7 +317,7 @@ fn a_tool_server_without_any_environment_hands_a_result_in() {
 #[test]
 fn a_condition_is_evaluated_where_keys_are_handed_on() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let condition = "$count($filter(steps, function($step) { $step.output.n >= 1 })) >= 1";
     let workflow = counting_workflow(3).replace("$count(steps) >= 3", condition);
     searched.machine.home.file("count.yaml", &workflow);
@@ -330,7 +330,7 @@ fn a_condition_is_evaluated_where_keys_are_handed_on() {
 #[test]
 fn an_answer_whose_broker_was_killed_is_kept_and_not_paid_again() {
     let server = BucketServer::start();
-    let searched = Searched::new(s3(&server));
+    let searched = KeyHunt::new(s3(&server));
     let (machine, work) = (&searched.machine, searched.machine.home.work());
     machine.home.config(&CONFIG.replace("defaultAgent: wrapped", "defaultAgent: slow"));
     let thread = machine.begin();

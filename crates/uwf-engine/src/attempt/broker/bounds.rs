@@ -1,8 +1,8 @@
-//! What the processes of an attempt may read and store.
+//! Access limits for the processes of an attempt.
 //!
-//! They may read what belongs to their thread: what its head leads to, by references or by hashes in texts, and the attempts at this
-//! position. They may store what comes of the attempt: any node but those that only uwf makes, and a StepNode only at the position of
-//! the attempt. What they stored they may read, but it leads nowhere: otherwise a node that names another one would open it.
+//! They may read all nodes reachable from their thread's head, by references or by hashes in texts, and the attempts at this position. They
+//! may store any node except those that only uwf writes; a StepNode only at the position of the attempt. They may also read the nodes they
+//! stored, but not what those nodes reference. Otherwise, a stored reference would give access to any node.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::thread::load::Thread;
 /// Most bytes of nodes that an attempt may store: a hundred outputs of the greatest size with their traces.
 const MAX_STORED: u64 = 4 << 30;
 
-/// What an attempt may read and store.
+/// Access limits of an attempt.
 pub(super) struct Bounds {
     start: Hash,
     prev: Option<Hash>,
@@ -40,10 +40,10 @@ struct NodeSets {
 }
 
 impl Bounds {
-    /// The bounds of an attempt.
+    /// Computes the access limits of an attempt.
     ///
     /// # Errors
-    /// Those of the nodes of its thread.
+    /// An unreadable node of its thread.
     pub(super) fn of(home: &Home, opened: &Opened) -> Result<Bounds> {
         let thread = Thread::at(home, opened.thread.clone(), opened.expected_head)?;
         let mut of_thread: HashSet<Hash> = node::OWN_TYPES.iter().map(|own| own.hash).collect();

@@ -1,4 +1,4 @@
-//! What a broker does for the processes of its attempt.
+//! The requests that a broker serves.
 
 use std::io::BufReader;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -24,8 +24,7 @@ const MAX_CONNECTIONS: usize = 64;
 /// Most holds of a connection.
 const MAX_HOLDS: usize = 8;
 
-/// How long a connection may be silent while it holds the nodes: whoever removes nodes waits for it. What was stored meanwhile is young,
-/// and is not removed either way.
+/// How long a connection may hold the nodes without a request, because `gc` waits for it. New nodes are safe without the hold.
 const HOLD_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long to wait when no connection can be taken, such as at the limit of open files.

@@ -129,7 +129,7 @@ impl Git<'_> {
     /// What a commit has, told apart.
     ///
     /// # Errors
-    /// `Strange` for a message that uwf never writes: somebody else made the commit.
+    /// `Strange` if uwf didn't write the commit message.
     pub(crate) fn kept_in(&self, commit: &str) -> Result<Kept> {
         let commit = commit.to_owned();
         let told = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;

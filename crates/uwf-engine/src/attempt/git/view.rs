@@ -127,7 +127,7 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), FileError> {
     of_copy.set_modified(changed).map_err(FileError::at("write", to))
 }
 
-/// What is not there is `None`; so is what would be below a file.
+/// Returns `None` if the path, or a directory above it, doesn't exist.
 fn missing_is_none<T>(done: io::Result<T>) -> io::Result<Option<T>> {
     match done {
         Ok(done) => Ok(Some(done)),

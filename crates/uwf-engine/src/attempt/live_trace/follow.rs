@@ -41,7 +41,7 @@ pub(crate) struct Follower {
     read: u64,
     /// The last of them.
     known: Vec<u8>,
-    /// Where each text is, by its number: offset and length of its line.
+    /// Offset and length of each text's line, by number.
     texts: Vec<(u64, u64)>,
     /// Turns that are over.
     turns: usize,
@@ -49,7 +49,7 @@ pub(crate) struct Follower {
     counted: Option<Tokens>,
 }
 
-/// What a look found.
+/// New turns.
 pub(crate) struct News<'f> {
     /// The turns that are over since the last look, and the number of each, from 0. After an agent began its trace again
     /// they are counted from 0 once more.
@@ -69,7 +69,7 @@ pub(crate) struct Texts<'f> {
 }
 
 impl Follower {
-    /// What is new since the last look; `None` when the files are as they were. What is torn or not understood is left out.
+    /// Reads the turns since the last call; `None` if the files are unchanged. Skips incomplete and unknown lines.
     pub(crate) fn look(&mut self, files: &OutputFiles) -> Option<News<'_>> {
         let signs = [&files.trace, &files.turn].map(|path| file_sign::of(path));
         if self.signs.replace(signs) == Some(signs) {

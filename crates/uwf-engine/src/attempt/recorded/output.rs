@@ -27,11 +27,11 @@ pub struct OutputFiles {
     pub trace: PathBuf,
     /// The turn it is at.
     pub turn: PathBuf,
-    /// Room for an answer: see [`OutputFiles::reserve`].
+    /// Reserved space: see [`OutputFiles::reserve`].
     pub(crate) room: PathBuf,
 }
 
-/// Bytes that are kept free for an answer, and again for the nodes that are made of it. Most answers are far smaller.
+/// Bytes reserved for an answer, and again for its nodes. Most answers are far smaller.
 const ROOM: u64 = 256 << 10;
 
 impl OutputFiles {
@@ -51,27 +51,28 @@ impl OutputFiles {
         }
     }
 
-    /// Reserves the room that an answer needs on the disk, before its agent starts: an answer that finds no room would be paid for again.
+    /// Reserves disk space for an answer before the agent starts, because an answer that can't be saved would be paid for again. Does nothing
+    /// on file systems that can't reserve space.
     ///
     /// # Errors
-    /// `Io` when there is not so much room: nothing is paid then. A file system that cannot reserve has to do without.
+    /// `Io` if the disk is too full. Nothing was paid yet.
     pub(crate) fn reserve(&self) -> Result<()> {
         let file =
             regular::open_with(OpenOptions::new().create(true).append(true), &self.room).at("create", &self.room)?;
         Ok(room_in(&file).at("reserve space for an answer in", &self.room)?)
     }
 
-    /// Gives the reserved room back.
+    /// Frees the reserved space.
     pub fn release(&self) {
         // Should it stay, the next sweep removes it.
         let _ = std::fs::remove_file(&self.room);
     }
 }
 
-/// Reserves room for an answer that is about to be written to a file. Its length stays as it is.
+/// Reserves space for an answer in a file without changing its length. Does nothing on file systems that can't reserve space.
 ///
 /// # Errors
-/// Those of the system, but not that it cannot reserve any.
+/// Errors of the system.
 pub fn room_in(file: &File) -> io::Result<()> {
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, ROOM) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::SPIPE | Errno::NODEV) | Ok(()) => Ok(()),

@@ -1,5 +1,7 @@
-//! What an agent's process and the broker of its attempt say to each other, and how it is written: a head of JSON, and bytes of nodes
-//! after it. Numbers are little-endian, 4 bytes: the length of the head, how many parts follow, and the length of each.
+//! Messages between an agent's process and the broker.
+//!
+//! A message is a JSON header followed by the bytes of nodes. The length of the header, the number of parts and the length of each part are
+//! 4-byte little-endian numbers.
 
 use std::io::{self, BufRead, BufWriter, ErrorKind, Read, Write};
 
@@ -17,7 +19,7 @@ pub(crate) const BUFFER: usize = 64 << 10;
 /// Most parts of a message.
 const MAX_PARTS: u32 = 100_000;
 
-/// What an agent's process asks of the broker.
+/// A request to the broker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Request {
@@ -33,7 +35,7 @@ pub(crate) enum Request {
     Hold,
     /// The end of the newest hold.
     Release,
-    /// Where the thread of the attempt stands.
+    /// The head of the attempt's thread.
     Head,
     /// The record of the attempt has news for other machines.
     Tell,
@@ -41,7 +43,7 @@ pub(crate) enum Request {
     Redact { value: Value },
 }
 
-/// What the broker answers.
+/// A reply of the broker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Reply {
@@ -156,7 +158,7 @@ pub(crate) fn send(to: &mut impl Write, head: &impl Serialize, parts: &[Vec<u8>]
 /// Reads a message; `None` when the other side has ended.
 ///
 /// # Errors
-/// Those of the connection; `InvalidData` for what is no message.
+/// Errors of the connection; `InvalidData` for malformed messages.
 pub(crate) fn receive<H: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<(H, Vec<Vec<u8>>)>> {
     let Some(head) = number(from)? else { return Ok(None) };
     let parts = number(from)?.ok_or(ErrorKind::UnexpectedEof)?;
