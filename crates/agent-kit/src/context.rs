@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use json_cas::{Hash, Schema};
+use json_cas::{Hash, Schema, Violation};
+use serde_json::Value;
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::{self, Content, Payload, ReactSession, StepNode};
 use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, Reply, brief, build};
@@ -20,6 +21,8 @@ use uwf_engine::thread::chain::{Record, role_key};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::thread::nodes;
+
+use crate::output_check;
 
 /// Longest id that is taken for one of a session. Those of today's agents have 20 to 36 symbols.
 const MAX_SESSION_ID: usize = 128;
@@ -117,6 +120,12 @@ impl<'h> AgentContext<'h> {
     /// Schema of the role's output.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// Returns everything that keeps a value from being the role's output: violations of the schema, and references to nodes that are not
+    /// stored.
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+        output_check::violations(&self.schema, self.thread.home().store(), value)
     }
 
     /// What the thread was started with.

@@ -10,7 +10,7 @@
 //!
 //! A rung that fails twice with the same errors is not tried again: saying the same a third time helps nobody.
 
-use json_cas::Schema;
+use json_cas::{Schema, Store, Violation};
 use serde_json::{Map, Value};
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::{self, Extraction, Failure};
@@ -19,6 +19,8 @@ use uwf_core::prompt::AnswerForm;
 use uwf_engine::error::Result;
 
 use crate::answer::Answer;
+use crate::context::AgentContext;
+use crate::output_check;
 
 /// What the ladder is made of. The lower rungs are asked only when those above them have failed.
 #[derive(Default)]
@@ -79,6 +81,8 @@ pub struct Climb<'a> {
     form: AnswerForm,
     /// The agent's prompt. Text that repeats it is not an answer.
     prompt: &'a dyn Fn() -> String,
+    /// Where the nodes have to be that a value references.
+    store: Option<&'a Store>,
     /// Every rung tried so far.
     pub rungs: Vec<RungRecord>,
     /// Number of turns at the end that belong to the extraction model.
@@ -86,9 +90,14 @@ pub struct Climb<'a> {
 }
 
 impl<'a> Climb<'a> {
-    /// Nothing tried yet.
+    /// A climb for a text that belongs to no thread.
     pub fn new(form: AnswerForm, schema: &'a Schema) -> Climb<'a> {
-        Climb { schema, form, prompt: &String::new, rungs: Vec::new(), read_turns: 0 }
+        Climb { schema, form, prompt: &String::new, store: None, rungs: Vec::new(), read_turns: 0 }
+    }
+
+    /// A climb for an answer of the context's role.
+    pub fn of(context: &'a AgentContext<'_>, form: AnswerForm) -> Climb<'a> {
+        Climb { store: Some(context.thread().home().store()), ..Climb::new(form, context.schema()) }
     }
 
     /// Sets the prompt. It is built only when it is compared.
@@ -202,7 +211,16 @@ impl<'a> Climb<'a> {
         self.rungs.push(record("llm", vec![why], Vec::new()));
     }
 
+    /// Reads a value that can be stored. A reference to a node that is missing makes it unfit, so that the agent gets to correct it: the
+    /// store would refuse it.
     fn read(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {
+        let read = self.read_value(answer, rungs);
+        let (Extraction::Found(found), Some(store)) = (&read, self.store) else { return read };
+        let broken = output_check::broken_references(self.schema, store, &found.value);
+        if broken.is_empty() { read } else { unfit(&broken) }
+    }
+
+    fn read_value(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {
         match (&answer.value, self.form) {
             (Some(value), _) => submitted(value, self.schema),
             (None, _) if !self.reads_text(rungs) => {
@@ -236,12 +254,12 @@ fn found(read: Extraction, by: ExtractedBy) -> Tried {
 
 /// A value given as such is taken as it is, or not at all.
 fn submitted(value: &Value, schema: &Schema) -> Extraction {
-    let errors: Vec<String> = schema.violations(value).iter().map(ToString::to_string).collect();
-    if errors.is_empty() {
-        Extraction::Found(value.clone().into())
-    } else {
-        Extraction::Failed(Failure { errors, candidates: 1 })
-    }
+    let violations = schema.violations(value);
+    if violations.is_empty() { Extraction::Found(value.clone().into()) } else { unfit(&violations) }
+}
+
+fn unfit(violations: &[Violation]) -> Extraction {
+    Extraction::Failed(Failure { errors: violations.iter().map(ToString::to_string).collect(), candidates: 1 })
 }
 
 fn record(rung: &str, errors: Vec<String>, fixes: Vec<String>) -> RungRecord {

@@ -58,6 +58,7 @@ pub mod context_report;
 pub mod json_rpc;
 pub mod ladder;
 pub mod mcp;
+mod output_check;
 pub mod play;
 mod question;
 pub mod recorder;

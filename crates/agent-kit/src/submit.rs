@@ -79,7 +79,7 @@ fn released(context: &AgentContext<'_>) -> Result<bool> {
 /// # Errors
 /// `NotExtractable` with everything that is wrong.
 pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, rungs: &ExtractRungs) -> Result<Hash> {
-    let mut climb = Climb::new(form, context.schema());
+    let mut climb = Climb::of(context, form);
     let (found, _) = climb.first(answer, rungs).map_err(|failure| not_extractable(context, &climb.rungs, &failure))?;
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
 }
@@ -127,7 +127,7 @@ fn extract(
     redactor: &Redactor,
 ) -> Result<Extracted> {
     let prompt = || context.prompt(form, context.prompt_budget()).map(|prompt| prompt.text()).unwrap_or_default();
-    let mut climb = Climb::new(form, context.schema()).to(&prompt);
+    let mut climb = Climb::of(context, form).to(&prompt);
     let read = climb.first(answer, &ladder.rungs);
     if let Some(asks) = question::asked(context, answer, form, &prompt, read.as_ref().map(|(found, _)| found)) {
         keep_in_room(context, &redactor.text(&answer.raw))?;

@@ -120,7 +120,7 @@ impl MockAgent {
     /// answer.
     fn check(&self, context: &AgentContext<'_>, entry: &ScriptEntry, answer: &Answer) -> Result<()> {
         let role = context.role_name();
-        let read = Climb::new(context.asked_form(), context.schema()).first(answer, &ExtractRungs::default());
+        let read = Climb::of(context, context.asked_form()).first(answer, &ExtractRungs::default());
         match (&entry.act, read) {
             (ScriptedAct::Reply(_), Err(failure)) => Err(Error::new(
                 ErrorKind::NotExtractable,

@@ -198,7 +198,8 @@ impl ReactSession {
                     self.call(context, &name, &arguments)?
                 }
                 Effect::Check { arguments } => {
-                    Event::Submitted { result: Submit::new(context.schema()).check(&arguments) }
+                    let violations = |value: &Value| context.violations(value);
+                    Event::Submitted { result: Submit::new(context.schema()).check(&arguments, &violations) }
                 }
                 Effect::Keep(round) => {
                     self.record(&round);

@@ -242,7 +242,7 @@ fn answer(context: &AgentContext<'_>, output: Value, detail: Hash) -> Result<Ans
     let store = context.thread().home().store();
     let (telling, node) = nodes::telling(store, detail)?;
     let text = message::raw(store, telling, &node)?;
-    let fits = context.schema().violations(&output).is_empty();
+    let fits = context.violations(&output).is_empty();
     let raw = text.unwrap_or_else(|| format!("{output:#}"));
     Ok(if fits { Answer { raw, ..Answer::value(output) } } else { Answer::text(raw) })
 }

@@ -32,4 +32,5 @@ pub mod snapshot;
 mod stand_in;
 pub(crate) mod travel;
 pub mod turns;
+pub(crate) mod unenforced;
 pub mod worktree;

@@ -47,6 +47,11 @@ impl ErrorKind {
         self.is_of_the_moment() || matches!(self, ErrorKind::Data | ErrorKind::NotFound)
     }
 
+    /// Whether a signal stopped the command. Nothing failed, and the command can be repeated.
+    pub(crate) fn is_stop(self) -> bool {
+        matches!(self, ErrorKind::Interrupted | ErrorKind::Terminated)
+    }
+
     /// The documented exit code of a process that fails like this.
     pub fn exit_code(self) -> u8 {
         match self {

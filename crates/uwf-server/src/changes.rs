@@ -93,7 +93,7 @@ pub(crate) async fn run(app: &App, change: Change) -> Result<Done, Failure> {
     let code = status.map_err(failed)?.code().and_then(|code| u8::try_from(code).ok());
     let report = text(stdout).map_err(failed)?;
     match code {
-        Some(code @ (0 | 10 | 20 | 30)) => Ok(Done::Reported(code, last_value(&report))),
+        Some(code @ (0 | 1 | 10 | 20 | 30)) => Ok(Done::Reported(code, last_value(&report))),
         code => Err(failure(code, &report, &text(stderr).map_err(failed)?)),
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Failure {
 /// The HTTP status of a command that ended with this exit code. The reference of the API has the table.
 pub(crate) fn status(exit_code: u8) -> StatusCode {
     match exit_code {
-        0 | 10 => StatusCode::OK,
+        0 | 1 | 10 => StatusCode::OK,
         20 => StatusCode::ACCEPTED,
         30 | 40 | 41 | 78 => StatusCode::UNPROCESSABLE_ENTITY,
         64 | 65 => StatusCode::BAD_REQUEST,

@@ -181,11 +181,12 @@ impl Steps {
     async fn outcome(&self, ctx: &ActivityContext, at: &Position, ran: &Ran) -> Result<Standing, ActivityError> {
         let Position { thread, head } = at;
         let code = ran.code.unwrap_or_default();
-        if !matches!(ran.code, Some(0 | 78)) {
+        if !matches!(ran.code, Some(0 | 1 | 78)) {
             (self.say)(&format!("thread {thread}: {}", ran.message()));
         }
         match ran.code {
-            Some(0) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
+            // 1 if its supervisor killed it.
+            Some(0 | 1) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
             // The agent that is next may be known on other machines alone.
             Some(0) => Ok(match self.seen(thread).await? {
                 Seen::Standing(standing) => standing,

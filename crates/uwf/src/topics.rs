@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    did what was asked, $END included (10 with --exit-code)
+  1    the supervisor killed the thread
   20   waiting for a person, or paused
   30   a limit or budget was hit
   40   the agent failed

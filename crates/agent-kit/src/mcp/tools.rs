@@ -50,7 +50,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         let is_wrapped = !is_object(schema.value());
         let inner = arguments.get(VALUE_KEY).filter(|_| is_wrapped);
         let value = inner.unwrap_or(arguments);
-        let violations = schema.violations(value);
+        let violations = self.context.violations(value);
         if !violations.is_empty() {
             let prefix = if inner.is_some() { format!("/{VALUE_KEY}") } else { String::new() };
             let problems: Vec<String> = violations

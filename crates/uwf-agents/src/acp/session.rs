@@ -409,7 +409,7 @@ impl AcpSession {
         self.recorder.under_way(&listening.turn(self.cost_so_far(listening)));
         self.cancel(Some(request), listening);
         let kind = if signal == SIGINT { ErrorKind::Interrupted } else { ErrorKind::Terminated };
-        saved.err().unwrap_or_else(|| Error::new(kind, format!("agent `{}` was ended on request", self.name)))
+        saved.err().unwrap_or_else(|| Error::new(kind, format!("agent `{}` was stopped on request", self.name)))
     }
 
     /// Cancels the turn and listens for a moment to what still comes.

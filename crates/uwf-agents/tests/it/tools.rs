@@ -271,7 +271,7 @@ fn an_output_that_is_no_object_is_handed_in_wrapped() {
             "properties": { "value": { "type": "array", "items": { "$ref": "#/$defs/n" } } },
         })
     );
-    let check = |arguments: Value| submit.check(arguments.as_object().unwrap());
+    let check = |arguments: Value| submit.check(arguments.as_object().unwrap(), &|value| schema.violations(value));
     assert_eq!(check(json!({ "value": [1, 2] })), Ok(json!([1, 2])));
     assert!(check(json!({ "value": ["x"] })).unwrap_err().starts_with("not accepted, the output is not valid:\n- "));
     assert!(check(json!({})).unwrap_err().contains("`value` is missing"));

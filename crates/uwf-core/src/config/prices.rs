@@ -8,7 +8,7 @@ use crate::node::Tokens;
 use yaml_tree::Entry;
 
 /// The currency of prices that name none, and of what providers report.
-pub(crate) const DEFAULT_CURRENCY: &str = "USD";
+pub const DEFAULT_CURRENCY: &str = "USD";
 
 /// Tokens that a price is for.
 const PER: f64 = 1_000_000.0;

@@ -42,7 +42,7 @@ pub const REEXTRACT: &str = "reextract";
 pub const HERMES: &str = "hermes";
 
 /// Key of an agent's `config` that says in which format its program's stdout is a trace.
-const TRACE_KEY: &str = "trace";
+pub(crate) const TRACE_KEY: &str = "trace";
 
 /// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

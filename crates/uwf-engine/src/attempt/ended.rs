@@ -55,7 +55,8 @@ impl fmt::Display for Ended {
             Ended::Signaled(signal) => write!(out, "was ended by signal {signal}"),
             Ended::TimedOut(limit) => write!(out, "was ended after its timeout of {} s", limit.as_secs_f64()),
             Ended::Idle(limit) => write!(out, "was ended: it printed nothing for {} s", limit.as_secs_f64()),
-            Ended::Cancelled(_) => write!(out, "was ended on request"),
+            Ended::Cancelled(SIGINT) => write!(out, "was interrupted (Ctrl-C)"),
+            Ended::Cancelled(_) => write!(out, "was terminated on request"),
             Ended::Lost(why) => write!(out, "was ended: {why}"),
         }
     }

@@ -17,7 +17,7 @@ use crate::attempt::agent_process::Signals;
 use crate::attempt::ended::stopped_by;
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::processes;
-use crate::error_kind::{ErrorKind, SentError};
+use crate::error_kind::SentError;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::missing_thread;
@@ -72,7 +72,7 @@ fn report<R: DeserializeOwned>(
     Err(match (replied, signals.stop()) {
         (Ok(Reply::Done(report)), _) => return Ok(*report),
         (Ok(Reply::Failed(failed)), Some(signal))
-            if matches!(failed.kind, ErrorKind::Interrupted | ErrorKind::Terminated) =>
+            if failed.kind.is_stop() =>
         {
             AttemptError::Keeper(SentError { kind: stopped_by(signal), ..failed })
         }

@@ -116,6 +116,9 @@ pub enum VerbError {
         near: Option<String>,
     },
 
+    /// A thread has limits that its agents keep from working, and they were to be strict.
+    #[error("{}", .0.join("; "))]
+    UnenforcedLimits(Vec<String>),
     /// A thread was to be started without a task.
     #[error("the prompt is empty")]
     EmptyPrompt,

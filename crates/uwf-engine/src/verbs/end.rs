@@ -17,10 +17,18 @@ use crate::thread::end_reason;
 use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 
-/// Exit code recorded for a thread that the supervisor ended.
-const SUPERVISED_CODE: i32 = 1;
+/// Return code of a thread that its workflow ended.
+pub const COMPLETED_CODE: i32 = 0;
 
-/// Exit code recorded for a killed thread, as a shell reports Ctrl-C.
+/// Return code of a thread that the supervisor killed.
+pub const SUPERVISED_CODE: i32 = 1;
+
+/// Whether a thread has no return code, or that of a thread that its workflow ended.
+pub(crate) fn is_success(return_code: &Option<i32>) -> bool {
+    return_code.is_none_or(|code| code == COMPLETED_CODE)
+}
+
+/// Return code of a thread that a person killed, as a shell reports Ctrl-C.
 const KILLED_CODE: i32 = 130;
 
 /// Ends a thread because its moderator said so. `summary` tells what came of it, when somebody wrote that.
@@ -32,7 +40,7 @@ pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Op
         EndReason::Graph => end_reason::END,
         EndReason::NoMatch => end_reason::NO_MATCH,
     };
-    retire(thread, head, How { status: EndStatus::Completed, reason, return_code: 0, summary })
+    retire(thread, head, How { status: EndStatus::Completed, reason, return_code: COMPLETED_CODE, summary })
 }
 
 /// Ends a thread because its supervisor said so, for a reason that begins with [`end_reason::SUPERVISOR`].

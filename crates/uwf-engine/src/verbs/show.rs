@@ -2,6 +2,7 @@
 
 use json_cas::Hash;
 use serde::Serialize;
+use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
@@ -22,6 +23,7 @@ use crate::thread::digest::Digest;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
+use crate::verbs::end;
 use crate::verbs::thread_state::{Known, Pause};
 
 /// Where a thread stands. The first four keys are those of a step's report.
@@ -78,6 +80,9 @@ pub struct ThreadStatus {
     /// Thread-end node of a finished thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Hash>,
+    /// Return code of that node: 1 killed by the supervisor, 130 by a person. Absent in JSON when it is 0.
+    #[serde(skip_serializing_if = "end::is_success")]
+    pub return_code: Option<i32>,
     /// Head its parent had when this child thread began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<Hash>,
@@ -178,18 +183,16 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
 fn finished(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
     let line = history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
     let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
+    let node = line.end.and_then(|end| home.store().try_get(end).ok()?);
+    let field = |name| node.as_ref().and_then(|node| node.payload.get(name));
     Ok(ThreadStatus {
         done: true,
         changed_at: Some(line.completed_at),
-        why: end_reason(home, line.end),
+        why: field("reason").and_then(Value::as_str).map(str::to_owned),
         end: line.end,
+        return_code: field("returnCode").and_then(Value::as_i64).and_then(|code| code.try_into().ok()),
         ..shown
     })
-}
-
-fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
-    let node = home.store().try_get(end?).ok()??;
-    node.payload.get("reason").and_then(serde_json::Value::as_str).map(str::to_owned)
 }
 
 fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
@@ -220,6 +223,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
         attempt: None,
         last_attempt: None,
         end: None,
+        return_code: None,
         parent: thread.start.parent,
         parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),
         depth: thread.start.depth,

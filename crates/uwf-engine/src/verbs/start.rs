@@ -8,14 +8,17 @@ use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
-use uwf_core::workflow::{END, Workflow, endless_roles};
+use uwf_core::workflow::{END, START, Workflow, endless_roles};
 
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
-use crate::attempt::plan;
+use crate::attempt::error::AttemptError;
+use crate::attempt::plan::{self, Plan};
+use crate::attempt::program;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::travel;
+use crate::attempt::unenforced;
 use crate::attempt::worktree::NewWorktree;
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
@@ -47,6 +50,10 @@ pub struct StartRequest {
     pub id: Option<ThreadId>,
     /// A role that its workflow must have, because whoever starts the thread stops before it.
     pub until: Option<String>,
+    /// Whether its first step follows at once, so that a thread which can't begin is not created.
+    pub runs: bool,
+    /// Whether limits that its agents keep from working are an error, not a note.
+    pub strict_limits: bool,
 }
 
 /// What was started.
@@ -93,6 +100,12 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let worktree = new_worktree(request.worktree, &config, &workflow, &settings.workspace)?;
     notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));
     check_agents(home, &config, hash, &settings)?;
+    let plan = Plan { config, settings, workflow };
+    if request.runs {
+        check_first_agent(&plan, worktree.is_some())?;
+    }
+    notes.extend(check_limits(&plan, request.strict_limits)?);
+    let Plan { config, settings, .. } = plan;
     let redactor = Redactor::of(home)?;
     request.bound.refuse_secrets(&redactor)?;
     let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
@@ -191,6 +204,43 @@ pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result
         ErrorKind::NotFound | ErrorKind::Usage => Error { kind: ErrorKind::Config, ..error },
         _ => error,
     })
+}
+
+/// Refuses a thread whose first role has no agent that could be started. Where conditions choose the first role, one agent is enough.
+fn check_first_agent(plan: &Plan, gets_worktree: bool) -> Result<()> {
+    let roles = plan.workflow.graph.get(START).into_iter().flatten().map(|transition| &transition.role);
+    let mut refused = None;
+    for role in roles.filter(|role| *role != END) {
+        match startable(plan, role, gets_worktree) {
+            Ok(()) => return Ok(()),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    refused.map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn startable(plan: &Plan, role: &str, gets_worktree: bool) -> std::result::Result<(), AttemptError> {
+    let agent = plan.agent(role, None)?;
+    // A relative path is one in the worktree, which is not there yet.
+    let is_in_worktree = gets_worktree && agent.command.contains('/') && !agent.command.starts_with('/');
+    if agent.built_in().is_some() || is_in_worktree {
+        return Ok(());
+    }
+    match program::look_up(&agent.command, &plan.settings.workspace) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(AttemptError::Unusable { agent: agent.command, why }),
+    }
+}
+
+/// Returns a note for each limit that the agents of the thread keep from working; with `strict` they are an error.
+fn check_limits(plan: &Plan, strict: bool) -> Result<Vec<String>> {
+    // An agent that can't be found is reported by its step.
+    let agents: Vec<_> = plan.workflow.roles.keys().filter_map(|role| plan.agent(role, None).ok()).collect();
+    let unenforced = unenforced::unenforced(plan.limits(), &agents, &plan.config);
+    match strict && !unenforced.is_empty() {
+        true => Err(VerbError::UnenforcedLimits(unenforced).into()),
+        false => Ok(unenforced),
+    }
 }
 
 /// Whether the workflow has each role an agent is bound to, and there is such an agent.

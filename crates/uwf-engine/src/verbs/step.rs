@@ -246,6 +246,7 @@ impl<'a, 'h> Step<'a, 'h> {
         Ok(StepReport {
             done: true,
             reason: Some(moderate::reason(reason).to_owned()),
+            return_code: Some(end::COMPLETED_CODE),
             explain: self.explained(decision),
             ..self.report(self.thread.head)
         })

@@ -89,7 +89,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         command: &["run"],
         fields: &[
             field("until", "string", "--until", "Stop before this role would be played."),
-            field("maxSteps", "integer", "--max-steps", "Most steps now."),
+            field("steps", "integer", "--steps", "Stop after this many steps."),
             ATTEMPT,
         ],
         is_long: true,

@@ -29,8 +29,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of an answer: a model can use no more at once.
 const MAX_ANSWER: u64 = 200_000;
 
-/// Exit codes that are news about a thread and no failures of the call: done, waiting, at a limit.
-const NEWS: [i32; 4] = [0, 10, 20, 30];
+/// Exit codes that report the state of a thread, not a failure of the call: done, killed by its supervisor, waiting, at a limit.
+const NEWS: [i32; 5] = [0, 1, 10, 20, 30];
 
 /// Arguments of `uwf mcp`.
 #[derive(Debug, clap::Args)]
@@ -144,7 +144,7 @@ const TOOLS: &[Tool] = &[
         arguments: &[
             THREAD,
             option("until", "string", "--until", "Stop before this role would be played."),
-            option("maxSteps", "integer", "--max-steps", "Most steps now."),
+            option("steps", "integer", "--steps", "Stop after this many steps."),
             WAITED,
         ],
         changes: true,

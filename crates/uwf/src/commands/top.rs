@@ -167,7 +167,7 @@ impl Top<'_> {
         let mut is_stale = true;
         loop {
             if stop.load(Ordering::SeqCst) {
-                return Err(CommandError::new(ErrorKind::Terminated, "ended on request"));
+                return Err(CommandError::new(ErrorKind::Terminated, "terminated on request"));
             }
             if looked.elapsed() >= PACE {
                 looked = Instant::now();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say};
-use uwf_testing::{TestHome, text};
+use uwf_testing::{Ran, TestHome, text};
 
 use crate::home;
 
@@ -29,6 +29,11 @@ fn verdict(verdict: &str, reason: &str) -> Say {
     Say::call("verdict", json!({ "verdict": verdict, "reason": reason }))
 }
 
+/// The report of a command, whatever its exit code.
+fn reported(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
 /// The thread-end node.
 fn end(home: &TestHome, thread: &str) -> Value {
     let end = text(&home.json(&["thread", "show", thread]), "end");
@@ -43,9 +48,11 @@ fn a_thread_that_goes_round_in_circles_is_ended() {
     ]);
     let config = "modelOverrides: { supervisor: m }\nsupervisorInterval: 2";
     let (home, thread) = counted(&server, config, 100);
-    let reports: Vec<Value> = (0..4).map(|_| home.json(&["thread", "step", &thread])).collect();
-    let done: Vec<bool> = reports.iter().map(|report| report["done"] == true).collect();
-    assert_eq!(done, [false, false, false, true]);
+    let steps: Vec<Ran> = (0..4).map(|_| home.uwf(&["thread", "step", &thread])).collect();
+    let codes: Vec<Option<i32>> = steps.iter().map(|step| step.code).collect();
+    assert_eq!(codes, [Some(0), Some(0), Some(0), Some(1)]);
+    let reports: Vec<Value> = steps.iter().map(reported).collect();
+    assert_eq!((&reports[3]["done"], &reports[3]["returnCode"]), (&json!(true), &json!(1)));
     let reason = "supervisor: the same count again and again, and [redacted P_KEY]";
     assert_eq!(reports[3]["reason"], reason);
     let end = end(&home, &thread);
@@ -62,6 +69,32 @@ fn a_thread_that_goes_round_in_circles_is_ended() {
     let left = fs::read_dir(home.root().join("threads").join(&thread).join("attempts")).unwrap();
     let left: Vec<String> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(left.iter().all(|name| name.starts_with(&left[0][..26])), "files of advisors are left: {left:?}");
+}
+
+/// Scripts that route on exit codes must not take it for a success.
+#[test]
+fn supervisor_kill_exits_with_one_everywhere() {
+    let supervised = || {
+        let server = LlmServer::start([verdict("kill", "it goes nowhere")]);
+        let (home, thread) = counted(&server, "modelOverrides: { supervisor: m }\nsupervisorInterval: 1", 3);
+        (server, home, thread)
+    };
+    let (_server, home, thread) = supervised();
+    let ran = home.uwf(&["run", &thread, "--format", "text"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.told());
+    assert!(ran.stdout.starts_with("killed (supervisor: it goes nowhere)"), "{}", ran.stdout);
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(1), "again");
+    assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(1));
+    assert_eq!(home.uwf(&["thread", "live", &thread]).code, Some(1));
+    assert_eq!(home.json(&["thread", "show", &thread])["returnCode"], 1);
+    let (_server, home, _) = supervised();
+    assert_eq!(home.uwf(&["run", "--all"]).code, Some(1));
+    let (_server, home, thread) = supervised();
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--exit-code"]).code, Some(1));
+    let (_server, home, thread) = supervised();
+    let head = home.head(&thread).unwrap();
+    let ran = home.uwf(&["api", "POST", &format!("/threads/{thread}/step"), "--data", &format!("{{\"expectedHead\": \"{head}\"}}")]);
+    assert_eq!(reported(&ran)["returnCode"], 1, "{}", ran.told());
 }
 
 #[test]

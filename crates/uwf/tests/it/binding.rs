@@ -54,7 +54,7 @@ fn an_agent_is_bound_to_all_roles_or_to_one() {
 #[test]
 fn a_run_binds_what_it_starts() {
     let home = two();
-    let run = ["run", "two-roles", "-p", "x", "--max-steps", "2", "--agent", "b", "--agent", "judge=a"];
+    let run = ["run", "two-roles", "-p", "x", "--steps", "2", "--agent", "b", "--agent", "judge=a"];
     let report = home.uwf(&run);
     assert_eq!(report.code, Some(30), "{report:?}");
     assert!(report.stderr.contains("coder by b") && report.stderr.contains("judge by a"), "{}", report.stderr);
@@ -65,7 +65,7 @@ fn a_thread_can_be_bound_again() {
     let home = two();
     let thread = home.start("two-roles", "x");
     let by = |args: &[&str]| {
-        let args: Vec<&str> = ["run", &thread, "--max-steps", "2"].iter().chain(args).copied().collect();
+        let args: Vec<&str> = ["run", &thread, "--steps", "2"].iter().chain(args).copied().collect();
         let ran = home.uwf(&args);
         assert_eq!(ran.code, Some(30), "{ran:?}");
         let lines = ran.stderr.lines().filter_map(|line| line.split(" by ").nth(1)?.split(',').next());
@@ -199,10 +199,10 @@ fn where_no_agent_is_configured_the_hint_can_be_followed() {
     exit 78
     --- stderr
     error: no agent is configured for role `coder`
-    hint: set `defaultAgent` in config.yaml
-    hint: or bind one to this thread: `uwf run THREAD --agent ALIAS`, or `--agent 'COMMAND ARGS'`
+    hint: run `uwf setup`, or `uwf config set defaultAgent ALIAS`
+    hint: or choose one for this thread: `--agent ALIAS`, or `--agent 'COMMAND ARGS'`
     ");
-    assert_eq!(home.uwf(&["run", &thread, "--agent", "a", "--max-steps", "1"]).code, Some(30));
+    assert_eq!(home.uwf(&["run", &thread, "--agent", "a", "--steps", "1"]).code, Some(30));
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn stopping_the_parent_ends_the_agents_of_the_child() {
     assert_eq!(window.wait().unwrap().code(), Some(130));
     assert!(!is_alive(&first));
     let child = child_of(&home, &thread);
-    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["stuck", "stuck"]));
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["active", "active"]));
     go(&home);
     assert_eq!(home.json(&["run", &thread])["done"], true);
     assert_eq!(child_of(&home, &thread), child);

@@ -98,8 +98,8 @@ fn a_start_that_was_killed_is_made_up_for() {
 fn a_run_with_an_id_goes_on_with_its_thread() {
     let home = counting();
     let run = |more: &[&str]| home.uwf(&[&["run", "count-rounds", "-p", "count", "--id", ID], more].concat());
-    assert_eq!(run(&["--max-steps", "1"]).code, Some(30));
-    assert_eq!(run(&["--max-steps", "1"]).code, Some(30));
+    assert_eq!(run(&["--steps", "1"]).code, Some(30));
+    assert_eq!(run(&["--steps", "1"]).code, Some(30));
     assert_eq!(home.json(&["thread", "show", ID])["steps"], 2);
     for _ in 0..2 {
         let done = run(&[]).json();

@@ -59,7 +59,7 @@ fn it_counts_once_it_is_trusted_and_as_long_as_it_stays_the_same() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!((ran.json()["agent"].clone(), ran.stderr.as_str()), (json!("project"), ""));
     assert_eq!(home.last_step(&thread)["output"], json!({"n": 42}));
-    assert_eq!(home.uwf(&["run", &thread, "--max-steps", "1"]).code, Some(30));
+    assert_eq!(home.uwf(&["run", &thread, "--steps", "1"]).code, Some(30));
     // Any change makes it count no more, and what it was counts again.
     fs::write(&file, format!("{AGENTS}# an agent was here\n")).unwrap();
     let ran = home.uwf(&["thread", "step", &thread]);

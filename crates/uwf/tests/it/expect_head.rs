@@ -65,7 +65,7 @@ fn of_steps_that_are_sent_at_once_one_is_done() {
 #[test]
 fn a_run_goes_on_from_its_head_and_is_not_begun_twice() {
     let (home, thread, head) = counting(2);
-    assert_eq!(code(&home, &["run", &thread, "--max-steps", "1"], &head), Some(30));
+    assert_eq!(code(&home, &["run", &thread, "--steps", "1"], &head), Some(30));
     for more in [&[][..], &["--until", "worker"], &["--agent", "sh"]] {
         assert_eq!(code(&home, &[&["run", &thread], more].concat(), &head), Some(75), "{more:?}");
     }

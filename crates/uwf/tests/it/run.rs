@@ -75,7 +75,7 @@ fn a_thread_that_cannot_be_routed_is_stuck_and_says_so_once() {
     assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(65));
     assert_eq!(home.json(&["thread", "show", &thread])["since"], since, "nothing is new");
     let other = home.start("unroutable", "x");
-    let ran = home.uwf(&["run", &other, "--max-steps", "1", "--format", "text"]);
+    let ran = home.uwf(&["run", &other, "--steps", "1", "--format", "text"]);
     assert!(ran.code == Some(30) && ran.stderr.contains("cannot be routed"), "{ran:?}");
 }
 
@@ -84,10 +84,10 @@ fn as_many_steps_as_asked_for_are_no_error() {
     let home = talking_home();
     let thread = home.start("count-rounds", "x");
     home.script("talking", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
-    let ran = home.steady(&home.uwf(&["run", &thread, "--max-steps", "1", "--format", "text"]).told());
-    assert!(ran.contains("1 step done as asked; go on with: uwf run <id>\n"), "{ran}");
+    let ran = home.steady(&home.uwf(&["run", &thread, "--steps", "1", "--format", "text"]).told());
+    assert!(ran.contains("stopped after 1 step; continue with: uwf run <id>\n"), "{ran}");
     assert!(ran.starts_with("exit 30\nnot done") && !ran.contains("error:"), "{ran}");
-    let ran = home.uwf(&["run", &thread, "--max-steps", "5"]);
+    let ran = home.uwf(&["run", &thread, "--steps", "5"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
@@ -123,9 +123,9 @@ fn run_steps_to_the_end_and_says_what_it_does() {
 fn limits_end_a_run_with_their_own_exit_code() {
     let home = answering_home();
     home.put("count-rounds", &counting_workflow(9));
-    let ran = home.uwf(&["run", "count-rounds", "-p", "x", "--max-steps", "2"]);
+    let ran = home.uwf(&["run", "count-rounds", "-p", "x", "--steps", "2"]);
     assert_eq!(ran.code, Some(30));
-    assert!(ran.stderr.contains("\n2 steps done as asked"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nstopped after 2 steps"), "{}", ran.stderr);
     let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--max-steps", "1"]), "thread");
     home.json(&["thread", "step", &thread]);
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -141,7 +141,7 @@ mod with_tools {
     #[test]
     fn progress_stays_in_its_line() {
         let home = talking_home();
-        let session = session_in(&home, 40, &["run", "count-rounds", "-p", "x", "--max-steps", "1"], &[]);
+        let session = session_in(&home, 40, &["run", "count-rounds", "-p", "x", "--steps", "1"], &[]);
         assert_eq!(session.code, Some(30), "{}", session.shown);
         let live: Vec<String> = session.shown.split("\r\u{1b}[2K").skip(1).map(plain).collect();
         let told: Vec<&String> = live.iter().filter(|line| line.contains("never will")).collect();

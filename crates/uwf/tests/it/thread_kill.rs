@@ -98,7 +98,7 @@ fn killing_reaches_the_keeper_however_the_thread_was_named() {
         assert_eq!(home.uwf(&["thread", "kill", thread.trim()]).code, Some(0));
         let told = String::from_utf8(window.wait_with_output().unwrap().stderr).unwrap();
         // A keeper that was not told would find an agent that died of a signal.
-        assert!(told.contains("was ended on request"), "{command:?}: {told}");
+        assert!(told.contains("was terminated on request"), "{command:?}: {told}");
     }
 }
 

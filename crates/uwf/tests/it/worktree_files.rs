@@ -77,7 +77,7 @@ fn a_failure_of_git_does_not_cost_the_step() {
     assert_eq!(ran.stderr, format!("warning: the step is done, but its files were not recorded: {why}\n"));
     let log = fs::read_to_string(home.root().join("threads").join(&thread).join("log.jsonl")).unwrap();
     assert!(log.contains("W4D8K1ZR"), "{log}");
-    let run = home.uwf(&["run", &thread, "--max-steps", "1"]);
+    let run = home.uwf(&["run", &thread, "--steps", "1"]);
     assert!(run.stderr.contains("its files were not recorded"), "{}", run.stderr);
     real_git(&home);
     let third = home.json(&["thread", "step", &thread]);

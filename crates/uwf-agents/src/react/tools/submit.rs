@@ -1,6 +1,6 @@
 //! `submit`: how the role's output is handed in.
 
-use json_cas::Schema;
+use json_cas::{Schema, Violation};
 use serde_json::{Map, Value, json};
 
 /// What the model calls it by.
@@ -43,17 +43,21 @@ impl<'a> Submit<'a> {
         parameters
     }
 
-    /// The output in a call's arguments.
+    /// Returns the output in a call's arguments; `violations` returns what keeps a value from being stored.
     ///
     /// # Errors
     /// Everything that is wrong with it, as facts: a tool's answer is data to a model, not an order.
-    pub fn check(&self, arguments: &Map<String, Value>) -> Result<Value, String> {
+    pub fn check(
+        &self,
+        arguments: &Map<String, Value>,
+        violations: &dyn Fn(&Value) -> Vec<Violation>,
+    ) -> Result<Value, String> {
         let value = if self.is_object() {
             Value::Object(arguments.clone())
         } else {
             arguments.get(WRAPPED).cloned().ok_or_else(|| format!("invalid arguments: `{WRAPPED}` is missing"))?
         };
-        let violations = self.schema.violations(&value);
+        let violations = violations(&value);
         if violations.is_empty() {
             return Ok(value);
         }

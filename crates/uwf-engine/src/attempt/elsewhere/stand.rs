@@ -19,9 +19,10 @@ impl Stand {
     pub(crate) fn after(attempt: &Attempt) -> Stand {
         let active = Stand { state: State::Active, reason: None };
         let Some(closed) = &attempt.closed else { return active };
-        let waits_for_room = attempt.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Limit);
+        let cause = attempt.gave_up.as_ref().map(|gave_up| gave_up.kind);
         let (state, mark) = match closed.outcome {
-            Outcome::Failed | Outcome::Suspended if waits_for_room => (State::Limited, Mark::Limited),
+            Outcome::Failed if cause.is_some_and(ErrorKind::is_stop) => return active,
+            Outcome::Failed | Outcome::Suspended if cause == Some(ErrorKind::Limit) => (State::Limited, Mark::Limited),
             Outcome::Failed => (State::Stuck, Mark::Stuck),
             Outcome::Asked | Outcome::Suspended if attempt.replied.is_none() => (State::Waiting, Mark::Waiting),
             Outcome::Asked | Outcome::Suspended | Outcome::Linked | Outcome::Quarantined => return active,

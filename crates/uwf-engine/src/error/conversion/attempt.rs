@@ -31,8 +31,8 @@ pub(super) fn of(error: AttemptError) -> Error {
         }
         Attempt::Git(git) => of_git(of, git),
         Attempt::NoAgent { .. } => of(ErrorKind::Config)
-            .hint("set `defaultAgent` in config.yaml")
-            .hint("or bind one to this thread: `uwf run THREAD --agent ALIAS`, or `--agent 'COMMAND ARGS'`"),
+            .hint("run `uwf setup`, or `uwf config set defaultAgent ALIAS`")
+            .hint("or choose one for this thread: `--agent ALIAS`, or `--agent 'COMMAND ARGS'`"),
         Attempt::UnknownAgent { alias, known } => with_other_agents(of(ErrorKind::Config), alias, known),
         Attempt::SecretInCommand { variable } => of(ErrorKind::Usage)
             .hint(format!("leave it out and give the agent the variable: `env: [{variable}]` in config.yaml")),
@@ -40,7 +40,7 @@ pub(super) fn of(error: AttemptError) -> Error {
             "what an alias prints is in config.yaml: `uwf config set agents.{alias}.output {}`",
             output.as_str()
         )),
-        Attempt::NoCommand { .. } => of(ErrorKind::Config).hint("bind one: `uwf run THREAD --agent ROLE=AGENT`"),
+        Attempt::NoCommand { .. } => of(ErrorKind::Config).hint("choose one with `--agent ROLE=AGENT`"),
         Attempt::WorkspaceNotText(_) => of(ErrorKind::Data).hint("agents can work in another directory: --cwd DIR"),
         Attempt::NoWorkspace(_) => of(ErrorKind::NotFound).hint("give another one: `--cwd DIR`"),
         Attempt::ForeignWorktree { .. } => {

@@ -13,6 +13,9 @@ use crate::root::log::log;
 use crate::root::marks::{self, Mark, Reason};
 use crate::verbs::child_threads;
 
+/// Marks that the end of an attempt sets.
+pub(super) const OF_ATTEMPTS: [Mark; 3] = [Mark::Waiting, Mark::Limited, Mark::Stuck];
+
 /// Why the head was not moved to a finished step.
 pub(super) enum Unmoved {
     /// It is not where it was when the agent was started; `None` when the thread has ended.
@@ -77,12 +80,16 @@ impl Step<'_, '_> {
             );
         }
         let mark = match error.kind {
-            ErrorKind::Waiting => Mark::Waiting,
-            ErrorKind::Limit => Mark::Limited,
-            _ => Mark::Stuck,
+            ErrorKind::Waiting => Some(Mark::Waiting),
+            ErrorKind::Limit => Some(Mark::Limited),
+            // The step was stopped, so nothing is wrong with the thread.
+            kind if kind.is_stop() => None,
+            _ => Some(Mark::Stuck),
         };
         // A limit may be hit, or a person be asked, after much was said: that is kept.
-        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
+        if let Some(mark @ (Mark::Waiting | Mark::Limited)) = mark
+            && !self.said_anything(opened)
+        {
             return self.suspend(attempt, mark, error);
         }
         let is_unfinished = record.as_ref().is_none_or(|record| record.result().is_none());
@@ -93,7 +100,10 @@ impl Step<'_, '_> {
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
         // Where another machine may go on, nothing stands in its way.
         if !is_lost && self.still_active() {
-            self.mark(mark, &opened.role, &error.message);
+            match mark {
+                Some(mark) => self.mark(mark, &opened.role, &error.message),
+                None => self.unmark(),
+            }
         }
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
         let error = match error.kind {
@@ -102,6 +112,9 @@ impl Step<'_, '_> {
                 self.thread.id
             )),
             ErrorKind::NotExtractable => error.hint(self.reading_again()),
+            kind if kind.is_stop() && self.still_active() => {
+                error.hint(format!("to continue: uwf run {}", self.thread.id))
+            }
             _ => error,
         };
         match kept {
@@ -200,9 +213,15 @@ impl Step<'_, '_> {
         }
     }
 
+    /// Removes the marks of earlier attempts: the thread is ready for its next step.
+    fn unmark(&self) {
+        if let Err(error) = marks::clear(self.home, &self.thread.id, &OF_ATTEMPTS) {
+            log!(self.log, "Q8F5T1ZD", Error, "cannot remove the marks of the thread: {error}");
+        }
+    }
+
     fn set_mark(&self, mark: Mark, reason: &Reason) {
-        let others: Vec<Mark> =
-            [Mark::Waiting, Mark::Limited, Mark::Stuck].into_iter().filter(|other| *other != mark).collect();
+        let others: Vec<Mark> = OF_ATTEMPTS.into_iter().filter(|other| *other != mark).collect();
         let set = marks::clear(self.home, &self.thread.id, &others)
             .and_then(|()| marks::set(self.home, &self.thread.id, mark, reason));
         if let Err(error) = set {

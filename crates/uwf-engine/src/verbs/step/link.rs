@@ -4,14 +4,14 @@ use json_cas::{Hash, Swap};
 use uwf_core::moderator::Next;
 
 use super::check;
-use super::failure::Unmoved;
+use super::failure::{OF_ATTEMPTS, Unmoved};
 use super::{Step, StepReport, Upcoming};
 use crate::attempt::agent_process::Signals;
 use crate::attempt::recorded::{self, Finished, Opened};
 use crate::attempt::snapshot::StepFiles;
 use crate::error::{Error, Result};
 use crate::root::log::log;
-use crate::root::marks::{self, Mark};
+use crate::root::marks;
 use crate::thread::chain::Record;
 use crate::thread::load::Thread;
 use crate::thread::{end_reason, moderate};
@@ -119,7 +119,7 @@ impl Linked<'_, '_, '_> {
         if let (Ok(chain), Some(last)) = (thread.chain(), &moved.last) {
             chain.append(step.home, &thread.id, Record::of(moved.head, last));
         }
-        let done = marks::clear(step.home, &thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
+        let done = marks::clear(step.home, &thread.id, &OF_ATTEMPTS)
             .map_err(Error::from)
             .and_then(|()| Ok(recorded::linked(step.home, opened, is_adopted)?));
         if let Err(error) = done {
@@ -148,21 +148,23 @@ impl Linked<'_, '_, '_> {
         let Linked { step, moved, .. } = self;
         let decision = step.next_of(moved)?;
         let explain_next = step.request.explain.then(|| moderate::explain(moved, &step.plan.workflow, &decision));
-        let (done, reason, next) = match decision.next {
+        let ended = |reason: String, code| (Some(reason), Some(code), None);
+        let (reason, return_code, next) = match decision.next {
             Next::End(reason) => {
                 let summary = step.advisors(moved).summary(signals);
                 end::complete(moved, &moved.current_head()?, reason, summary)?;
-                (true, Some(moderate::reason(reason).to_owned()), None)
+                ended(moderate::reason(reason).to_owned(), end::COMPLETED_CODE)
             }
             Next::Role(role) => match step.advisors(moved).objection(signals) {
                 Some(why) => {
                     let reason = format!("{}{why}", end_reason::SUPERVISOR);
                     end::stop(moved, &moved.current_head()?, &reason)?;
-                    (true, Some(reason), None)
+                    ended(reason, end::SUPERVISED_CODE)
                 }
-                None => (false, None, Some(Upcoming::Role(role))),
+                None => (None, None, Some(Upcoming::Role(role))),
             },
         };
-        Ok(StepReport { done, reason, next, explain_next, ..report.clone() })
+        let done = return_code.is_some();
+        Ok(StepReport { done, reason, return_code, next, explain_next, ..report.clone() })
     }
 }

@@ -8,6 +8,7 @@ use super::link::Stored;
 use super::{Begun, Step};
 use crate::attempt::agent_process::{self, Ended, Job, Signals};
 use crate::attempt::broker::Broker;
+use crate::attempt::ended::stopped_by;
 use crate::attempt::environment;
 use crate::attempt::lease::Lease;
 use crate::attempt::recorded::{self, Finished, GaveUp, Opened, OutputFiles, Started};
@@ -53,10 +54,14 @@ impl<'a, 'h> Step<'a, 'h> {
             .stdout
             .as_deref()
             .map_or_else(|| Ok(String::new()), |path| agent_process::read_capped(path, opened.output_cap))?;
-        if let Ended::Lost(why) = ended {
-            // Should it not be possible to keep now what the agent said, this is why it failed.
-            let why = GaveUp::because(&opened.attempt, ErrorKind::Busy, format!("the agent was ended: {why}"));
-            recorded::gave_up(self.home, &opened.thread, why)?;
+        // Recorded now, because the output may have to be kept by a later step.
+        let stopped = match ended {
+            Ended::Lost(why) => Some((ErrorKind::Busy, format!("the agent was ended: {why}"))),
+            Ended::Cancelled(signal) => Some((stopped_by(signal), format!("the agent {ended}"))),
+            _ => None,
+        };
+        if let Some((kind, why)) = stopped {
+            recorded::gave_up(self.home, &opened.thread, GaveUp::because(&opened.attempt, kind, why))?;
         }
         let step = result_line::result_line(&opened.agent, ended, &out, job)?;
         recorded::named(self.home, &opened.thread, &opened.attempt, step)?;

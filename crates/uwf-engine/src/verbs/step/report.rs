@@ -6,6 +6,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::thread::moderate::Explained;
+use crate::verbs::end;
 
 /// What a step did. The first four keys are the contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct StepReport {
     /// How the thread ended: `end`, `no-match`, or `supervisor: ` and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Return code of the thread-end node: 1 if the supervisor killed the thread. Absent in JSON when it is 0.
+    #[serde(default, skip_serializing_if = "end::is_success")]
+    pub return_code: Option<i32>,
     /// What comes next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Upcoming>,
@@ -77,6 +81,7 @@ impl StepReport {
             adopted: false,
             files: None,
             reason: None,
+            return_code: None,
             next: None,
             explain: None,
             explain_next: None,

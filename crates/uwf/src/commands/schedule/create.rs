@@ -6,7 +6,7 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::{kill, pause, show};
 
 use super::name;
-use crate::commands::thread::start;
+use crate::commands::thread::start::{self, Follows};
 use crate::complete;
 use crate::context::Context;
 use crate::engine::{Schedules, warn_of_own_store, warn_of_unknown_address};
@@ -45,7 +45,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     warn_of_own_store(context);
     warn_of_unknown_address(context)?;
     let options = start::Options { prompt: Some(prompt), no_worktree: true, ..start::Options::default() };
-    let template = start::begin(context, &workflow, options, None)?.thread;
+    let template = start::begin(context, &workflow, options, Follows::Nothing)?.thread;
     let made = (|| {
         let reason = format!("schedule {name} begins threads from it");
         pause::pause(&context.home, &template, Some(&reason), None)?;

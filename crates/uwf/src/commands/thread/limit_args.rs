@@ -9,24 +9,27 @@ use uwf_core::usage::ThreadLimits;
 /// How far a thread may go.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct LimitArgs {
-    /// Most steps the thread may have.
+    /// Limit of the thread: number of steps.
     #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_WHOLE), allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u64>,
-    /// Longest time from its beginning to the beginning of a step: seconds, or 90s, 15m, 2h, 1d.
+    /// Limit of the thread: no step begins later than this after the thread began. Seconds, or 90s, 15m, 2h, 1d.
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_time: Option<u64>,
-    /// Most tokens it may use, as agents report them.
+    /// Limit of the thread: tokens, as agents report them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_WHOLE), allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
-    /// Most US dollars it may cost, as providers report them, else by the `prices` of the configuration.
+    /// Limit of the thread: US dollars, as providers report them, or by the `prices` of the configuration.
     #[arg(long, value_name = "AMOUNT", value_parser = amount, allow_negative_numbers = true)]
     pub(crate) max_cost: Option<f64>,
+    /// Refuse to start if an agent reports no tokens or no cost, so that a limit cannot stop it.
+    #[arg(long)]
+    pub(crate) strict_limits: bool,
 }
 
 impl LimitArgs {
     /// The limits that are given.
     pub(crate) fn limits(self) -> ThreadLimits {
-        let LimitArgs { max_steps, max_time, max_tokens, max_cost } = self;
+        let LimitArgs { max_steps, max_time, max_tokens, max_cost, .. } = self;
         ThreadLimits { max_steps, max_time, max_tokens, max_cost }
     }
 }

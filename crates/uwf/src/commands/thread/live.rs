@@ -13,6 +13,7 @@ use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::error::RootError;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::State;
+use uwf_engine::verbs::end;
 use uwf_engine::verbs::list::{Filter, list};
 use uwf_engine::verbs::live::{From, Live, LiveAll};
 use uwf_engine::verbs::show::show;
@@ -78,11 +79,18 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             Some(State::Completed) => {
                 return Ok(Printed::nothing().exits(if args.exit_code { step::DONE } else { 0 }));
             }
-            Some(State::Killed) => {
-                return Err(Error::from(RootError::Ended { thread, was_killed: true }).into());
-            }
+            Some(State::Killed) => return killed(context, thread),
             _ => std::thread::sleep(PACE),
         }
+    }
+}
+
+/// The end of a killed thread: a person's kill is an error, a supervisor's ends with the thread's return code.
+fn killed(context: &Context, thread: ThreadId) -> CommandResult {
+    let status = show(&context.home, &thread).ok();
+    match status.and_then(|status| status.return_code) {
+        Some(code @ end::SUPERVISED_CODE) => Ok(Printed::nothing().exits(step::end_code(Some(code), false))),
+        _ => Err(Error::from(RootError::Ended { thread, was_killed: true }).into()),
     }
 }
 

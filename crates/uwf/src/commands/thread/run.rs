@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::moderator::Next;
+use uwf_core::number::MAX_WHOLE;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::{plan, settings};
@@ -15,6 +16,7 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::answer::{Seen, asked};
+use uwf_engine::verbs::end;
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
@@ -25,6 +27,7 @@ use crate::commands::thread::expect_attempt::ExpectAttempt;
 use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
 use crate::commands::thread::which::NEWEST;
+use crate::commands::thread::start::Follows;
 use crate::commands::thread::{answer, run_all, run_on, start, step};
 use crate::complete;
 use crate::context::Context;
@@ -36,10 +39,9 @@ use crate::{style, table};
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_arg("max_steps", |arg| arg.help("Most steps now; what is left can be done later")),
     mut_arg("chosen", |arg| arg.requires("prompt")),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run --all --jobs 4              all active threads, four at once"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run --all --jobs 4              all active threads, four at once"
 )]
 pub(crate) struct Args {
     /// A thread to go on with (@ is the newest), or with --prompt a workflow to start.
@@ -61,6 +63,9 @@ pub(crate) struct Args {
     /// Stop before this role would be played; with --all, threads whose workflow has no such role are run all the same.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     until: Option<String>,
+    /// Stop after N steps; run again to continue.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_WHOLE))]
+    steps: Option<u64>,
     #[command(flatten)]
     options: start::Options,
     #[command(flatten)]
@@ -86,10 +91,17 @@ struct Ran {
     code: u8,
 }
 
+impl Ran {
+    /// Of a thread that has ended.
+    fn ended(report: StepReport, exit_code: bool) -> Ran {
+        Ran { error: None, code: step::end_code(report.return_code, exit_code), report }
+    }
+}
+
 impl Report for Ran {
     fn text(&self) -> String {
         let StepReport { done, reason, thread, head, .. } = &self.report;
-        let done = if *done { style::green("done") } else { "not done".to_owned() };
+        let done = if *done { step::end_word(&self.report) } else { "not done".to_owned() };
         let reason = reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
         format!("{done}{reason}: thread {thread}, head {head}\nread it with: uwf thread read {thread}\n")
     }
@@ -111,18 +123,21 @@ impl Report for HandedOver {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
+    let most = steps_now(context, &mut args)?;
     if args.all {
-        let most = args.options.limits.max_steps;
         let all = run_all::All { jobs: usize::from(args.jobs), stuck: args.stuck, until: args.until, most };
         return run_all::run(context, &all);
     }
-    let most = args.options.limits.max_steps.take();
     // Of the first step; what follows is what was asked for.
     let mut expected = Seen { head: args.expect.expected, attempt: args.attempt.newest };
-    let done = if args.exit_code { step::DONE } else { 0 };
     let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
-        let started = start::begin(context, &target, args.options, args.until.clone())?;
+        // Another machine may have agents that this one lacks.
+        let follows = match args.on.on {
+            Some(_) => Follows::Nothing,
+            None => Follows::Steps { until: args.until.clone() },
+        };
+        let started = start::begin(context, &target, args.options, follows)?;
         context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
         if let Some(worktree) = &started.worktree {
             context.printer.talk(start::in_worktree(worktree).trim_end());
@@ -132,7 +147,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         known_thread(context, &target, args.options, expected)?
     };
     if args.on.on.is_some() {
-        return on_engine(context, &thread, &args.on, expected, done);
+        return on_engine(context, &thread, &args.on, expected, args.exit_code);
     }
     let mut signals = Signals::listen()?;
     let mut line = LiveLine::of(context, &thread);
@@ -141,14 +156,14 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         if let Some(role) = &args.until
             && let Some(report) = before(context, &thread, role, expected)?
         {
-            context.printer.talk(&format!("`{role}` is next; go on with: uwf run {thread}"));
+            context.printer.talk(&format!("`{role}` is next; continue with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: 0 });
         }
         let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut line) {
             Ok(report) => report,
             Err(error) => match completed_before(context, &thread, &error, first) {
-                Some(report) => return Printed::new(&Ran { error: None, report, code: done }),
+                Some(report) => return Printed::new(&Ran::ended(report, args.exit_code)),
                 None if error.kind == ErrorKind::Waiting && Asker::has_person() => {
                     match answered(context, &thread, error) {
                         Ok(Some(report)) => report,
@@ -164,7 +179,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
-            return Printed::new(&Ran { error: None, report, code: done });
+            return Printed::new(&Ran::ended(report, args.exit_code));
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
@@ -172,14 +187,28 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             if let Some(Upcoming::Error(error)) = &report.next {
                 context.printer.warn(error);
             }
-            context.printer.talk(&format!("{steps} {plural} done as asked; go on with: uwf run {thread}"));
+            context.printer.talk(&format!("stopped after {steps} {plural}; continue with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: ErrorKind::Limit.exit_code() });
         }
     }
 }
 
-/// Has an engine step the thread if it is where it is expected; `done` is the exit code of its end.
-fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, expected: Seen, done: u8) -> CommandResult {
+/// The number of steps after which to stop. A thread that has begun can't get `--max-steps`, which meant this before `--steps` did.
+fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandError> {
+    if args.options.prompt.is_some() {
+        return Ok(args.steps);
+    }
+    let Some(most) = args.options.limits.max_steps.take() else { return Ok(args.steps) };
+    if args.steps.is_some() {
+        return Err(CommandError::usage("--max-steps is a limit of the thread, and needs --prompt")
+            .hint("to change the limits of a thread: uwf thread limit THREAD --steps N"));
+    }
+    context.printer.warn(&format!("--max-steps is a limit of a new thread; to stop after {most} steps, use --steps {most}"));
+    Ok(Some(most))
+}
+
+/// Has an engine step the thread if it is where it is expected; `exit_code` is whether `--exit-code` was given.
+fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, expected: Seen, exit_code: bool) -> CommandResult {
     let found = expected_head::head(&context.home, thread, expected.head)
         .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
     if let Err(error) = found {
@@ -187,7 +216,7 @@ fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, expected: Se
         // Its workflow may not know yet, if it stands still.
         engine::tell(context, thread, Told::Answered);
         return match completed_before(context, thread, &error, expected) {
-            Some(report) => Printed::new(&Ran { error: None, report, code: done }),
+            Some(report) => Printed::new(&Ran::ended(report, exit_code)),
             None => stopped(context, thread, error),
         };
     }
@@ -197,7 +226,7 @@ fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, expected: Se
         return Printed::new(&HandedOver(standing));
     };
     match (run_on::failure(context, thread, followed), completed(context, thread)) {
-        (_, Some(report)) => Printed::new(&Ran { error: None, report, code: done }),
+        (_, Some(report)) => Printed::new(&Ran::ended(report, exit_code)),
         (Some(error), None) => stopped(context, thread, error),
         (None, None) => {
             Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was ended before its end"))
@@ -248,11 +277,14 @@ fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result
     Ok(Some(report).filter(|report| report.role.is_some() && report.thread == *thread))
 }
 
-/// What there is to report of a thread that has come to its end before.
+/// The report of a thread that had already ended, by its workflow or its supervisor.
 fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
-    let shown = show::show(&context.home, thread).ok().filter(|shown| shown.state == State::Completed)?;
+    let has_report = |code| [end::COMPLETED_CODE, end::SUPERVISED_CODE].contains(&code);
+    let shown = show::show(&context.home, thread)
+        .ok()
+        .filter(|shown| shown.state == State::Completed || shown.return_code.is_some_and(has_report))?;
     let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
-    Some(StepReport { done: true, reason: shown.why, ..standing })
+    Some(StepReport { done: true, reason: shown.why, return_code: shown.return_code, ..standing })
 }
 
 /// The same if this error says no more than that.

@@ -155,7 +155,7 @@ fn runs(context: &Context, all: &All) -> Result<Vec<Run>, CommandError> {
     let options = |row: &Row| {
         let until = having.as_ref().filter(|having| row.workflow.is_some_and(|workflow| having.contains(&workflow)));
         let until = until.and(all.until.as_ref()).map(|role| format!("--until={role}"));
-        until.into_iter().chain(all.most.map(|most| format!("--max-steps={most}"))).collect()
+        until.into_iter().chain(all.most.map(|most| format!("--steps={most}"))).collect()
     };
     Ok(wanted.into_iter().map(|row| Run { thread: row.thread.clone(), options: options(row) }).collect())
 }

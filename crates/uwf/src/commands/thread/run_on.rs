@@ -20,7 +20,7 @@ use crate::style;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct On {
     /// Have workers of an engine step the thread (`uwf worker`) instead of this machine; what it does is followed.
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["all", "until", "max_steps"])]
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["all", "until", "steps"])]
     pub(crate) on: Option<Engine>,
     /// With --on, do not follow it.
     #[arg(long, requires = "on")]

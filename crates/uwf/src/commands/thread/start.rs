@@ -4,7 +4,8 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use serde_json::json;
-use uwf_engine::root::project;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::project::{self, Project};
 use uwf_engine::root::worktree::Worktree;
 use uwf_engine::verbs::start;
 
@@ -56,7 +57,7 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options, None)?;
+    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options, Follows::Nothing)?;
     let bold = style::bold(thread.as_str());
     let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("started thread {bold}\n{where_}step it with: uwf thread step {thread}\n");
@@ -67,17 +68,40 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     Ok(Printed::of(report, text))
 }
 
+/// A project's configuration that is not trusted may have the agents that are missing.
+fn with_trust_hint(error: CommandError, project: Option<&Project>) -> CommandError {
+    let ignored = project.filter(|project| error.kind == ErrorKind::Config && project.ignored().is_some());
+    match ignored {
+        Some(project) => error.hint(format!(
+            "or trust the configuration of this project, which is ignored: uwf config trust {}",
+            project.dir().display()
+        )),
+        None => error,
+    }
+}
+
 /// Where a thread works that has a worktree, as a line.
 pub(super) fn in_worktree(worktree: &Worktree) -> String {
     format!("works in {} on branch {}\n", worktree.dir.display(), worktree.branch)
 }
 
-/// Starts a thread as the options say. Its workflow must have the role `until`, before which it will be stopped.
+/// What follows the start of a thread.
+pub(crate) enum Follows {
+    /// Nothing: a later command continues.
+    Nothing,
+    /// Its steps, up to a role, on this machine. If they can't begin, no thread is created.
+    Steps {
+        /// The role.
+        until: Option<String>,
+    },
+}
+
+/// Starts a thread as the options say.
 pub(crate) fn begin(
     context: &Context,
     workflow: &str,
     options: Options,
-    until: Option<String>,
+    follows: Follows,
 ) -> Result<start::Started, CommandError> {
     let prompt = match options.prompt {
         Some(dash) if dash == "-" => input::from_stdin()?,
@@ -105,9 +129,16 @@ pub(crate) fn begin(
             (false, false) => None,
         },
         id: options.id.chosen,
-        until,
+        runs: matches!(follows, Follows::Steps { .. }),
+        until: match follows {
+            Follows::Steps { until } => until,
+            Follows::Nothing => None,
+        },
+        strict_limits: options.limits.strict_limits,
     };
-    let started = start::start(&context.home, &request, &context.cwd)?;
+    let started = start::start(&context.home, &request, &context.cwd)
+        .map_err(CommandError::from)
+        .map_err(|error| with_trust_hint(error, project.as_ref()))?;
     for note in &started.notes {
         context.printer.warn(note);
     }

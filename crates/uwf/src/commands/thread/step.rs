@@ -15,6 +15,7 @@ use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
+use uwf_engine::verbs::end;
 use uwf_engine::verbs::expected_head;
 use uwf_engine::verbs::newest_attempt;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
@@ -87,13 +88,31 @@ impl Args {
     }
 }
 
-/// What a step did, with the exit code that was asked for.
+/// What a step did.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Stepped {
     report: StepReport,
+    /// Whether `--exit-code` was given.
     #[serde(skip)]
     exit_code: bool,
+}
+
+/// Exit code of a command whose thread has ended with this return code; `exit_code` is whether `--exit-code` was given.
+pub(crate) fn end_code(return_code: Option<i32>, exit_code: bool) -> u8 {
+    match return_code {
+        Some(failed) if failed != end::COMPLETED_CODE => u8::try_from(failed).unwrap_or(u8::MAX),
+        _ if exit_code => DONE,
+        _ => 0,
+    }
+}
+
+/// How a thread ended, in a word.
+pub(crate) fn end_word(report: &StepReport) -> String {
+    match report.return_code {
+        Some(end::SUPERVISED_CODE) => style::red("killed"),
+        _ => style::green("done"),
+    }
 }
 
 impl Report for Stepped {
@@ -102,7 +121,7 @@ impl Report for Stepped {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.exit_code && self.report.done { DONE } else { 0 }
+        if self.report.done { end_code(self.report.return_code, self.exit_code) } else { 0 }
     }
 }
 
@@ -124,7 +143,7 @@ pub(crate) fn text(report: &StepReport) -> String {
         (Some(Upcoming::Role(_)), _) if report.explain_next.is_some() => {}
         (Some(Upcoming::Role(role)), _) => text.push_str(&format!("next: {role}\n")),
         (Some(Upcoming::Error(error)), _) => text.push_str(&format!("{} {error}\n", style::red("next step fails:"))),
-        (None, Some(reason)) => text.push_str(&format!("{} ({reason})\n", style::green("done"))),
+        (None, Some(reason)) => text.push_str(&format!("{} ({reason})\n", end_word(report))),
         (None, None) => {}
     }
     text

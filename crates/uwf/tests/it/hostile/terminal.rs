@@ -77,7 +77,7 @@ mod with_tools {
     fn no_command_lets_a_terminal_be_controlled() {
         let (home, thread) = attacked();
         check(&home, &["thread", "step", &thread], 0);
-        check(&home, &["thread", "run", &thread, "--max-steps", "1"], 30);
+        check(&home, &["thread", "run", &thread, "--steps", "1"], 30);
         let head = home.head(&thread).unwrap();
         let output = text(&home.json(&["cas", "get", &head])["payload"], "output");
         let type_of_output = text(&home.json(&["cas", "get", &output]), "type");

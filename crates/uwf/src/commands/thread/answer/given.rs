@@ -61,7 +61,7 @@ fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
 
 /// Whether the answer has a valid output, as the step will find it.
 fn check(agent: &AgentContext<'_>, answer: &Answer) -> Result<(), CommandError> {
-    let read = Climb::new(AnswerForm::Frontmatter, agent.schema()).first(answer, &ExtractRungs::default());
+    let read = Climb::of(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
     read.map(drop).map_err(|failure| unfit(agent, &failure.errors))
 }
 

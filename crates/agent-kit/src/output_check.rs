@@ -1,0 +1,38 @@
+//! Checks a value before it becomes a role's output.
+
+use json_cas::{Hash, Schema, Store, Violation, pointer};
+use serde_json::Value;
+use uwf_engine::thread::closure::{self, Bounds};
+
+/// Returns everything that keeps a value from being stored as an output: violations of the schema, and references to nodes that are
+/// missing or damaged. A store that can't be read at this moment says nothing about the value, so its errors are left to the write that
+/// follows.
+pub(crate) fn violations(schema: &Schema, store: &Store, value: &Value) -> Vec<Violation> {
+    let found = schema.violations(value);
+    if found.is_empty() { broken_references(schema, store, value) } else { found }
+}
+
+/// Returns a violation for each reference to a node that is not stored with everything below it.
+pub(crate) fn broken_references(schema: &Schema, store: &Store, value: &Value) -> Vec<Violation> {
+    let broken = |hash: Hash| {
+        let unsound = closure::check(store, &Bounds::below(hash), |_| ()).err()?;
+        let message = match store.try_get(hash) {
+            Ok(None) => format!("no node {hash} is stored"),
+            _ => unsound.why().ok()?,
+        };
+        let path = place_of(hash, value, "").unwrap_or_default();
+        Some(Violation { path, keyword: "format".to_owned(), message })
+    };
+    schema.refs(value).into_iter().filter_map(broken).collect()
+}
+
+/// JSON pointer to the first string that is this hash; `place` is the pointer to the value.
+fn place_of(hash: Hash, value: &Value, place: &str) -> Option<String> {
+    let below = |key: &str, child: &Value| place_of(hash, child, &pointer::join(place, key));
+    match value {
+        Value::String(text) => (text.parse().ok() == Some(hash)).then(|| place.to_owned()),
+        Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| below(&index.to_string(), item)),
+        Value::Object(fields) => fields.iter().find_map(|(key, field)| below(key, field)),
+        _ => None,
+    }
+}

@@ -1,0 +1,83 @@
+//! Limits that can't stop a thread, because its agents don't report what they use.
+
+use std::collections::BTreeMap;
+
+use uwf_core::config::{Config, DEFAULT_CURRENCY};
+use uwf_core::spending::{self, Spender};
+use uwf_core::usage::ThreadLimits;
+
+use crate::attempt::agents::{AgentSpec, COMMAND, CURSOR, TRACE_KEY, WORKFLOW};
+
+/// What an agent's program reports of its usage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UsageReport {
+    /// Tokens and US dollars, or nothing to report because it takes no model.
+    Dollars,
+    /// Tokens.
+    Tokens,
+    /// Tokens; dollars if its provider reports them.
+    MaybeDollars,
+    /// Depends on the program.
+    Unknown,
+    /// Nothing.
+    Nothing,
+}
+
+impl UsageReport {
+    fn of(agent: &AgentSpec, spender: &Spender) -> UsageReport {
+        let trace = agent.config.get(TRACE_KEY).and_then(|trace| trace.as_str());
+        match (agent.played_by(), trace) {
+            _ if spender.is_free => UsageReport::Dollars,
+            // Its roles have agents of their own.
+            (Some(WORKFLOW), _) => UsageReport::Dollars,
+            (Some(COMMAND), None) => UsageReport::Nothing,
+            (Some(COMMAND), Some("claude" | "opencode")) => UsageReport::Dollars,
+            (Some(COMMAND), Some("codex" | "gemini" | "cursor")) | (Some(CURSOR), _) => UsageReport::Tokens,
+            (Some("llm" | "react" | "hermes"), _) => UsageReport::MaybeDollars,
+            _ => UsageReport::Unknown,
+        }
+    }
+}
+
+/// Returns a sentence for each limit that an agent of the thread keeps from working; `agents` are those of its roles.
+pub(crate) fn unenforced(limits: ThreadLimits, agents: &[AgentSpec], config: &Config) -> Vec<String> {
+    // An agent that plays several roles is named once.
+    let agents: BTreeMap<&str, &AgentSpec> = agents.iter().map(|agent| (agent.name.as_str(), agent)).collect();
+    agents.values().flat_map(|agent| of_agent(limits, agent, config)).collect()
+}
+
+fn of_agent(limits: ThreadLimits, agent: &AgentSpec, config: &Config) -> Vec<String> {
+    let spender = Spender::of(&agent.payload(), config);
+    let is_priced = spending::price(config, spender.model.as_deref())
+        .is_some_and(|priced| priced.currency == DEFAULT_CURRENCY);
+    let report = UsageReport::of(agent, &spender);
+    let name = &agent.name;
+    let no_tokens = (limits.max_tokens.is_some() && report == UsageReport::Nothing)
+        .then(|| format!("agent `{name}` reports no tokens, so `maxTokens` cannot stop it"));
+    let why = match (report, &spender.model) {
+        (UsageReport::Dollars, _) => None,
+        (UsageReport::Nothing, _) => Some(format!("agent `{name}` reports neither tokens nor cost, so `maxCost` cannot stop it")),
+        _ if is_priced => None,
+        (UsageReport::Tokens, model) => Some(format!(
+            "agent `{name}` reports no cost, and {}, so `maxCost` cannot stop it; `maxTokens` can",
+            no_price(model.as_deref())
+        )),
+        (UsageReport::MaybeDollars, model) => Some(format!(
+            "agent `{name}` may report no cost, and {}, so `maxCost` may not stop it; `maxTokens` can",
+            no_price(model.as_deref())
+        )),
+        (UsageReport::Unknown, model) => Some(format!(
+            "agent `{name}` may report no cost, and {}, so `maxCost` may not stop it",
+            no_price(model.as_deref())
+        )),
+    };
+    let no_cost = why.filter(|_| limits.max_cost.is_some());
+    no_tokens.into_iter().chain(no_cost).collect()
+}
+
+fn no_price(model: Option<&str>) -> String {
+    match model {
+        Some(model) => format!("`prices` has no price in {DEFAULT_CURRENCY} for its model `{model}`"),
+        None => "its model is unknown, so `prices` can't apply".to_owned(),
+    }
+}

@@ -1,0 +1,124 @@
+//! Runs that cannot begin, and limits that cannot hold.
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, counting_workflow};
+
+use crate::home;
+
+fn threads(home: &TestHome) -> Value {
+    home.json(&["thread", "list", "--all"])
+}
+
+/// A home with the counting workflow and this configuration; its script `w` counts.
+fn counting(config: &str) -> TestHome {
+    let home = home();
+    home.script("w", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    home.config(config);
+    home.put("count-rounds", &counting_workflow(1));
+    home
+}
+
+#[test]
+fn run_without_an_agent_creates_no_thread() {
+    let home = counting("agents: {}\n");
+    let ran = home.uwf(&["run", "count-rounds", "-p", "count"]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert!(ran.stderr.contains("--agent ALIAS") && !ran.stderr.contains("THREAD"), "{}", ran.stderr);
+    assert_eq!(threads(&home), json!([]));
+    // A thread that is only started can get its agent later.
+    home.start("count-rounds", "count");
+    assert_eq!(threads(&home).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn run_with_a_missing_program_creates_no_thread() {
+    let home = counting("agents: { w: { command: no-such-program, output: json } }\ndefaultAgent: w\n");
+    let ran = home.uwf(&["run", "count-rounds", "-p", "count"]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert!(ran.stderr.contains("no-such-program"), "{}", ran.stderr);
+    assert_eq!(threads(&home), json!([]));
+}
+
+#[test]
+fn run_in_an_untrusted_project_creates_no_thread() {
+    let home = counting("agents: {}\n");
+    std::fs::create_dir_all(home.work().join(".workflows")).unwrap();
+    home.file(".workflows/config.yaml", "agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    let ran = home.uwf(&["run", "count-rounds", "-p", "count"]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    let hint = format!("which is ignored: uwf config trust {}", home.work().display());
+    assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
+    assert_eq!(threads(&home), json!([]));
+    home.json(&["config", "trust"]);
+    assert_eq!(home.json(&["run", "count-rounds", "-p", "count"])["done"], true);
+}
+
+#[test]
+fn limit_that_cannot_hold_is_said_at_start() {
+    let config = "models: { gpt: { provider: p, name: gpt-9 }, priced: { provider: p, name: gpt-8 } }
+providers: { p: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: P_KEY } }
+prices: { date: 2026-11-01, models: { priced: { input: 1, output: 2 } } }
+agents:
+  plain: { command: w, output: json }
+  codex: { command: w, output: text, config: { trace: codex } }
+  claude: { command: w, output: text, config: { trace: claude } }
+  unpriced: { command: uwf-llm, model: gpt }
+  priced: { command: uwf-llm, model: priced }
+  person: { command: uwf-human }
+";
+    let home = counting(config);
+    let said = |agent: &str, limit: &[&str]| {
+        let args = [&["thread", "start", "count-rounds", "-p", "count", "--agent", agent], limit].concat();
+        let ran = home.uwf(&args);
+        assert_eq!(ran.code, Some(0), "{}", ran.told());
+        ran.stderr
+    };
+    let no_price = |model: &str| format!("`prices` has no price in USD for its model `{model}`");
+    let cost = ["--max-cost", "1"];
+    assert_eq!(
+        said("plain", &cost),
+        "warning: agent `plain` reports neither tokens nor cost, so `maxCost` cannot stop it\n"
+    );
+    assert_eq!(
+        said("codex", &cost),
+        "warning: agent `codex` reports no cost, and its model is unknown, so `prices` can't apply, so `maxCost` cannot stop it; `maxTokens` can\n"
+    );
+    assert_eq!(
+        said("unpriced", &cost),
+        format!("warning: agent `unpriced` may report no cost, and {}, so `maxCost` may not stop it; `maxTokens` can\n", no_price("gpt"))
+    );
+    for holds in ["claude", "priced", "person"] {
+        assert_eq!(said(holds, &cost), "", "{holds}");
+    }
+    let tokens = ["--max-tokens", "1000"];
+    assert_eq!(said("plain", &tokens), "warning: agent `plain` reports no tokens, so `maxTokens` cannot stop it\n");
+    assert_eq!(said("codex", &tokens), "");
+    assert_eq!(said("plain", &["--max-steps", "3", "--max-time", "1h"]), "");
+}
+
+#[test]
+fn strict_limits_refuse_what_cannot_hold() {
+    let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    let run = |limit: &[&str]| home.uwf(&[&["run", "count-rounds", "-p", "count", "--strict-limits"], limit].concat());
+    let refused = run(&["--max-cost", "1"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.told());
+    assert!(refused.stderr.contains("so `maxCost` cannot stop it"), "{}", refused.stderr);
+    assert_eq!(threads(&home), json!([]));
+    assert_eq!(run(&["--max-steps", "4"]).code, Some(0));
+}
+
+#[test]
+fn max_steps_limits_the_thread_that_run_starts() {
+    let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    home.put("count-more", &counting_workflow(5).replace("count-rounds", "count-more"));
+    let ran = home.uwf(&["run", "count-more", "-p", "count", "--max-steps", "2"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.told());
+    let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
+    let limit = home.json(&["thread", "limit", &thread]);
+    assert_eq!((&limit["state"], &limit["limits"]["maxSteps"]), (&json!("limited"), &json!(2)));
+    let other = home.start("count-more", "count");
+    let ran = home.uwf(&["run", &other, "--max-steps", "2"]);
+    assert_eq!(ran.code, Some(30), "as before: {}", ran.told());
+    assert!(ran.stderr.contains("to stop after 2 steps, use --steps 2"), "{}", ran.stderr);
+    assert_eq!(home.json(&["thread", "show", &other])["state"], "active");
+}
