@@ -32,8 +32,8 @@ pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET
 pub use notify::{Happening, Notify, NotifyBy};
 pub(crate) use otel::OTEL_KEYS;
 pub use otel::Otel;
-pub(crate) use prices::{PRICE_KEYS, PRICES_KEYS};
 pub use prices::{DEFAULT_CURRENCY, Price, Prices, is_date};
+pub(crate) use prices::{PRICE_KEYS, PRICES_KEYS};
 pub use read::CONFIG_KEYS;
 pub(crate) use read::{AGENT_KEYS, EXTRACT_KEYS, MIN_PROMPT_BUDGET, MODEL_KEYS, NOTIFY_KEYS, PROVIDER_KEYS};
 pub use secret::key_in;

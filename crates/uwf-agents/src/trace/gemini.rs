@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_llm::Finish;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
@@ -62,6 +63,6 @@ fn concluded(trace: &mut Trace, event: &Value) {
     match (text(event, "status"), event.get("error")) {
         ("error", Some(error)) => trace.error = some_text(error, "message").or_else(|| Some(error.to_string())),
         // An error that the run survived was a warning.
-        _ => trace.error = None,
+        (status, _) => trace.error = Finish::of(status).fault(),
     }
 }

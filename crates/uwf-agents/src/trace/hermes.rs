@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_llm::Finish;
 
 use super::json::{content, count, dollars, list, shown, some_text, text, tokens};
 use super::turns::Turns;
@@ -21,7 +22,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
         return Trace { unread: objects.len(), source: SOURCE.to_owned(), ..Trace::default() };
     };
     let mut turns = Turns::default();
-    let mut unread = 0;
+    let (mut unread, mut error) = (0, None);
     for message in list(session, "messages") {
         let at = timestamp::ms(message.get("timestamp"));
         let said = content(message.get("content"));
@@ -31,6 +32,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
             "assistant" => {
                 // Two messages of the model in a row are two of its turns.
                 turns.close(None);
+                error = Finish::of(text(message, "finish_reason")).fault();
                 turns.reasoned(text(message, "reasoning"), at);
                 turns.said(&said, at);
                 for call in list(message, "tool_calls") {
@@ -42,7 +44,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
         }
     }
     let session_id = some_text(session, "id").or_else(|| some_text(session, "session_id"));
-    turns.into_trace(SOURCE, Trace { tokens: totals(session), session_id, unread, ..Trace::default() })
+    turns.into_trace(SOURCE, Trace { tokens: totals(session), session_id, error, unread, ..Trace::default() })
 }
 
 /// Tokens of the whole session.

@@ -71,9 +71,7 @@ fn report<R: DeserializeOwned>(
     let replied = serde_json::from_slice(reply.as_deref().unwrap_or_default());
     Err(match (replied, signals.stop()) {
         (Ok(Reply::Done(report)), _) => return Ok(*report),
-        (Ok(Reply::Failed(failed)), Some(signal))
-            if failed.kind.is_stop() =>
-        {
+        (Ok(Reply::Failed(failed)), Some(signal)) if failed.kind.is_stop() => {
             AttemptError::Keeper(SentError { kind: stopped_by(signal), ..failed })
         }
         (Ok(Reply::Failed(failed)), _) => AttemptError::Keeper(failed),

@@ -48,15 +48,17 @@ pub(crate) fn unenforced(limits: ThreadLimits, agents: &[AgentSpec], config: &Co
 
 fn of_agent(limits: ThreadLimits, agent: &AgentSpec, config: &Config) -> Vec<String> {
     let spender = Spender::of(&agent.payload(), config);
-    let is_priced = spending::price(config, spender.model.as_deref())
-        .is_some_and(|priced| priced.currency == DEFAULT_CURRENCY);
+    let is_priced =
+        spending::price(config, spender.model.as_deref()).is_some_and(|priced| priced.currency == DEFAULT_CURRENCY);
     let report = UsageReport::of(agent, &spender);
     let name = &agent.name;
     let no_tokens = (limits.max_tokens.is_some() && report == UsageReport::Nothing)
         .then(|| format!("agent `{name}` reports no tokens, so `maxTokens` cannot stop it"));
     let why = match (report, &spender.model) {
         (UsageReport::Dollars, _) => None,
-        (UsageReport::Nothing, _) => Some(format!("agent `{name}` reports neither tokens nor cost, so `maxCost` cannot stop it")),
+        (UsageReport::Nothing, _) => {
+            Some(format!("agent `{name}` reports neither tokens nor cost, so `maxCost` cannot stop it"))
+        }
         _ if is_priced => None,
         (UsageReport::Tokens, model) => Some(format!(
             "agent `{name}` reports no cost, and {}, so `maxCost` cannot stop it; `maxTokens` can",

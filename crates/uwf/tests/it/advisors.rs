@@ -93,7 +93,13 @@ fn supervisor_kill_exits_with_one_everywhere() {
     assert_eq!(home.uwf(&["thread", "step", &thread, "--exit-code"]).code, Some(1));
     let (_server, home, thread) = supervised();
     let head = home.head(&thread).unwrap();
-    let ran = home.uwf(&["api", "POST", &format!("/threads/{thread}/step"), "--data", &format!("{{\"expectedHead\": \"{head}\"}}")]);
+    let ran = home.uwf(&[
+        "api",
+        "POST",
+        &format!("/threads/{thread}/step"),
+        "--data",
+        &format!("{{\"expectedHead\": \"{head}\"}}"),
+    ]);
     assert_eq!(reported(&ran)["returnCode"], 1, "{}", ran.told());
 }
 

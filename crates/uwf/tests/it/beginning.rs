@@ -85,7 +85,10 @@ agents:
     );
     assert_eq!(
         said("unpriced", &cost),
-        format!("warning: agent `unpriced` may report no cost, and {}, so `maxCost` may not stop it; `maxTokens` can\n", no_price("gpt"))
+        format!(
+            "warning: agent `unpriced` may report no cost, and {}, so `maxCost` may not stop it; `maxTokens` can\n",
+            no_price("gpt")
+        )
     );
     for holds in ["claude", "priced", "person"] {
         assert_eq!(said(holds, &cost), "", "{holds}");

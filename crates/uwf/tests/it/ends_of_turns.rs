@@ -5,6 +5,9 @@ use crate::fixtures::answering::with_worker;
 /// An answer that would fit.
 const SAYS: &str = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"{\"n\": 7}"}]}}"#;
 
+const GEMINI_SAYS: &str = r#"{"type":"init","session_id":"s"}
+{"type":"message","role":"assistant","content":"{\"n\": 7}"}"#;
+
 #[test]
 fn a_turn_that_did_not_end_well_is_no_answer() {
     for (settings, printed, reason) in [
@@ -28,6 +31,16 @@ fn a_turn_that_did_not_end_well_is_no_answer() {
             "output: json, config: { trace: claude }",
             r#"{"type":"result","subtype":"success","is_error":true,"result":"Credit balance is too low"}"#.to_owned(),
             "Credit balance is too low",
+        ),
+        (
+            "output: json, config: { trace: gemini }",
+            format!("{GEMINI_SAYS}\n{}", r#"{"type":"result","status":"max_tokens","stats":{}}"#),
+            "was cut off at its token limit",
+        ),
+        (
+            "output: json, config: { trace: hermes }",
+            r#"{"id":"s","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"{\"n\": 7}","finish_reason":"content_filter"}]}"#.to_owned(),
+            "ended its turn with `content_filter`",
         ),
         ("output: text", "Credit balance is too low".to_owned(), "Credit balance is too low"),
         ("output: json", "API Error: 529 Overloaded".to_owned(), "API Error: 529 Overloaded"),

@@ -23,6 +23,7 @@ use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
 use uwf_engine::verbs::pages;
 use uwf_engine::verbs::step::StepReport;
 
+use self::ask::TypedAnswer;
 use super::expect_attempt::ExpectAttempt;
 use super::expect_head::ExpectHead;
 use super::which::Which;
@@ -102,8 +103,11 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         context.printer.talk(&format!("go on with: uwf run {id}"));
         return step::printed(context, report, args.exit_code);
     }
-    let answer =
-        if args.editor { editor::write(context, &agent, &asked)? } else { of_arguments(context, &args, &agent)? };
+    let answer = if args.editor {
+        editor::write(context, &agent, &asked)?
+    } else {
+        of_arguments(context, &args, &agent, &asked)?
+    };
     let report = record(context, &asked, &agent, answer)?;
     if asked.thread != id {
         context.printer.talk(&format!("go on with: uwf run {id}"));
@@ -127,7 +131,7 @@ pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport
         return Ok(answer::reply(&context.home, asked, question, &reply)?);
     }
     let agent = asked_agent(context, asked)?;
-    let answer = ask_person(context, &agent)?;
+    let answer = ask_person(context, &agent, asked)?;
     record(context, asked, &agent, answer)
 }
 
@@ -154,7 +158,12 @@ fn record(
     Ok(report)
 }
 
-fn of_arguments(context: &Context, args: &Args, agent: &AgentContext<'_>) -> Result<Answer, CommandError> {
+fn of_arguments(
+    context: &Context,
+    args: &Args,
+    agent: &AgentContext<'_>,
+    asked: &Asked,
+) -> Result<Answer, CommandError> {
     if let Some(data) = &args.data {
         let text = if data == "-" { input::from_stdin()? } else { data.clone() };
         return given::data(agent, text);
@@ -166,19 +175,26 @@ fn of_arguments(context: &Context, args: &Args, agent: &AgentContext<'_>) -> Res
         return given::file(agent, input::from_file(file)?);
     }
     if Asker::has_person() {
-        return ask_person(context, agent);
+        return ask_person(context, agent, asked);
     }
     Err(CommandError::usage("no answer was given, and there is no terminal to ask on")
         .hint(human::by_data(agent))
         .hint("or -m TEXT, --file FILE, --editor"))
 }
 
-/// Shows what was done last and what is asked for, and asks key by key.
-fn ask_person(context: &Context, agent: &AgentContext<'_>) -> Result<Answer, CommandError> {
+/// Shows what was done last and what is asked for, and asks key by key. What was typed of an answer that is given up is kept for
+/// `--editor`.
+fn ask_person(context: &Context, agent: &AgentContext<'_>, asked: &Asked) -> Result<Answer, CommandError> {
     let asker = Asker::new(context.printer);
     let _ends = Interruptible::begin()?;
     asker.say(&shown(agent)?);
-    ask::key_by_key(agent, &mut |prompt| asker.typed(prompt))
+    let mut typed = TypedAnswer::default();
+    ask::key_by_key(agent, &mut typed, &mut |prompt| asker.typed(prompt)).map_err(|error| {
+        if typed.is_empty() || editor::keep(context, agent, asked, &typed.text()).is_err() {
+            return error;
+        }
+        error.hint(format!("what you typed is kept: `uwf thread answer {} --editor` continues with it", asked.thread))
+    })
 }
 
 /// What a person reads before answering: the last step, which is most often what is to be approved, then the question.

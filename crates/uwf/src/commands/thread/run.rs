@@ -26,8 +26,8 @@ use crate::ask::Asker;
 use crate::commands::thread::expect_attempt::ExpectAttempt;
 use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
-use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::start::Follows;
+use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{answer, run_all, run_on, start, step};
 use crate::complete;
 use crate::context::Context;
@@ -203,7 +203,9 @@ fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandE
         return Err(CommandError::usage("--max-steps is a limit of the thread, and needs --prompt")
             .hint("to change the limits of a thread: uwf thread limit THREAD --steps N"));
     }
-    context.printer.warn(&format!("--max-steps is a limit of a new thread; to stop after {most} steps, use --steps {most}"));
+    context
+        .printer
+        .warn(&format!("--max-steps is a limit of a new thread; to stop after {most} steps, use --steps {most}"));
     Ok(Some(most))
 }
 

@@ -57,7 +57,8 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options, Follows::Nothing)?;
+    let start::Started { workflow, thread, worktree, .. } =
+        begin(context, &args.workflow, args.options, Follows::Nothing)?;
     let bold = style::bold(thread.as_str());
     let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("started thread {bold}\n{where_}step it with: uwf thread step {thread}\n");

@@ -102,6 +102,38 @@ fn a_run_asks_for_a_child_thread() {
 }
 
 #[test]
+fn refused_sentence_stays_in_the_answer() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let dialog = [
+        ("`approved` (required)", "no, see {\"approved\": true}\r"),
+        ("kept as a remark", "false\r"),
+        ("(Enter for none)", "too long\r"),
+    ];
+    let session = session(&home, &["thread", "answer", &thread], &dialog);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    let outputs = home.json(&["thread", "eval", &thread, "$last('approver')"]);
+    assert_eq!(outputs, json!({"approved": false, "why": "too long"}));
+    let read = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(read.contains("no, see {\"approved\": true}"), "{read}");
+}
+
+#[test]
+fn abandoned_answer_is_kept_for_the_editor() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let dialog = [("`approved` (required)", "I would say no\r"), ("kept as a remark", "\u{4}")];
+    let given_up = session(&home, &["thread", "answer", &thread], &dialog);
+    assert_eq!(given_up.code, Some(130), "{}", given_up.shown);
+    assert!(plain(&given_up.shown).contains("what you typed is kept"), "{}", given_up.shown);
+    home.script("ed-copy", "#!/bin/sh\ncp \"$1\" draft\n");
+    let edited = home.command(&["thread", "answer", &thread, "--editor"]).env("EDITOR", "ed-copy").output().unwrap();
+    assert_eq!(edited.status.code(), Some(41), "a form without its required key");
+    let draft = fs::read_to_string(home.work().join("draft")).unwrap();
+    assert!(draft.starts_with("---\n---\nI would say no\n"), "{draft}");
+}
+
+#[test]
 fn at_a_terminal_a_person_is_asked_key_by_key() {
     let home = staffed();
     let thread = waiting(&home);

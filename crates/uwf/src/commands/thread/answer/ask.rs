@@ -16,27 +16,58 @@ const TRIES: usize = 5;
 /// What shows a prompt and returns the line that is typed after it.
 type Ask<'a> = dyn FnMut(&str) -> Result<String, CommandError> + 'a;
 
-/// Asks for each key of the role's output; for the whole of it when it has none.
-pub(super) fn key_by_key(agent: &AgentContext<'_>, ask: &mut Ask<'_>) -> Result<Answer, CommandError> {
-    let schema = agent.schema().value();
-    let header = match schema.get("properties").and_then(Value::as_object) {
-        Some(properties) if !properties.is_empty() => header(schema, properties, ask)?,
-        _ => ask("> ")?,
-    };
-    given::message(agent, header)
+/// What a person has typed so far.
+#[derive(Default)]
+pub(super) struct TypedAnswer {
+    /// Header lines of the keys that fit.
+    header: String,
+    /// Sentences typed where a value was expected. They stay the text of the answer, so that no word of a person is lost.
+    remarks: Vec<String>,
 }
 
-fn header(schema: &Value, properties: &Map<String, Value>, ask: &mut Ask<'_>) -> Result<String, CommandError> {
+impl TypedAnswer {
+    /// Whether there is something to keep if the rest is not typed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.header.is_empty() && self.remarks.is_empty()
+    }
+
+    /// The answer as a text: remarks below a header.
+    pub(super) fn text(&self) -> String {
+        let remarks: String = self.remarks.iter().map(|remark| format!("{remark}\n")).collect();
+        format!("---\n{}---\n{remarks}", self.header)
+    }
+}
+
+/// Asks for each key of the role's output; for the whole of it when it has none. `typed` has what was typed also when this fails.
+pub(super) fn key_by_key(
+    agent: &AgentContext<'_>,
+    typed: &mut TypedAnswer,
+    ask: &mut Ask<'_>,
+) -> Result<Answer, CommandError> {
+    let schema = agent.schema().value();
+    let text = match schema.get("properties").and_then(Value::as_object) {
+        Some(properties) if !properties.is_empty() => {
+            each_key(schema, properties, typed, ask)?;
+            typed.text()
+        }
+        _ => ask("> ")?,
+    };
+    given::message(agent, text)
+}
+
+fn each_key(
+    schema: &Value,
+    properties: &Map<String, Value>,
+    answer: &mut TypedAnswer,
+    ask: &mut Ask<'_>,
+) -> Result<(), CommandError> {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut header = String::from("---\n");
     for key in properties.keys() {
         let alone = alone(schema, key, required.contains(&key.as_str()));
-        if let Some(typed) = one_key(&alone, key, ask)? {
-            header.push_str(&typed);
-        }
+        one_key(&alone, key, answer, ask)?;
     }
-    Ok(header + "---\n")
+    Ok(())
 }
 
 /// The schema of one key, with all that it may refer to.
@@ -50,8 +81,8 @@ fn alone(schema: &Value, key: &str, is_required: bool) -> Value {
     Value::Object(alone)
 }
 
-/// The header line of one key; `None` when it is optional and nothing was typed.
-fn one_key(alone: &Value, key: &str, ask: &mut Ask<'_>) -> Result<Option<String>, CommandError> {
+/// Adds the header line of one key; none when it is optional and nothing was typed.
+fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>) -> Result<(), CommandError> {
     let is_required = alone["required"] != json!([]);
     let schema = json_cas::Schema::compile(alone)
         .map_err(|error| CommandError::usage(format!("key `{key}` cannot be asked for alone: {error}")))?;
@@ -61,13 +92,20 @@ fn one_key(alone: &Value, key: &str, ask: &mut Ask<'_>) -> Result<Option<String>
     for _ in 0..TRIES {
         let typed = ask(&format!("{misfit}{question}"))?;
         if typed.is_empty() && !is_required {
-            return Ok(None);
+            return Ok(());
         }
         let header = format!("{key}: {typed}\n");
-        let typed = format!("---\n{header}---\n");
-        match extract::read(&typed, AnswerForm::Frontmatter, &schema, &String::new) {
-            Extraction::Found(_) => return Ok(Some(header)),
-            Extraction::Failed(failure) => misfit = format!("{}\n", failure.errors.join("; ")),
+        match extract::read(&format!("---\n{header}---\n"), AnswerForm::Frontmatter, &schema, &String::new) {
+            Extraction::Found(_) => {
+                answer.header.push_str(&header);
+                return Ok(());
+            }
+            Extraction::Failed(failure) => {
+                let is_sentence = typed.split_whitespace().nth(1).is_some();
+                let kept = if is_sentence { "; what you wrote is kept as a remark" } else { "" };
+                misfit = format!("{}{kept}\n", failure.errors.join("; "));
+                answer.remarks.extend(is_sentence.then_some(typed));
+            }
         }
     }
     Err(CommandError::usage(format!("no valid value for `{key}` after {TRIES} tries; nothing was recorded"))
@@ -82,11 +120,12 @@ mod tests {
         let properties = schema["properties"].as_object().unwrap();
         let mut said = String::new();
         let mut lines = typed.lines();
-        let header = header(schema, properties, &mut |prompt| {
+        let mut answer = TypedAnswer::default();
+        let all = each_key(schema, properties, &mut answer, &mut |prompt| {
             said.push_str(prompt);
             lines.next().map(str::to_owned).ok_or_else(|| CommandError::usage("nobody is there any more"))
         });
-        (header.map_err(|error| error.error), said)
+        (all.map(|()| answer.text()).map_err(|error| error.error), said)
     }
 
     fn schema() -> Value {
@@ -114,6 +153,13 @@ mod tests {
         (Enter for none) > `paths` (optional): list of texts
         (Enter for none) >
         "#);
+    }
+
+    #[test]
+    fn refused_sentence_becomes_a_remark() {
+        let (text, said) = asked(&schema(), "no, it returns {\"approved\": true}\nfalse\n\n\n");
+        assert_eq!(text.unwrap(), "---\napproved: false\n---\nno, it returns {\"approved\": true}\n");
+        assert!(said.contains("what you wrote is kept as a remark"), "{said}");
     }
 
     #[test]

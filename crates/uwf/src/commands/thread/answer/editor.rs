@@ -1,6 +1,8 @@
 //! An answer written in an editor. The draft is a file of the thread, so that nothing that was typed is lost: it stays
 //! until the answer is recorded, and the next `--editor` opens it again.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 
 use agent_kit::AgentContext;
@@ -24,9 +26,7 @@ pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) 
     let path = draft(context, asked);
     let form = prompt::header_form(agent.schema().value());
     if !path.exists() {
-        context.home.make_thread_dir(&asked.thread)?;
-        let text = format!("{form}\n\n{SCISSORS}\n\n{}", super::shown(agent)?);
-        std::fs::write(&path, text).at("write", &path)?;
+        keep(context, agent, asked, &form)?;
     }
     let mut edits = 0;
     loop {
@@ -49,6 +49,15 @@ pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) 
                 .hint(format!("edit it again: `uwf thread answer {} --editor`", asked.thread)));
         }
     }
+}
+
+/// Writes the draft that the next `--editor` opens. An earlier draft is left as it is.
+pub(super) fn keep(context: &Context, agent: &AgentContext<'_>, asked: &Asked, text: &str) -> Result<(), CommandError> {
+    let path = draft(context, asked);
+    context.home.make_thread_dir(&asked.thread)?;
+    let text = format!("{text}\n\n{SCISSORS}\n\n{}", super::shown(agent)?);
+    let written = File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+    Ok(written.at("write", &path)?)
 }
 
 /// Lets a person write the reply to what an agent asks.
