@@ -162,7 +162,11 @@ impl<'s> Target<'s> {
                 return best.unwrap_or_default();
             }
         }
-        if let Some(raw) = repair::read(blanks.as_deref().unwrap_or(block), self.schema.value()) {
+        // A rule ends a header, so a code block with one is something else.
+        let is_cut =
+            notation != Notation::Header && block.trim_end().lines().skip(1).any(|line| line.trim_end() == "---");
+        let lines = blanks.as_deref().unwrap_or(block);
+        if let Some(raw) = repair::read(lines, self.schema.value()).filter(|_| !is_cut) {
             let mut reading = self.judge(&raw);
             reading.clean = false;
             let why = why.as_deref().unwrap_or("its values do not fit");

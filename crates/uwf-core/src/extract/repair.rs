@@ -30,10 +30,14 @@ pub(super) fn without_tabs(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Reads a header by lines; `None` when no line starts with a known key.
+/// Reads a header by lines; `None` when it does not start with a known key, comments aside. Lines before the first key would be lost.
 pub(super) fn read(text: &str, root: &Value) -> Option<Raw> {
     let here = shape(root, &[root]);
-    LineReader { root }.map(text, &here, &Keys::of_header(root, &here), 0)
+    let keys = Keys::of_header(root, &here);
+    let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
+    let is_key = |line: KeyLine<'_>| keys.knows(line.key) || is_foreign_key(first, line);
+    KeyLine::of(first).filter(|line| is_key(*line))?;
+    LineReader { root }.map(text, &here, &keys, 0)
 }
 
 /// A key and its lines.
