@@ -371,10 +371,12 @@ impl Scan<'_, '_, '_> {
     }
 
     /// Removes the last block if it is part of a sentence, and marks it if a sentence may continue after it. `begin` is the block's first line,
-    /// `behind` the line after it.
+    /// `behind` the line after it. A sentence may have an empty line before and after the block.
     fn mark_sentence(&mut self, begin: usize, behind: usize) {
-        let above = begin.checked_sub(1).map_or("", |above| self.lines[above].text.trim_end());
-        let below = self.lines.get(behind).map_or("", |line| line.text);
+        let line = |number: usize| self.lines.get(number).map_or("", |line| line.text.trim_end());
+        let above = begin.checked_sub(1).map_or("", line);
+        let above = if is_blank(above) { begin.checked_sub(2).map_or("", line) } else { above };
+        let below = if is_blank(line(behind)) { line(behind + 1) } else { line(behind) };
         let is_fence = self.found.last().is_some_and(|block| block.mark == Mark::Fence);
         let word = below.split([' ', ',', '.', ':', ';']).next().unwrap_or_default();
         let goes_on = below.starts_with([',', ';', ')']) || GOES_ON.contains(&word);
