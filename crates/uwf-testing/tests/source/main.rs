@@ -5,4 +5,5 @@ mod forgotten_files;
 mod module_cycles;
 mod modules;
 mod named_tests;
+mod prose;
 mod unused_public_items;
