@@ -28,11 +28,10 @@ pub const CONTEXT: &str = "context";
 /// Tool that reads a node of the store.
 pub const CAS_GET: &str = "cas_get";
 
-/// What a prompt says about the server, after everything else: a tool that is not mentioned is not used.
-pub const INSTRUCTION: &str = "\n# How to hand in your result\n\n\
-You have the tool `submit` of the MCP server `uwf` (its full name may be longer, such as `mcp__uwf__submit`). When your \
-work is done, call it with the keys of the header described above as its arguments. It answers whether the values fit; \
-when they do not, correct them and call it again: the last call that was accepted counts. Then end with a short text \
-for people; it needs no header any more. The tools `context` and `cas_get` of the same server tell task and steps, and \
-read a node of the store by its hash; `context` with `step` gives all of a step that is cut above. If there is no such \
-tool, answer with the header.\n";
+/// The end of a prompt whose agent has the server. Models rarely use a tool that the prompt does not mention.
+pub const INSTRUCTION: &str = "\n# Submit your result\n\n\
+The MCP server `uwf` gives you the tool `submit` (its full name may be longer, such as `mcp__uwf__submit`). When your \
+work is done, call it with the keys of the header above as arguments. It reports values that don't fit: correct them \
+and call it again. The last accepted call counts. Then end with a short text for people, without a header. The tool \
+`context` returns the task and the steps, and with `step` one step in full; `cas_get` reads a node of the store by its \
+hash. If you don't have these tools, answer with the header.\n";

@@ -38,29 +38,33 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
     }
     let described = fields(schema);
     if !described.is_empty() {
-        text.push_str(
-            "\nReplace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:\n\n",
-        );
+        let remarks = match form {
+            AnswerForm::Frontmatter => ", and leave no `#` remarks in the YAML",
+            AnswerForm::Json => "",
+        };
+        text.push_str(&format!(
+            "\nReplace each `<…>` with a value. Leave out optional keys you have nothing for{remarks}:\n\n"
+        ));
         text.push_str(&described);
     }
     if form == AnswerForm::Frontmatter && shape(schema, &[schema]).may_be(schema, "object") {
-        text.push_str("\nA text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.\n");
+        text.push_str("\nFor a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.\n");
     }
     text.push_str(&extras(schema, form));
     text
 }
 
-/// The header alone, as it is shown in the instruction and when it has to be written again.
+/// The form of the header, for the instruction and for feedback.
 pub(crate) fn header_example(schema: &Value) -> String {
     fenced("yaml", &format!("---\n{}---\n", to_yaml(&example(schema))))
 }
 
-/// The output alone, as it is shown in the instruction and when it has to be given again.
+/// The form of the JSON value, for the instruction and for feedback.
 pub(crate) fn json_example(schema: &Value) -> String {
     fenced("json", &format!("{:#}", example(schema)))
 }
 
-/// The keys that may always be there, as far as the schema has none of that name, and how to ask a person by one of them.
+/// The keys that every answer may have and the schema does not define, and how to ask a person with one of them.
 fn extras(schema: &Value, form: AnswerForm) -> String {
     let keys = shape(schema, &[schema]).keys_of_all(schema);
     let free: Vec<&(&str, &str)> = EXTRAS.iter().filter(|(key, _)| !keys.contains(key)).collect();
@@ -68,16 +72,16 @@ fn extras(schema: &Value, form: AnswerForm) -> String {
         return String::new();
     }
     let allowed: Vec<String> = free.iter().map(|(key, meaning)| format!("`{key}` ({meaning})")).collect();
-    let mut text = format!("\nThese keys may be there too: {}.\n", allowed.join(", "));
+    let mut text = format!("\nYou may also add these keys: {}.\n", allowed.join(", "));
     if free.iter().any(|(key, _)| *key == "status") {
         text.push_str(match form {
             AnswerForm::Frontmatter => concat!(
-                "\nIf you cannot go on without a word from a person, answer with `status: needs_input` alone in the header and ",
-                "your question below it. You get the reply, and go on.\n"
+                "\nIf you need input from a person to continue, answer with `status: needs_input` alone in the header and ",
+                "your question below it. You will get the reply and continue.\n"
             ),
             AnswerForm::Json => concat!(
-                "\nIf you cannot go on without a word from a person, print `{\"status\": \"needs_input\", \"question\": ",
-                "\"…\"}` instead. You get the reply, and go on.\n"
+                "\nIf you need input from a person to continue, print `{\"status\": \"needs_input\", \"question\": ",
+                "\"…\"}` instead. You will get the reply and continue.\n"
             ),
         });
     }

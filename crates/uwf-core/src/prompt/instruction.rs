@@ -8,13 +8,13 @@ use super::fence::{fenced, head};
 use super::format::answer_form;
 use crate::workflow::Role;
 
-/// What a role of a workflow is told in every thread.
+/// The part of a prompt that is the same in every thread: form of the answer, role, goal, capabilities, procedure, output.
 pub fn instruction(workflow: &str, role_name: &str, role: &Role, schema: &Value, form: AnswerForm) -> String {
     let mut text = answer_form(schema, form);
     text.push_str(&format!(
         "\n# Your role\n\n\
-         You play the role `{role_name}` of the workflow `{workflow}`. Do this role's work and deliver what is asked of this \
-         role, nothing else: the other roles of the workflow do their own part, even if the task names it.\n",
+         You play role `{role_name}` of workflow `{workflow}`. Do only the work of this role. Other roles of the workflow do \
+         the rest, even if the task mentions it.\n",
     ));
     section(&mut text, "Goal", &role.goal);
     let capabilities: Vec<String> =

@@ -29,28 +29,28 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
     let mut lines = Vec::new();
     if facts.visit != Visit::First {
         let before = match (facts.visit, facts.shows_own) {
-            (Visit::Resumed, _) => "This goes on in the session in which you played this role before.".to_owned(),
+            (Visit::Resumed, _) => "You are back in your earlier session.".to_owned(),
             (_, true) => format!(
-                "You have played this role in this thread before: the last step of the role `{role}` above is your own \
-                 last answer."
+                "You have played this role in this thread before. The last step of role `{role}` above is your own last \
+                 answer."
             ),
             (_, false) => "You have played this role in this thread before.".to_owned(),
         };
         let since = match (facts.shows_news, facts.visit) {
-            (false, _) => "No step was taken since.",
-            (true, Visit::Resumed) => "The steps above are new since then.",
-            (true, _) => "The steps after it are new since then.",
+            (false, _) => "There are no new steps.",
+            (true, Visit::Resumed) => "The steps above are new.",
+            (true, _) => "The steps after it are new.",
         };
-        lines.push(format!("{before} {since} Deliver again in the form above."));
+        lines.push(format!("{before} {since} Answer again in the form above."));
     }
     if facts.cuts_steps {
         lines.push(format!(
-            "Where […] stands, a part of a step, or whole steps, are left out to keep this text short. The command \
-             `{command} --step N` prints all of step N."
+            "`[…]` marks steps, or parts of steps, that are left out to keep this prompt short. `{command} --step N` \
+             prints step N in full."
         ));
     }
     if facts.cuts_task {
-        lines.push(format!("The task is cut. The command `{command} --task` prints all of it."));
+        lines.push(format!("The task is shortened. `{command} --task` prints it in full."));
     }
     (!lines.is_empty()).then(|| format!("\n# Note\n\n{}\n", lines.join("\n")))
 }

@@ -28,15 +28,15 @@ pub struct QuestionInput<'a> {
 /// The question as plain text: role, goal, what is asked for, and the schema in words. Ends in a newline.
 pub fn question(input: &QuestionInput<'_>) -> String {
     let role = input.role;
-    let mut text = format!("You are asked as `{}` of workflow `{}`.\n", input.role_name, input.workflow);
-    for (title, content) in [("Goal", &role.goal), ("Procedure", &role.procedure), ("What is asked for", &role.output)]
+    let mut text = format!("You are asked to play role `{}` of workflow `{}`.\n", input.role_name, input.workflow);
+    for (title, content) in [("Goal", &role.goal), ("Procedure", &role.procedure), ("Required output", &role.output)]
     {
         paragraph(&mut text, title, content);
     }
     let (task, left_out) = head(input.task.trim(), TASK_SHOWN);
     let more = if left_out > 0 { format!("\n[… {left_out} bytes left out]") } else { String::new() };
     paragraph(&mut text, "Task", &format!("{task}{more}"));
-    paragraph(&mut text, "The answer has", &answer_in_words(input.schema));
+    paragraph(&mut text, "The answer needs", &answer_in_words(input.schema));
     text
 }
 
@@ -91,11 +91,11 @@ mod tests {
         let input = QuestionInput { workflow: "w", role_name: "boss", role: &role, schema: &schema, task: "Post it." };
         assert_eq!(
             question(&input),
-            "You are asked as `boss` of workflow `w`.\n\
+            "You are asked to play role `boss` of workflow `w`.\n\
              \nGoal:\n  Decide whether it goes out.\n\
-             \nWhat is asked for:\n  Say why.\n\
+             \nRequired output:\n  Say why.\n\
              \nTask:\n  Post it.\n\
-             \nThe answer has:\n  - `approved` (required): `true` or `false`\n  - `why` (optional): text\n"
+             \nThe answer needs:\n  - `approved` (required): `true` or `false`\n  - `why` (optional): text\n"
         );
         assert_eq!(header_form(&schema), "---\napproved: <true or false>\nwhy: <text>\n---\n");
         assert_eq!(answer_in_words(&json!({"type": "string"})), "<text>\n");

@@ -29,14 +29,14 @@ pub(super) fn part(replies: &[Reply]) -> Option<Part> {
             reply.trim()
         ));
     }
-    text.push_str("\nGo on with that, and answer in the form above.\n");
+    text.push_str("\nContinue with this reply, and answer in the form above.\n");
     Some(Part { kind: PartKind::Replies, text })
 }
 
 /// The prompt of an agent that goes on in the session in which it asked.
 pub fn reply(reply: &str) -> Prompt {
     let text = format!(
-        "# What the person replied\n\n{}\n\nGo on with that, and answer in the form you were given.\n",
+        "# What the person replied\n\n{}\n\nContinue with this reply, and answer in the form you were given.\n",
         reply.trim()
     );
     Prompt { parts: vec![Part { kind: PartKind::Replies, text }] }

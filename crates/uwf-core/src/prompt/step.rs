@@ -70,7 +70,7 @@ impl StepSection {
         let message = message(step);
         let body = output.len().min(output_cap) + message.map_or(0, |message| message.len().min(text_cap));
         let mut text = String::with_capacity(FRAME + step.role.len() + body);
-        text.push_str(&format!("\n# Step {} of this thread: what the role `{}` delivered\n\n", step.index, step.role));
+        text.push_str(&format!("\n# Step {}: output of role `{}`\n\n", step.index, step.role));
         let mut section = StepSection { index: step.index, text, is_shortened: false };
         section.push_capped("json", &output, output_cap);
         match message {
@@ -78,7 +78,7 @@ impl StepSection {
                 section.leave_out(&format!("\n[… its text of {} bytes left out]\n", message.len()));
             }
             Some(message) => {
-                section.text.push_str("\nIts text:\n\n");
+                section.text.push_str("\nText below its header:\n\n");
                 section.push_capped("markdown", message, text_cap);
             }
             None => {}

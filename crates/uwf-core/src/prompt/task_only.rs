@@ -1,5 +1,4 @@
-//! What a workflow that plays a role gets: the task of its thread. Its own roles bring their forms of an answer, so it
-//! has none.
+//! The task of a child thread. It has no form of an answer, because the roles of the child bring their own.
 
 use super::fence::head;
 use super::fields::fields;
@@ -7,8 +6,7 @@ use super::instruction::section;
 use super::{Parts, PromptInput, divide, parts};
 use crate::thread::Step;
 
-/// The task a role becomes when a workflow plays it: what its own thread is there for, whose part that is, what has to
-/// be known in the end, and what was delivered before.
+/// The task of the child thread that plays a role: the parent's task, the role, the required output, and the steps of the parent.
 ///
 /// # Errors
 /// Those of `read`.
@@ -28,22 +26,22 @@ pub fn brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
     Ok(text)
 }
 
-const BEFORE: &str = "\n# What was delivered before\n\nIn the thread this is a part of:\n";
+const BEFORE: &str = "\n# Context from previous steps\n\nThese are steps of the parent thread:\n";
 
 fn task_mark(left_out: usize) -> String {
     format!("\n[… {left_out} bytes of the task left out]\n")
 }
 
-/// What stands between the task and the steps.
+/// The part between the task and the steps.
 fn frame(input: &PromptInput<'_>) -> String {
     let mut text = format!(
-        "\n# The part this is\n\nThis is the part `{}` of the workflow `{}`: only this part is to be done here.\n",
+        "\n# Your part\n\nThis is role `{}` of workflow `{}`. Do only this part.\n",
         input.role_name, input.workflow
     );
     let role = input.role;
     section(&mut text, "Goal", &role.goal);
     section(&mut text, "Procedure", &role.procedure);
     section(&mut text, "Output", &role.output);
-    section(&mut text, "What has to be known in the end", &fields(input.schema));
+    section(&mut text, "Required output", &fields(input.schema));
     text
 }

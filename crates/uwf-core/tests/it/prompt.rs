@@ -77,7 +77,7 @@ fn outline(prompt: &Prompt) -> String {
     let mut outline: Vec<String> = Vec::new();
     for line in shown.lines() {
         if let Some(step) = line.strip_prefix("# Step ") {
-            outline.push(step.split(' ').next().unwrap_or_default().to_owned());
+            outline.push(step.split(':').next().unwrap_or_default().to_owned());
         } else if line.starts_with("[… step") {
             outline.push(line.trim_start_matches("[… ").trim_end_matches(" left out]").replace(' ', "-"));
         } else if line.starts_with("[… ")
@@ -129,21 +129,21 @@ fn first_step_of_a_thread() {
     ---
     ```
 
-    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+    Replace each `<…>` with a value. Leave out optional keys you have nothing for, and leave no `#` remarks in the YAML:
 
     - `approved` (required): `true` or `false` — Whether the change may go in
     - `comments` (required): text
     - `severity` (optional): one of `low`, `high`
 
-    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    For a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.
 
-    These keys may be there too: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    You may also add these keys: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
 
-    If you cannot go on without a word from a person, answer with `status: needs_input` alone in the header and your question below it. You get the reply, and go on.
+    If you need input from a person to continue, answer with `status: needs_input` alone in the header and your question below it. You will get the reply and continue.
 
     # Your role
 
-    You play the role `reviewer` of the workflow `solve-issue`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
+    You play role `reviewer` of workflow `solve-issue`. Do only the work of this role. Other roles of the workflow do the rest, even if the task mentions it.
 
     ## Goal
 
@@ -177,7 +177,7 @@ fn first_visit_with_history() {
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 1), PartKind::Steps(2, 2)]);
     let steps: String = prompt.parts[2..].iter().map(|part| part.text.as_str()).collect();
     insta::assert_snapshot!(steps, @r#"
-    # Step 1 of this thread: what the role `planner` delivered
+    # Step 1: output of role `planner`
 
     ```json
     {
@@ -189,7 +189,7 @@ fn first_visit_with_history() {
     }
     ```
 
-    Its text:
+    Text below its header:
 
     ````markdown
     # Plan
@@ -199,7 +199,7 @@ fn first_visit_with_history() {
     ```
     ````
 
-    # Step 2 of this thread: what the role `developer` delivered
+    # Step 2: output of role `developer`
 
     ```json
     {
@@ -230,7 +230,7 @@ fn a_return_shows_the_history_and_the_own_last_answer() {
 
     # Note
 
-    You have played this role in this thread before: the last step of the role `reviewer` above is your own last answer. The steps after it are new since then. Deliver again in the form above.
+    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. The steps after it are new. Answer again in the form above.
     ");
 }
 
@@ -242,7 +242,7 @@ fn an_agent_that_goes_on_in_its_session_is_shown_what_is_new() {
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(4, 4), PartKind::Note]);
     insta::assert_snapshot!(history(&prompt), @r#"
 
-    # Step 4 of this thread: what the role `developer` delivered
+    # Step 4: output of role `developer`
 
     ```json
     {
@@ -252,14 +252,14 @@ fn an_agent_that_goes_on_in_its_session_is_shown_what_is_new() {
 
     # Note
 
-    This goes on in the session in which you played this role before. The steps above are new since then. Deliver again in the form above.
+    You are back in your earlier session. The steps above are new. Answer again in the form above.
     "#);
     let nothing_new = built(&resumed, &[reviewed(1, "no test")]);
     insta::assert_snapshot!(history(&nothing_new), @"
 
     # Note
 
-    This goes on in the session in which you played this role before. No step was taken since. Deliver again in the form above.
+    You are back in your earlier session. There are no new steps. Answer again in the form above.
     ");
 }
 
@@ -267,7 +267,7 @@ fn an_agent_that_goes_on_in_its_session_is_shown_what_is_new() {
 fn nothing_new_on_a_return() {
     insta::assert_snapshot!(history(&prompt(&[reviewed(1, "no test")], 100_000)), @r#"
 
-    # Step 1 of this thread: what the role `reviewer` delivered
+    # Step 1: output of role `reviewer`
 
     ```json
     {
@@ -278,7 +278,7 @@ fn nothing_new_on_a_return() {
 
     # Note
 
-    You have played this role in this thread before: the last step of the role `reviewer` above is your own last answer. No step was taken since. Deliver again in the form above.
+    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. There are no new steps. Answer again in the form above.
     "#);
 }
 
@@ -289,7 +289,7 @@ fn what_does_not_fit_is_shortened_and_said() {
     assert_eq!(outline(&prompt), "1~ 2~ 3 4 5");
     insta::assert_snapshot!(history(&prompt).split("\n# Step 3").next().unwrap(), @r#"
 
-    # Step 1 of this thread: what the role `developer` delivered
+    # Step 1: output of role `developer`
 
     ```json
     {
@@ -297,14 +297,14 @@ fn what_does_not_fit_is_shortened_and_said() {
     }
     ```
 
-    Its text:
+    Text below its header:
 
     ```markdown
     word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word 
     ```
     [… 2399 bytes left out]
 
-    # Step 2 of this thread: what the role `developer` delivered
+    # Step 2: output of role `developer`
 
     ```json
     {
@@ -312,7 +312,7 @@ fn what_does_not_fit_is_shortened_and_said() {
     }
     ```
 
-    Its text:
+    Text below its header:
 
     ```markdown
     word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word 
@@ -322,7 +322,7 @@ fn what_does_not_fit_is_shortened_and_said() {
     insta::assert_snapshot!(history(&prompt).split("\n# Note").last().unwrap(), @"
 
 
-    Where […] stands, a part of a step, or whole steps, are left out to keep this text short. The command `uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer --step N` prints all of step N.
+    `[…]` marks steps, or parts of steps, that are left out to keep this prompt short. `uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer --step N` prints step N in full.
     ");
 }
 
@@ -385,7 +385,7 @@ fn a_long_task_is_cut_by_name_and_whole_where_it_fits() {
 
     # Note
 
-    The task is cut. The command `uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer --task` prints all of it.
+    The task is shortened. `uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer --task` prints it in full.
     ");
 }
 
@@ -459,7 +459,7 @@ fn a_nested_schema_is_shown_as_a_form() {
     ---
     ```
 
-    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+    Replace each `<…>` with a value. Leave out optional keys you have nothing for, and leave no `#` remarks in the YAML:
 
     - `status` (required): one of `planned`, `aborted` — How it went
     - `plan` (required): hash of a stored node (13 symbols) or null
@@ -479,9 +479,9 @@ fn a_nested_schema_is_shown_as_a_form() {
       - or:
         - `reason` (required): text
 
-    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    For a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.
 
-    These keys may be there too: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    You may also add these keys: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
     ");
 }
 
@@ -503,15 +503,15 @@ fn a_role_with_json_output_is_shown_its_form() {
     }
     ```
 
-    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+    Replace each `<…>` with a value. Leave out optional keys you have nothing for:
 
     - `approved` (required): `true` or `false` — Whether the change may go in
     - `comments` (required): text
     - `severity` (optional): one of `low`, `high`
 
-    These keys may be there too: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    You may also add these keys: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
 
-    If you cannot go on without a word from a person, print `{"status": "needs_input", "question": "…"}` instead. You get the reply, and go on.
+    If you need input from a person to continue, print `{"status": "needs_input", "question": "…"}` instead. You will get the reply and continue.
     "#);
 }
 
@@ -535,7 +535,7 @@ fn schemas_that_are_no_objects_with_keys() {
     ---
     ```
 
-    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    For a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.
     ========
     ```yaml
     ---
@@ -543,11 +543,11 @@ fn schemas_that_are_no_objects_with_keys() {
     ---
     ```
 
-    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+    Replace each `<…>` with a value. Leave out optional keys you have nothing for, and leave no `#` remarks in the YAML:
 
     - any key: any value
 
-    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    For a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.
     ========
     ```yaml
     ---
@@ -555,7 +555,7 @@ fn schemas_that_are_no_objects_with_keys() {
     ---
     ```
 
-    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+    Replace each `<…>` with a value. Leave out optional keys you have nothing for, and leave no `#` remarks in the YAML:
 
     - a list of texts
     ========
@@ -565,7 +565,7 @@ fn schemas_that_are_no_objects_with_keys() {
     ---
     ```
 
-    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    For a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.
     "#);
 }
 
@@ -645,7 +645,7 @@ fn headings_of_others_are_fenced() {
     }
     assert_eq!(
         headings,
-        ["# How to answer", "# Your role", "# Task", "# Step 1 of this thread: what the role `developer` delivered"]
+        ["# How to answer", "# Your role", "# Task", "# Step 1: output of role `developer`"]
     );
     assert_eq!(open, None);
 }

@@ -36,9 +36,9 @@ fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
     assert_snapshot!(text(&start, "prompt"), @r#"
     Cross the river.
 
-    # The part this is
+    # Your part
 
-    This is the part `build` of the workflow `ship-change`: only this part is to be done here.
+    This is role `build` of workflow `ship-change`. Do only this part.
 
     ## Goal
 
@@ -48,16 +48,16 @@ fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
 
     Say what was built.
 
-    ## What has to be known in the end
+    ## Required output
 
     - `built` (required): text
     - `sure` (optional): `true` or `false`
 
-    # What was delivered before
+    # Context from previous steps
 
-    In the thread this is a part of:
+    These are steps of the parent thread:
 
-    # Step 1 of this thread: what the role `plan` delivered
+    # Step 1: output of role `plan`
 
     ```json
     {
@@ -184,7 +184,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     --- stderr
     waiting: role `build` is played by child thread <id>: role `check` waits for a person: uwf thread answer <id>
 
-    You are asked as `check` of workflow `write-code`.
+    You are asked to play role `check` of workflow `write-code`.
 
     Goal:
       Check it.
@@ -192,9 +192,9 @@ fn a_child_that_waits_makes_its_parent_wait() {
     Task:
       Cross the river.
 
-      # The part this is
+      # Your part
 
-      This is the part `build` of the workflow `ship-change`: only this part is to be done here.
+      This is role `build` of workflow `ship-change`. Do only this part.
 
       ## Goal
 
@@ -204,16 +204,16 @@ fn a_child_that_waits_makes_its_parent_wait() {
 
       Say what was built.
 
-      ## What has to be known in the end
+      ## Required output
 
       - `built` (required): text
       - `sure` (optional): `true` or `false`
 
-      # What was delivered before
+      # Context from previous steps
 
-      In the thread this is a part of:
+      These are steps of the parent thread:
 
-      # Step 1 of this thread: what the role `plan` delivered
+      # Step 1: output of role `plan`
 
       ```json
       {
@@ -221,7 +221,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
       }
       ```
 
-    The answer has:
+    The answer needs:
       - `built` (required): text
 
     Answer it:

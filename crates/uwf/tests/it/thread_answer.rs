@@ -29,18 +29,18 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
     --- stderr
     waiting: role `approver` waits for a person: uwf thread answer <id>
 
-    You are asked as `approver` of workflow `publish-post`.
+    You are asked to play role `approver` of workflow `publish-post`.
 
     Goal:
       Decide whether the post goes out.
 
-    What is asked for:
+    Required output:
       Say why, if it does not.
 
     Task:
       Say hello.
 
-    The answer has:
+    The answer needs:
       - `approved` (required): `true` or `false`
       - `why` (optional): text
 

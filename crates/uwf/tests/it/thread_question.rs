@@ -130,7 +130,7 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
 
     PostgreSQL, please.
 
-    Go on with that, and answer in the form above.
+    Continue with this reply, and answer in the form above.
     ");
 
     // What it said when it asked is part of the step.
@@ -291,7 +291,7 @@ mod with_tools {
 
     The second.
 
-    Go on with that, and answer in the form you were given.
+    Continue with this reply, and answer in the form you were given.
     ");
         assert_eq!(home.last_detail(&thread)["resumed"], true);
     }

@@ -94,7 +94,7 @@ fn what_is_told_in_every_thread_is_stored_before_the_first_step() {
     assert_eq!(texts(), before + 1, "only the answer is new");
     let detail = home.json(&["thread", "step-details", &head, "--format", "json"]);
     let told = &detail["detail"]["turns"][0]["input"];
-    assert!(told[0].as_str().unwrap().contains("You play the role `worker`"), "{told}");
+    assert!(told[0].as_str().unwrap().contains("You play role `worker`"), "{told}");
     assert!(told[1].as_str().unwrap().contains("count the moons"), "{told}");
 }
 

@@ -79,7 +79,7 @@ fn the_details_of_a_step_are_a_text() {
         # How to answer
         # Your role
         # Task
-        # Step 1 of this thread: what the role `writer` delivered
+        # Step 1: output of role `writer`
         # What I did
         # not a heading
       answered:
@@ -234,7 +234,7 @@ fn details_tell_how_an_output_came_to_be() {
         - |
           # Task
         - |
-          # Step 1 of this thread: what the role `writer` delivered
+          # Step 1: output of role `writer`
           # What I did
           # not a heading
         output: |

@@ -67,7 +67,7 @@ fn a_person_sees_what_is_to_be_approved_and_is_asked_right_there() {
     let session = session_in(&home, 100, &["thread", "answer", &thread], &no);
     assert_eq!(session.code, Some(0), "{}", session.shown);
     let shown = plain(&session.shown);
-    for part in ["## 1. writer", "Cats are small.", "All about cats", "You are asked as `reviewer`"] {
+    for part in ["## 1. writer", "Cats are small.", "All about cats", "You are asked to play role `reviewer`"] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     // A run goes on through the question to the end.
@@ -183,18 +183,18 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
 
     - **post**: Hello
 
-    You are asked as `approver` of workflow `publish-post`.
+    You are asked to play role `approver` of workflow `publish-post`.
 
     Goal:
       Decide whether the post goes out.
 
-    What is asked for:
+    Required output:
       Say why, if it does not.
 
     Task:
       Say hello.
 
-    The answer has:
+    The answer needs:
       - `approved` (required): `true` or `false`
       - `why` (optional): text
     ");
