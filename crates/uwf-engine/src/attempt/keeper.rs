@@ -118,11 +118,11 @@ fn wait(keeper: &Child, reply: &PipeReader, signals: &mut Signals, tick: &mut dy
     let mut is_passed_on = false;
     while !signals.wait_or_readable(TICK, reply) {
         tick();
-        if signals.stop().is_some() && !is_passed_on {
+        if let Some(signal) = signals.stop().filter(|_| !is_passed_on) {
             is_passed_on = true;
             if let Some(pid) = Pid::from_raw(keeper.id().cast_signed()) {
                 // It may have ended in this moment; then its report is already there.
-                let _ = rustix::process::kill_process(pid, Signal::TERM);
+                let _ = rustix::process::kill_process(pid, Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
             }
         }
     }

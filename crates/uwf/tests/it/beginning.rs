@@ -122,6 +122,6 @@ fn max_steps_limits_the_thread_that_run_starts() {
     let other = home.start("count-more", "count");
     let ran = home.uwf(&["run", &other, "--max-steps", "2"]);
     assert_eq!(ran.code, Some(30), "as before: {}", ran.told());
-    assert!(ran.stderr.contains("to stop after 2 steps, use --steps 2"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("to stop early, use --steps 2"), "{}", ran.stderr);
     assert_eq!(home.json(&["thread", "show", &other])["state"], "active");
 }

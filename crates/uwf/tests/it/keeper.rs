@@ -200,6 +200,8 @@ fn ctrl_c_keeps_output_and_leaves_thread_ready() {
         let shown = home.json(&["thread", "show", &thread]);
         assert_eq!(shown["state"], "active", "ready for its next step: {shown}");
         let attempt = home.json(&["cas", "get", &text(&shown, "attempt")]);
+        let why = if name == "INT" { "was interrupted (Ctrl-C)" } else { "was terminated on request" };
+        assert_eq!(attempt["payload"]["error"], format!("agent `w` {why}"));
         let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
         assert_eq!(raw["payload"]["text"], "half an answer\n");
     }

@@ -36,7 +36,7 @@ impl From<VerbError> for Error {
             Verb::TaskOfStep { start, .. } => of(ErrorKind::Usage)
                 .hint(format!("fork the start with another task: uwf thread fork {start} -p 'TEXT'")),
             Verb::UnenforcedLimits(_) => of(ErrorKind::Config)
-                .hint("add a price to `prices` in config.yaml, or use another limit")
+                .hint("`maxSteps` and `maxTime` work with every agent; `maxCost` works with tokens and a price in `prices` of config.yaml")
                 .hint("without --strict-limits the thread starts with a warning"),
             Verb::EmptyPrompt => {
                 of(ErrorKind::Usage).hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin")

@@ -205,7 +205,7 @@ fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandE
     }
     context
         .printer
-        .warn(&format!("--max-steps is a limit of a new thread; to stop after {most} steps, use --steps {most}"));
+        .warn(&format!("--max-steps is a limit of a new thread; to stop early, use --steps {most}"));
     Ok(Some(most))
 }
 
