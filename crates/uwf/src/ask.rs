@@ -7,6 +7,8 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use uwf_engine::error::{AtPath, ErrorKind};
@@ -14,6 +16,10 @@ use uwf_engine::error::{AtPath, ErrorKind};
 use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::style;
+use crate::table;
+
+/// Columns of a typed line when it is quoted.
+const QUOTED: usize = 60;
 
 /// Options of a list that are shown at once.
 const SHOWN: usize = 20;
@@ -109,7 +115,7 @@ impl Asker {
     /// As of [`Asker::line`].
     pub(crate) fn yes(&self, question: &str) -> Result<bool, CommandError> {
         let typed = self.typed(&format!("{} [y/N]: ", style::bold(question)))?;
-        Ok(matches!(typed.to_ascii_lowercase().as_str(), "y" | "yes"))
+        Ok(is_yes(&typed))
     }
 
     /// Yes or no; yes when nothing is typed.
@@ -133,6 +139,7 @@ impl Asker {
                 self.hidden.get_or_init(|| guard)
             }
         };
+        forget_typed();
         self.printer.talk_raw(&format!("{} (not shown): ", style::bold(question)));
         let typed = guard.read();
         self.printer.talk("");
@@ -193,17 +200,61 @@ impl Asker {
         }
     }
 
-    /// One line, after a prompt that is shown as it is; may be empty.
+    /// One line, after a prompt that is shown as it is; may be empty. Asks back when the line seems to be pasted for the shell.
     ///
     /// # Errors
     /// As of [`Asker::line`].
     pub(crate) fn typed(&self, prompt: &str) -> Result<String, CommandError> {
+        loop {
+            let typed = self.read(prompt)?;
+            let Some(doubt) = doubt(&typed, has_more_lines()) else { return Ok(typed) };
+            let quoted = table::excerpt(&typed, QUOTED);
+            let meant = self.read(&format!("`{quoted}` {doubt}. {} [y/N]: ", style::bold("Is it your answer?")))?;
+            if is_yes(&meant) {
+                return Ok(typed);
+            }
+        }
+    }
+
+    /// One line that was typed after the prompt was shown.
+    fn read(&self, prompt: &str) -> Result<String, CommandError> {
+        forget_typed();
         self.printer.talk_raw(prompt);
         let mut line = String::new();
         match std::io::stdin().read_line(&mut line).at("read", "the terminal")? {
             0 => Err(interrupted()),
             _ => Ok(line.trim().to_owned()),
         }
+    }
+}
+
+fn is_yes(typed: &str) -> bool {
+    matches!(typed.to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+/// Drops typed lines that no process has read. A block of commands that is pasted into a shell waits in the terminal, and
+/// its next line must not become the answer to a question that the reader has not seen.
+fn forget_typed() {
+    // Without a terminal there is nothing to drop.
+    let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
+}
+
+/// Whether another line is there already. A person who types is not that fast.
+fn has_more_lines() -> bool {
+    let stdin = std::io::stdin();
+    let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+    matches!(poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
+        && ready[0].revents().contains(PollFlags::IN)
+}
+
+/// Why a line may not be meant as an answer.
+fn doubt(typed: &str, has_more_lines: bool) -> Option<&'static str> {
+    let command = typed.strip_prefix("$ ").unwrap_or(typed);
+    let is_command = command == "uwf" || command.starts_with("uwf ");
+    match (is_command, has_more_lines) {
+        (true, _) => Some("looks like a command for the shell"),
+        (false, true) => Some("came with more lines, which are not read"),
+        (false, false) => None,
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod live_line;
 mod merge;
+mod no_ask;
 mod pause;
 pub(crate) mod ps;
 pub(crate) mod read;

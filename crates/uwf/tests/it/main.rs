@@ -142,6 +142,7 @@ mod with_tools {
     mod acp_ending;
     mod agent_mcp;
     mod agent_sessions;
+    mod asking;
     mod check_release;
     mod clock;
     mod cursor;

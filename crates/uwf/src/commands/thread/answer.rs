@@ -26,6 +26,7 @@ use uwf_engine::verbs::step::StepReport;
 use self::ask::TypedAnswer;
 use super::expect_attempt::ExpectAttempt;
 use super::expect_head::ExpectHead;
+use super::no_ask::NoAsk;
 use super::which::Which;
 use crate::ask::{Asker, Interruptible};
 use crate::commands::thread::step;
@@ -80,6 +81,8 @@ pub(crate) struct Args {
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
+    #[command(flatten)]
+    no_ask: NoAsk,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -104,7 +107,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         return step::printed(context, report, args.exit_code);
     }
     let answer = if args.editor {
-        editor::write(context, &agent, &asked)?
+        editor::write(context, args.no_ask, &agent, &asked)?
     } else {
         of_arguments(context, &args, &agent, &asked)?
     };
@@ -174,12 +177,16 @@ fn of_arguments(
     if let Some(file) = &args.file {
         return given::file(agent, input::from_file(file)?);
     }
-    if Asker::has_person() {
+    if args.no_ask.asks() {
         return ask_person(context, agent, asked);
     }
-    Err(CommandError::usage("no answer was given, and there is no terminal to ask on")
-        .hint(human::by_data(agent))
-        .hint("or -m TEXT, --file FILE, --editor"))
+    Err(not_given("answer", args.no_ask).hint(human::by_data(agent)).hint("or -m TEXT, --file FILE, --editor"))
+}
+
+/// Says that an answer or a reply is missing.
+fn not_given(what: &str, no_ask: NoAsk) -> CommandError {
+    let why = if no_ask.no_ask { "" } else { ", and there is no terminal to ask on" };
+    CommandError::usage(format!("no {what} was given{why}"))
 }
 
 /// Shows what was done last and what is asked for, and asks key by key. What was typed of an answer that is given up is kept for

@@ -22,10 +22,10 @@ use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 use uwf_engine::verbs::{expected_head, newest_attempt};
 
-use crate::ask::Asker;
 use crate::commands::thread::expect_attempt::ExpectAttempt;
 use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
+use crate::commands::thread::no_ask::NoAsk;
 use crate::commands::thread::start::Follows;
 use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{answer, run_all, run_on, start, step};
@@ -41,7 +41,7 @@ use crate::{style, table};
 #[command(
     mut_arg("chosen", |arg| arg.requires("prompt")),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run --all --jobs 4              all active threads, four at once"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run --all --jobs 4              all active threads, four at once"
 )]
 pub(crate) struct Args {
     /// A thread to go on with (@ is the newest), or with --prompt a workflow to start.
@@ -74,6 +74,8 @@ pub(crate) struct Args {
     attempt: ExpectAttempt,
     #[command(flatten)]
     on: run_on::On,
+    #[command(flatten)]
+    no_ask: NoAsk,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -164,7 +166,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             Ok(report) => report,
             Err(error) => match completed_before(context, &thread, &error, first) {
                 Some(report) => return Printed::new(&Ran::ended(report, args.exit_code)),
-                None if error.kind == ErrorKind::Waiting && Asker::has_person() => {
+                None if error.kind == ErrorKind::Waiting && args.no_ask.asks() => {
                     match answered(context, &thread, error) {
                         Ok(Some(report)) => report,
                         Ok(None) => continue,

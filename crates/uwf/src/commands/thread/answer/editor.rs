@@ -13,6 +13,7 @@ use uwf_engine::verbs::answer::{Asked, Question};
 
 use super::given;
 use crate::ask::Asker;
+use crate::commands::thread::no_ask::NoAsk;
 use crate::context::Context;
 use crate::editor::{self, MAX_EDITS};
 use crate::error::CommandError;
@@ -22,7 +23,12 @@ use crate::input;
 const SCISSORS: &str = "<!-- From this line on nothing is read. -->";
 
 /// Lets a person write the answer.
-pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) -> Result<Answer, CommandError> {
+pub(super) fn write(
+    context: &Context,
+    no_ask: NoAsk,
+    agent: &AgentContext<'_>,
+    asked: &Asked,
+) -> Result<Answer, CommandError> {
     let path = draft(context, asked);
     let form = prompt::header_form(agent.schema().value());
     if !path.exists() {
@@ -43,7 +49,7 @@ pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) 
             Ok(answer) => return Ok(answer),
             Err(misfit) => misfit,
         };
-        if edits >= MAX_EDITS || !Asker::wants_again(context.printer, &misfit) {
+        if edits >= MAX_EDITS || !no_ask.asks() || !Asker::wants_again(context.printer, &misfit) {
             return Err(misfit
                 .hint(format!("what you wrote is kept in {}", path.display()))
                 .hint(format!("edit it again: `uwf thread answer {} --editor`", asked.thread)));

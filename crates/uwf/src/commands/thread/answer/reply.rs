@@ -21,9 +21,9 @@ pub(super) fn of_arguments(
     let text = match (&args.message, &args.file) {
         (Some(message), _) => message.clone(),
         (None, Some(file)) => input::from_file(file)?,
-        (None, None) if Asker::has_person() => return ask_person(context, question),
+        (None, None) if args.no_ask.asks() => return ask_person(context, question),
         (None, None) => {
-            return Err(CommandError::usage("no reply was given, and there is no terminal to ask on")
+            return Err(super::not_given("reply", args.no_ask)
                 .hint(format!("uwf thread answer {} -m TEXT", asked.thread))
                 .hint("or --file FILE, --editor"));
         }

@@ -1,0 +1,118 @@
+//! Questions at a terminal: which lines become an answer, and when nothing is asked.
+
+use serde_json::json;
+use uwf_testing::TestHome;
+
+use crate::fixtures::people::{staffed, waiting};
+use crate::fixtures::terminal::session;
+use crate::fixtures::text::plain;
+use crate::home;
+
+/// A thread whose agent thinks for a while, asks, and takes the reply as its output.
+fn asking(seconds: u32) -> (TestHome, String) {
+    let home = home();
+    home.put("order", "name: order\ndescription: x\nroles:\n  clerk:\n    description: x\n    goal: x\n    meta: { type: object, properties: { fruit: { type: string } }, required: [fruit] }\ngraph:\n  $START: [ { role: clerk } ]\n  clerk: [ { role: $END } ]\n");
+    let script = format!(
+        "#!/bin/sh\nPATH=/usr/bin:/bin\nprompt=$(cat)\ncase $prompt in\n*'replied'*) printf -- '---\\nfruit: ordered\\n---\\n'; printf '%s\\n' \"$prompt\" > prompt.txt ;;\n*) sleep {seconds}; printf -- '---\\nstatus: needs_input\\n---\\nWhich fruit?\\n' ;;\nesac\n"
+    );
+    home.worker("output: text", &script);
+    let thread = home.start("order", "Order fruit.");
+    (home, thread)
+}
+
+fn state(home: &TestHome, thread: &str) -> String {
+    uwf_testing::text(&home.json(&["thread", "show", thread]), "state")
+}
+
+fn reply(home: &TestHome) -> String {
+    let prompt = std::fs::read_to_string(home.work().join("prompt.txt")).unwrap();
+    let reply = prompt.split("replied").nth(1).unwrap();
+    reply.lines().skip(1).find(|line| !line.is_empty()).unwrap().to_owned()
+}
+
+/// A block that is pasted into a shell waits in the terminal while its first command works.
+#[test]
+fn lines_typed_before_a_question_do_not_answer_it() {
+    let (home, thread) = asking(3);
+    let dialog = [("clerk by w", "Apples\r"), ("your reply", "\u{4}")];
+    let seen = session(&home, &["run", &thread], &dialog);
+    assert_eq!((seen.code, state(&home, &thread).as_str()), (Some(130), "waiting"), "{}", seen.shown);
+}
+
+#[test]
+fn a_command_is_taken_as_an_answer_only_after_a_question_back() {
+    let (home, thread) = asking(0);
+    let command = "uwf thread answer @ -m Pears";
+    let dialog = [
+        ("your reply", &*format!("{command}\r")),
+        ("Is it your answer?", "\r"),
+        ("your reply", &format!("$ {command}\r")),
+        ("Is it your answer?", "uwf run @\r"),
+        ("your reply", &format!("{command}\r")),
+        ("Is it your answer?", "y\r"),
+    ];
+    let seen = session(&home, &["run", &thread], &dialog);
+    assert_eq!(seen.code, Some(0), "{}", seen.shown);
+    let back = "`uwf thread answer @ -m Pears` looks like a command for the shell. Is it your answer? [y/N]: ";
+    assert_eq!(plain(&seen.shown).matches(back).count(), 2, "{}", seen.shown);
+    assert_eq!(reply(&home), command);
+}
+
+#[test]
+fn several_lines_at_once_are_not_an_answer() {
+    let (home, thread) = asking(0);
+    let dialog = [("your reply", "cat notes\rPears\r"), ("Is it your answer?", "\r"), ("your reply", "Apples\r")];
+    let seen = session(&home, &["run", &thread], &dialog);
+    assert_eq!(seen.code, Some(0), "{}", seen.shown);
+    assert!(plain(&seen.shown).contains("`cat notes` came with more lines, which are not read."), "{}", seen.shown);
+    assert_eq!(reply(&home), "Apples");
+}
+
+#[test]
+fn each_key_is_answered_by_its_own_line() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let dialog = [
+        ("`approved` (required)", "uwf thread answer @ -m x\r"),
+        ("Is it your answer?", "n\r"),
+        ("`approved` (required)", "true\r"),
+        ("(Enter for none)", "uwf run @\r"),
+        ("Is it your answer?", "n\r"),
+        ("(Enter for none)", "\r"),
+    ];
+    let seen = session(&home, &["thread", "answer", &thread], &dialog);
+    assert_eq!(seen.code, Some(0), "{}", seen.shown);
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('approver')"]), json!({"approved": true}));
+}
+
+#[test]
+fn without_asking_a_run_waits_at_a_terminal_too() {
+    let (home, thread) = asking(0);
+    let seen = session(&home, &["run", &thread, "--no-ask"], &[]);
+    assert_eq!(seen.code, Some(20), "{}", seen.shown);
+    let shown = plain(&seen.shown);
+    assert!(shown.contains("waiting: role `clerk` asks: Which fruit?") && !shown.contains("your reply"), "{shown}");
+    let seen = session(&home, &["thread", "answer", &thread, "--no-ask"], &[]);
+    assert_eq!(seen.code, Some(64), "{}", seen.shown);
+    let shown = plain(&seen.shown);
+    assert!(shown.contains("error: no reply was given\n") && !shown.contains("your reply"), "{shown}");
+
+    let home = staffed();
+    let thread = waiting(&home);
+    let seen = session(&home, &["thread", "answer", &thread, "--no-ask"], &[]);
+    assert_eq!((seen.code, state(&home, &thread).as_str()), (Some(64), "waiting"), "{}", seen.shown);
+    assert!(plain(&seen.shown).contains("error: no answer was given\n"), "{}", seen.shown);
+}
+
+#[test]
+fn without_asking_an_unfit_draft_is_kept() {
+    let home = staffed();
+    let thread = waiting(&home);
+    std::os::unix::fs::symlink("/bin/sh", home.bin_dir().join("sh")).unwrap();
+    let editor =
+        home.script("ed", "#!/bin/sh\nPATH=/usr/bin:/bin\nsed -i 's/<true or false>/perhaps/; /^why/d' \"$1\"\n");
+    let args = ["thread", "answer", &thread, "--editor", "--no-ask"];
+    let seen = crate::fixtures::terminal::session_with(&home, 100, &[("EDITOR", editor.to_str().unwrap())], &args, &[]);
+    assert_eq!(seen.code, Some(41), "{}", seen.shown);
+    assert!(!plain(&seen.shown).contains("edit it again?"), "{}", seen.shown);
+}
