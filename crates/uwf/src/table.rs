@@ -1,5 +1,6 @@
 //! Tables for people.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use uwf_core::text::one_line;
@@ -24,6 +25,8 @@ pub(crate) struct Table {
     notes: Vec<(usize, String)>,
     /// Positions of the columns that are cut where the terminal is too narrow.
     flexible: Vec<usize>,
+    /// Position of the column whose cells are cut at their beginning.
+    ids: Option<usize>,
 }
 
 impl Table {
@@ -33,7 +36,14 @@ impl Table {
             rows: vec![headings.iter().map(|heading| style::dim(heading)).collect()],
             notes: Vec::new(),
             flexible: vec![headings.len().saturating_sub(1)],
+            ids: None,
         }
+    }
+
+    /// This column has thread ids, which differ at their ends: their beginnings are cut.
+    pub(crate) fn ids(mut self, column: Option<usize>) -> Table {
+        self.ids = column;
+        self
     }
 
     /// On a narrow terminal these columns are cut too, the widest first.
@@ -64,7 +74,7 @@ impl Table {
         for (at, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for ((column, cell), width) in row.iter().enumerate().zip(&widths) {
-                let cell = style::cut(cell, *width);
+                let cell = if self.ids == Some(column) { end(cell, *width) } else { style::cut(cell, *width) };
                 line.push_str(&cell);
                 if column + 1 < row.len() {
                     line.push_str(&" ".repeat(width - style::width(&cell) + GAP));
@@ -97,6 +107,15 @@ impl Table {
             widths[widest] -= 1;
         }
         widths
+    }
+}
+
+/// The end of an id, in so many columns.
+fn end(cell: &str, width: usize) -> Cow<'_, str> {
+    let is_id = cell.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match cell.get((cell.len() + 1).saturating_sub(width)..) {
+        Some(end) if is_id && cell.len() > width => Cow::from(format!("…{end}")),
+        _ => style::cut(cell, width),
     }
 }
 
@@ -174,6 +193,17 @@ mod tests {
         table.row(vec![style::bold("a"), "1".to_owned()]);
         table.row(vec!["longer".to_owned(), "2".to_owned()]);
         assert_eq!(style::render(&table.text(), true, false), "name    hash\na       1\nlonger  2\n");
+    }
+
+    #[test]
+    fn ids_are_cut_at_their_beginnings() {
+        let mut table = Table::new(&["thread", "steps"]).flexible([0]).ids(Some(0));
+        table.row(vec!["01M84K4HXK7T9NNASSVRDMQ22G".to_owned(), "4".to_owned()]);
+        table.row(vec![style::bold("total"), "4".to_owned()]);
+        assert_eq!(
+            style::render(&table.within(Some(17)), true, false),
+            "thread      steps\n…SVRDMQ22G  4\ntotal       4\n"
+        );
     }
 
     #[test]

@@ -79,11 +79,11 @@ impl Command {
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
             Command::Context(args) if args.asks_for_text() => Stdout::Document(Format::Text),
-            Command::Context(_) | Command::Extract(_) => Stdout::Document(Format::Json),
+            Command::Context(_) => Stdout::Document(Format::Json),
             // The hash of the step, as agents print it.
             Command::Submit(_) => Stdout::Document(Format::Text),
             Command::Mcp(_) | Command::Run(_) => Stdout::Protocol,
-            Command::List(_) | Command::Link(_) | Command::Describe(_) => Stdout::Report,
+            Command::Extract(_) | Command::List(_) | Command::Link(_) | Command::Describe(_) => Stdout::Report,
         }
     }
 }

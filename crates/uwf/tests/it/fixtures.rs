@@ -10,6 +10,7 @@ pub(crate) mod described;
 pub(crate) mod faults;
 pub(crate) mod mocked;
 pub(crate) mod notes;
+pub(crate) mod pages;
 pub(crate) mod people;
 pub(crate) mod protocol_agents;
 pub(crate) mod repository;

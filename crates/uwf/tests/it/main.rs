@@ -150,6 +150,7 @@ mod with_tools {
     mod faults;
     mod full_disk;
     mod hermes;
+    mod pages_terminal;
     mod thread_answer_terminal;
     mod top;
 }

@@ -83,7 +83,7 @@ impl Report for Spending {
         let mut headings = vec![what];
         headings.extend(has_workflow.then_some("workflow"));
         headings.extend(["steps", "failed", "input", "cached", "output", "reasoning", "cost", "time"]);
-        let mut table = Table::new(&headings).flexible([0, 1]);
+        let mut table = Table::new(&headings).flexible([0, 1]).ids(has_workflow.then_some(0));
         let most = if costs.by == CostBy::Thread { self.limit } else { usize::MAX };
         for row in costs.rows.iter().take(most) {
             table.row(line(row, has_workflow));
