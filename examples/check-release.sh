@@ -4,8 +4,8 @@
 #   examples/check-release.sh [PATH]      PATH is the current directory unless given
 #
 # The repository is only read; all work is done in a temporary clone. What was said is kept in a storage root of its own,
-# target/check-release (or $CHECK_RELEASE_ROOT), to be looked at afterwards. uwf is built first, not optimised, because
-# that takes a third of the time; $UWF names another one.
+# target/check-release (or $CHECK_RELEASE_ROOT), to be looked at afterwards. It uses the program that $UWF names, or else the `uwf` on
+# PATH. Without either, it builds uwf first, not optimised, because that takes a third of the time.
 set -eu
 
 examples=$(cd "$(dirname "$0")" && pwd)
@@ -15,12 +15,13 @@ repository=${1:-.}
 needs() { command -v "$1" > /dev/null || { echo "check-release.sh: $1 is needed and is not on PATH" >&2; exit 78; }; }
 needs git
 needs python3
-if [ -z "${UWF:-}" ]; then
+UWF=${UWF:-$(command -v uwf || true)}
+if [ -z "$UWF" ]; then
     needs cargo
     cargo build --locked --manifest-path "$project/Cargo.toml" --package uwf
 fi
 uwf() {
-    if [ -n "${UWF:-}" ]; then "$UWF" "$@"; else
+    if [ -n "$UWF" ]; then "$UWF" "$@"; else
         cargo run --locked --quiet --manifest-path "$project/Cargo.toml" --package uwf -- "$@"
     fi
 }

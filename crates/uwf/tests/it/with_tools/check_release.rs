@@ -400,16 +400,31 @@ fn a_clone_that_was_cleaned_away_is_made_again_with_its_fixes() {
     assert_eq!(steps[3]["output"]["formatting"], "clean");
 }
 
+/// The script of the README, in the directory of the repository that is checked.
+fn check_release_script(released: &Released) -> Command {
+    let mut command = Command::new(repository().join("examples/check-release.sh"));
+    released.home.prepare(&mut command);
+    command.env("CHECK_RELEASE_ROOT", released.home.root()).env("TMPDIR", released.tmp()).current_dir(&released.dir);
+    command
+}
+
+#[test]
+fn an_installed_uwf_is_not_built_again() {
+    let released = project();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_uwf"), released.home.bin_dir().join("uwf")).unwrap();
+    released.home.script("cargo", "#!/bin/sh\necho 'it builds' >&2\nexit 1\n");
+    let ran = Ran::from(check_release_script(&released).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.told());
+    assert!(ran.stdout.contains("Almost ready: 1 thing to do first."), "{}", ran.stdout);
+}
+
 #[test]
 fn the_one_command_of_the_readme_prints_the_report() {
     let released = project();
-    let script = repository().join("examples/check-release.sh");
     let run = |path: &str| -> Ran {
-        let mut command = Command::new(&script);
-        released.home.prepare(&mut command);
-        let root = released.home.root();
-        command.env("UWF", env!("CARGO_BIN_EXE_uwf")).env("CHECK_RELEASE_ROOT", &root).env("TMPDIR", released.tmp());
-        command.current_dir(&released.dir).args(Some(path).filter(|path| !path.is_empty())).output().unwrap().into()
+        let mut command = check_release_script(&released);
+        command.env("UWF", env!("CARGO_BIN_EXE_uwf"));
+        command.args(Some(path).filter(|path| !path.is_empty())).output().unwrap().into()
     };
     let ran = run("");
     assert_eq!(ran.code, Some(0), "{}", ran.told());
