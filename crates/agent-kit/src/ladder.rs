@@ -190,11 +190,11 @@ impl<'a> Climb<'a> {
             self.read_turns += reply.turns.len();
             if reply.value.is_none() {
                 self.unread(&mut failure, reply.raw.clone());
-                answer.absorb(reply);
+                answer.absorb_reading(reply);
                 break;
             }
             let read = self.read(&reply, rungs);
-            answer.absorb(reply);
+            answer.absorb_reading(reply);
             self.record("llm", &read);
             match found(read, ExtractedBy::Llm) {
                 Err(next) if round > 0 && next.errors == failure.errors => return Err(next),
@@ -269,12 +269,23 @@ fn record(rung: &str, errors: Vec<String>, fixes: Vec<String>) -> RungRecord {
 impl Answer {
     /// Adds what a lower rung said and cost. The text stays the agent's first: its work is in there.
     fn absorb(&mut self, reply: Answer) {
+        let before = self.tokens.take();
+        // What one of them cost is not what both cost.
+        let both = before.zip(reply.tokens.as_ref()).map(|(before, more)| before.plus(more));
+        self.extend(reply);
+        self.tokens = both;
+    }
+
+    /// Adds what a model said and cost that read the answer. What the agent itself used stays known even if the reading's tokens
+    /// or cost are not: a limit must count it.
+    fn absorb_reading(&mut self, reply: Answer) {
+        let read = reply.tokens.clone().unwrap_or_default();
+        self.tokens = self.tokens.take().map(|own| own.plus_known(&read));
+        self.extend(reply);
+    }
+
+    fn extend(&mut self, reply: Answer) {
         self.turns.extend(reply.turns);
         self.duration_ms = self.duration_ms.saturating_add(reply.duration_ms);
-        self.tokens = match (self.tokens.take(), reply.tokens) {
-            (Some(a), Some(b)) => Some(a.plus(&b)),
-            // What one of them cost is not what both cost.
-            _ => None,
-        };
     }
 }

@@ -12,6 +12,7 @@ use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
 use agent_kit::{Error, ErrorKind, Result};
 use serde_json::Value;
+use uwf_core::config::EXTRACT;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
 use uwf_llm::{ChatMessage, ChatRequest, Client, Shape, StructuredAttempt, Timeouts, structured_with_lookups};
@@ -20,9 +21,6 @@ use crate::model;
 use crate::model_exchange;
 use crate::progress;
 use nodes::Nodes;
-
-/// Purpose the model is chosen by: `modelOverrides.extract`, else a model of that alias, else `defaultModel`.
-pub(crate) const PURPOSE: &str = "extract";
 
 /// Time limits. Reading a text takes a model seconds; the agent's work waits for it.
 const TIMEOUTS: Timeouts =
@@ -44,7 +42,7 @@ impl<'h> LlmExtractor<'h> {
     fn client(&mut self) -> Result<Option<&Client>> {
         if self.client.is_none() {
             let config = project::config_here(self.home)?;
-            let Some(alias) = config.model_for(PURPOSE) else { return Ok(None) };
+            let Some(alias) = config.model_for(EXTRACT) else { return Ok(None) };
             let endpoint = model::endpoint(self.home, &config, Some(alias))?;
             self.client = Some(model::client(endpoint, TIMEOUTS)?);
         }

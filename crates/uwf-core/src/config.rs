@@ -48,6 +48,9 @@ pub(crate) use worktree::WORKTREE_KEYS;
 use crate::document::Problem;
 pub use crate::workspace::Workspace;
 
+/// Purpose of the model that reads answers; see [`Config::model_for`].
+pub const EXTRACT: &str = "extract";
+
 /// The whole of `config.yaml`. An absent file is [`Config::default`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {

@@ -404,6 +404,19 @@ impl Tokens {
         }
     }
 
+    /// These counts with as much of the others as is known; a kind that these lack stays unknown.
+    #[must_use]
+    pub fn plus_known(&self, other: &Tokens) -> Tokens {
+        let known = |count: Option<u64>| Some(count.unwrap_or(0));
+        self.plus(&Tokens {
+            input: known(other.input),
+            output: known(other.output),
+            cached: known(other.cached),
+            reasoning: known(other.reasoning),
+            cost: Some(other.cost.unwrap_or(0.0)),
+        })
+    }
+
     /// Adds the counts of both. A known cost counts even if the other cost is unknown, because limits must include it.
     #[must_use]
     pub fn at_least(&self, other: &Tokens) -> Tokens {

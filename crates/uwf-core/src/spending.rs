@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::config::{Config, DEFAULT_CURRENCY, Price};
+use crate::config::{Config, DEFAULT_CURRENCY, EXTRACT, Price};
 use crate::node::{self, Tokens};
 use crate::number;
 use crate::usage;
@@ -30,20 +30,84 @@ pub struct Run {
     pub has_failed: bool,
     /// Whether it takes no model: a person, a script. Then it costs nothing, and that is known.
     pub is_free: bool,
+    /// What a model used to read its answer, if one did. It isn't part of `tokens`, because that model has its own price.
+    pub reading: Option<Reading>,
+}
+
+/// What a model used to read the answer of an agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Tokens, `None` when they were not counted.
+    pub tokens: Option<Tokens>,
+    /// Whether `tokens` lacks some.
+    pub is_partial: bool,
+}
+
+/// The prices of the models that a run paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunPrices<'p> {
+    /// That of the agent's model.
+    pub agent: Option<Priced<'p>>,
+    /// That of the model that read the answer.
+    pub reading: Option<Priced<'p>>,
+}
+
+/// The part of a run that one model was paid for.
+struct Part<'r> {
+    tokens: Option<&'r Tokens>,
+    is_partial: bool,
+    price: Option<Priced<'r>>,
+}
+
+impl<'r> Part<'r> {
+    /// Whether each token is counted.
+    fn is_counted(&self) -> bool {
+        !self.is_partial && self.tokens.is_some_and(|tokens| tokens.input.is_some() && tokens.output.is_some())
+    }
+
+    fn money(&self) -> Option<(&'r str, MoneySource, f64)> {
+        money(self.tokens?, self.price)
+    }
+
+    /// Whether all of its cost is known. The provider's figure is for everything, even if it did not count each kind of token.
+    fn is_cost_known(&self) -> bool {
+        match self.money() {
+            Some((_, MoneySource::Provider, _)) => !self.is_partial,
+            Some((_, MoneySource::Prices, _)) => self.is_counted(),
+            None => false,
+        }
+    }
 }
 
 impl Run {
     /// What it adds to the usage of a thread: what is not known is nothing there. Money is US dollars, so prices in another
     /// currency add none.
     #[must_use]
-    pub fn amount(&self, price: Option<Priced<'_>>) -> usage::Amount {
-        let seconds = self.duration_ms as f64 / 1000.0;
-        let Some(tokens) = self.tokens.as_ref().filter(|_| !self.is_free) else {
-            return usage::Amount { seconds, ..usage::Amount::default() };
-        };
-        let count = tokens.input.unwrap_or(0).saturating_add(tokens.output.unwrap_or(0));
-        let dollars = money(tokens, price).filter(|(currency, ..)| *currency == DEFAULT_CURRENCY);
-        usage::Amount { steps: 0, tokens: count, cost: dollars.map_or(0.0, |(.., amount)| amount), seconds }
+    pub fn amount(&self, prices: RunPrices<'_>) -> usage::Amount {
+        let mut sum = usage::Amount { seconds: self.duration_ms as f64 / 1000.0, ..usage::Amount::default() };
+        for part in self.parts(prices) {
+            let Some(tokens) = part.tokens else { continue };
+            let count = tokens.input.unwrap_or(0).saturating_add(tokens.output.unwrap_or(0));
+            let dollars = part.money().filter(|(currency, ..)| *currency == DEFAULT_CURRENCY);
+            sum.add(usage::Amount {
+                tokens: count,
+                cost: dollars.map_or(0.0, |(.., amount)| amount),
+                ..usage::Amount::default()
+            });
+        }
+        sum
+    }
+
+    fn parts<'r>(&'r self, prices: RunPrices<'r>) -> impl Iterator<Item = Part<'r>> {
+        let own = Part { tokens: self.tokens.as_ref(), is_partial: self.is_partial, price: prices.agent };
+        let own = Some(own).filter(|_| !self.is_free);
+        own.into_iter().chain(self.reading.as_ref().map(|reading| reading.part(prices.reading)))
+    }
+}
+
+impl Reading {
+    fn part<'r>(&'r self, price: Option<Priced<'r>>) -> Part<'r> {
+        Part { tokens: self.tokens.as_ref(), is_partial: self.is_partial, price }
     }
 }
 
@@ -75,12 +139,24 @@ impl Spender {
 
 /// The price of a model, which the table has by its alias, or by its provider's name for it.
 #[must_use]
-pub fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> {
+fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> {
     let prices = config.prices.as_ref()?;
     let model = model?;
     let name = config.models.get(model).map(|model| &model.name);
     let price = prices.models.get(model).or_else(|| prices.models.get(name?))?;
     Some(Priced { price, currency: &prices.currency })
+}
+
+/// The model that reads answers of agents, by the configuration.
+#[must_use]
+pub fn reading_model(config: &Config) -> Option<&str> {
+    config.model_for(EXTRACT)
+}
+
+/// The prices of a run whose agent has this model.
+#[must_use]
+pub fn run_prices<'c>(config: &'c Config, model: Option<&str>) -> RunPrices<'c> {
+    RunPrices { agent: price(config, model), reading: price(config, reading_model(config)) }
 }
 
 /// Where an amount of money is known from.
@@ -153,25 +229,31 @@ fn amounts<S: serde::Serializer>(
 }
 
 impl Spent {
-    /// Adds a run; `price` is that of its model, for when its provider has not said what it cost.
-    pub fn add(&mut self, run: &Run, price: Option<Priced<'_>>) {
+    /// Adds a run. The prices count where a provider has not reported the cost.
+    pub fn add(&mut self, run: &Run, prices: RunPrices<'_>) {
         *(if run.has_failed { &mut self.failed_attempts } else { &mut self.steps }) += 1;
         self.duration_ms = self.duration_ms.saturating_add(run.duration_ms);
-        if run.is_free {
-            return;
+        self.add_parts(run.parts(prices));
+    }
+
+    /// Adds a reading alone, without the run whose answer was read.
+    pub fn add_reading(&mut self, reading: &Reading, price: Option<Priced<'_>>) {
+        self.add_parts([reading.part(price)].into_iter());
+    }
+
+    /// Adds the parts of one run, which is unknown once if any of them is.
+    fn add_parts<'r>(&mut self, parts: impl Iterator<Item = Part<'r>>) {
+        let (mut is_counted, mut is_cost_known) = (true, true);
+        for part in parts {
+            self.tokens.add(part.tokens);
+            is_counted &= part.is_counted();
+            is_cost_known &= part.is_cost_known();
+            if let Some((currency, from, amount)) = part.money() {
+                *self.cost.entry((currency.to_owned(), from)).or_default() += amount;
+            }
         }
-        let counted = run.tokens.as_ref();
-        self.tokens.add(counted);
-        let is_whole =
-            !run.is_partial && counted.is_some_and(|tokens| tokens.input.is_some() && tokens.output.is_some());
-        self.tokens_unknown += usize::from(!is_whole);
-        let money = counted.and_then(|tokens| money(tokens, price));
-        // What the provider says is for the whole run, even if it did not count each kind of token.
-        let is_known = matches!(money, Some((_, MoneySource::Provider, _))) && !run.is_partial;
-        self.cost_unknown += usize::from(!(is_known || money.is_some() && is_whole));
-        if let Some((currency, from, amount)) = money {
-            *self.cost.entry((currency.to_owned(), from)).or_default() += amount;
-        }
+        self.tokens_unknown += usize::from(!is_counted);
+        self.cost_unknown += usize::from(!is_cost_known);
     }
 
     /// Adds something of which only that it was is known.
@@ -252,8 +334,26 @@ mod tests {
 
     fn sum<'p>(runs: impl IntoIterator<Item = (Run, Option<Priced<'p>>)>) -> Spent {
         let mut spent = Spent::default();
-        runs.into_iter().for_each(|(run, price)| spent.add(&run, price));
+        runs.into_iter().for_each(|(run, agent)| spent.add(&run, RunPrices { agent, reading: None }));
         spent
+    }
+
+    #[test]
+    fn a_reading_has_its_own_price() {
+        let reading = Reading { tokens: counted(1_000_000, 0, None).tokens, is_partial: false };
+        let run = Run { reading: Some(reading), ..counted(10, 10, Some(0.5)) };
+        let priced = RunPrices { agent: None, reading: Some(Priced { price: &PRICE, currency: "USD" }) };
+        let mut spent = Spent::default();
+        spent.add(&run, priced);
+        assert_eq!((spent.steps, spent.cost_unknown, spent.by_currency()), (1, 0, BTreeMap::from([("USD", 1.5)])));
+        assert_eq!((run.amount(priced).cost, run.amount(priced).tokens), (1.5, 1_000_020));
+        let mut spent = Spent::default();
+        spent.add(&run, RunPrices::default());
+        assert_eq!((spent.steps, spent.cost_unknown, spent.by_currency()), (1, 1, BTreeMap::from([("USD", 0.5)])));
+        let mut alone = Spent::default();
+        spent.add(&Run { is_free: true, ..run.clone() }, RunPrices::default());
+        alone.add_reading(run.reading.as_ref().unwrap(), priced.reading);
+        assert_eq!((spent.cost_unknown, alone.steps, alone.cost_unknown), (2, 0, 0), "a free agent's reading costs");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use uwf_core::config::{self, Config, ExitMeaning, OutputMode};
+use uwf_core::config::{self, Config, EXTRACT, ExitMeaning, OutputMode};
 use uwf_core::node;
 
 use crate::attempt::program;
@@ -242,7 +242,7 @@ pub fn keys_of_all(config: &Config) -> Vec<String> {
 
 /// The variable that holds the key of the model that extracts.
 pub(crate) fn extraction_key(config: &Config) -> Option<&str> {
-    model_key(config, config.model_for("extract")?)
+    model_key(config, config.model_for(EXTRACT)?)
 }
 
 /// The variable that holds the key of a model, by the model's alias.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use json_cas::{Hash, Node, Store};
 use uwf_core::config::Config;
-use uwf_core::node::{self, NodeKind, ReactTurn, StepNode, Tokens};
+use uwf_core::node::{self, ExtractedBy, NodeKind, ReactTurn, StepNode, Tokens};
 use uwf_core::number;
-use uwf_core::spending::{Run, Spender};
+use uwf_core::spending::{Reading, Run, Spender};
 
 use crate::thread::error::{Result, ThreadError};
 use crate::thread::nodes;
@@ -62,8 +62,11 @@ impl<'h> RunReader<'h> {
     fn session(&mut self, node: &Node, hash: Hash) -> Result<StepRuns> {
         let session: node::ReactSession = nodes::payload(hash, node)?;
         let Spender { alias, model, is_free } = self.spender(session.agent);
-        let (tokens, is_partial) = self.tokens(session.tokens, &session.turns);
-        let run = Run { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free };
+        let (own, read) = self.split(&session);
+        let reading = self.reading(read);
+        let (tokens, is_partial) =
+            self.tokens(session.tokens.as_ref().map(|whole| without(whole, reading.as_ref())), own);
+        let run = Run { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free, reading };
         let mut runs = vec![KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp }];
         let mut unreadable = None;
         for attempt in session.attempts {
@@ -91,7 +94,7 @@ impl<'h> RunReader<'h> {
         let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);
         let duration_ms =
             turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).fold(0, number::sum);
-        let run = Run { tokens, is_partial, duration_ms, has_failed: true, is_free };
+        let run = Run { tokens, is_partial, duration_ms, has_failed: true, is_free, reading: None };
         Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
     }
 
@@ -105,6 +108,22 @@ impl<'h> RunReader<'h> {
         (counted.into_iter().reduce(|sum, tokens| sum.plus(&tokens)), is_partial)
     }
 
+    /// The turns of the agent, and those of the model that read its answer: at the end, each asked with the same instruction.
+    fn split<'s>(&self, session: &'s node::ReactSession) -> (&'s [Hash], &'s [Hash]) {
+        let instruction = |turn: &Hash| self.turn(*turn).and_then(|turn| turn.input.first().copied());
+        let last = session.turns.last().filter(|_| session.extracted_by == ExtractedBy::Llm).and_then(instruction);
+        let count = match last {
+            Some(_) => session.turns.iter().rev().take_while(|turn| instruction(turn) == last).count(),
+            None => 0,
+        };
+        session.turns.split_at(session.turns.len() - count)
+    }
+
+    fn reading(&self, turns: &[Hash]) -> Option<Reading> {
+        let (tokens, is_partial) = self.tokens(None, turns);
+        (!turns.is_empty()).then_some(Reading { tokens, is_partial })
+    }
+
     fn turn(&self, hash: Hash) -> Option<ReactTurn> {
         nodes::typed(self.store, hash).ok()
     }
@@ -116,6 +135,19 @@ impl<'h> RunReader<'h> {
             Err(_) => Spender::default(),
         };
         self.agents.entry(hash).or_insert_with(read).clone()
+    }
+}
+
+/// What the agent used, of what its run used together with the reading of its answer. A sum has the reading as far as it is known.
+fn without(whole: &Tokens, reading: Option<&Reading>) -> Tokens {
+    let Some(read) = reading.and_then(|reading| reading.tokens.as_ref()) else { return whole.clone() };
+    let rest = |whole: Option<u64>, read: Option<u64>| whole.map(|whole| whole.saturating_sub(read.unwrap_or(0)));
+    Tokens {
+        input: rest(whole.input, read.input),
+        output: rest(whole.output, read.output),
+        cached: rest(whole.cached, read.cached),
+        reasoning: rest(whole.reasoning, read.reasoning),
+        cost: whole.cost.map(|whole| (whole - read.cost.unwrap_or(0.0)).max(0.0)),
     }
 }
 

@@ -19,6 +19,9 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader};
 
+/// Version of the rules that a sum is made by. A sum of other rules is made again.
+const RULES: &str = "2";
+
 /// What was summed up the last time: a file of the cache, so that a step of a long thread reads its newest steps only.
 #[derive(Serialize, Deserialize)]
 struct Sum {
@@ -109,7 +112,7 @@ impl<'h> Ledger<'h> {
     }
 
     fn amount(&self, known: &KnownRun) -> Amount {
-        known.run.amount(spending::price(self.config, known.model.as_deref()))
+        known.run.amount(spending::run_prices(self.config, known.model.as_deref()))
     }
 
     /// What the runs of a step used, or all steps of the child thread that played it: those are no steps of the thread itself.
@@ -132,13 +135,14 @@ impl<'h> Ledger<'h> {
     }
 }
 
-/// What names the prices that a sum was made by.
+/// What names the prices and the rules that a sum was made by.
 fn fingerprint(config: &Config) -> String {
     match &config.prices {
-        None => String::new(),
+        None => RULES.to_owned(),
         Some(prices) => {
-            let all = format!("{prices:?} {:?} {:?}", config.models, config.default_model);
-            json_cas::xxh64(all.as_bytes()).to_string()
+            let reading = spending::reading_model(config);
+            let all = format!("{prices:?} {:?} {:?} {reading:?}", config.models, config.default_model);
+            format!("{RULES} {}", json_cas::xxh64(all.as_bytes()))
         }
     }
 }

@@ -13,7 +13,7 @@ use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::config::Config;
 use uwf_core::node::{self, EndStatus, StepNode};
-use uwf_core::spending::{self, Spent};
+use uwf_core::spending::{self, Run, Spent};
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
@@ -371,14 +371,16 @@ impl<'h> Ledger<'h> {
         if known.at_ms < self.since {
             return;
         }
-        let price = spending::price(self.config, known.model.as_deref());
+        let prices = spending::run_prices(self.config, known.model.as_deref());
+        let reader = spending::reading_model(self.config).map(str::to_owned);
+        let alone = Run { reading: None, ..known.run.clone() };
         if is_new {
-            self.total.add(&known.run, price);
-            let mut alone = Spent::default();
-            alone.add(&known.run, price);
-            if alone.cost_unknown > 0 {
-                self.unpriced.insert(known.model.clone());
-            }
+            self.total.add(&known.run, prices);
+            let (mut of_agent, mut of_reading) = (Spent::default(), Spent::default());
+            of_agent.add(&alone, prices);
+            known.run.reading.iter().for_each(|reading| of_reading.add_reading(reading, prices.reading));
+            let unpriced = [(of_agent, &known.model), (of_reading, &reader)].into_iter();
+            self.unpriced.extend(unpriced.filter(|(spent, _)| spent.cost_unknown > 0).map(|(_, model)| model.clone()));
         }
         // A row of a thread has all of it; any other has what is shared once, as the total has.
         let key = match self.by {
@@ -386,11 +388,17 @@ impl<'h> Ledger<'h> {
             _ if !is_new => return,
             CostBy::Role => (Some(known.role.clone()), None),
             CostBy::Agent => (known.agent.clone(), None),
-            CostBy::Model => (known.model.clone(), None),
+            CostBy::Model => {
+                if let Some(reading) = &known.run.reading {
+                    self.rows.entry((reader, None)).or_default().add_reading(reading, prices.reading);
+                }
+                self.rows.entry((known.model.clone(), None)).or_default().add(&alone, prices);
+                return;
+            }
             CostBy::Workflow => (account.workflow.clone(), None),
             CostBy::Day => (view::time(known.at_ms).split(' ').next().map(str::to_owned), None),
         };
-        self.rows.entry(key).or_default().add(&known.run, price);
+        self.rows.entry(key).or_default().add(&known.run, prices);
     }
 
     fn costs(self, threads: usize) -> Costs {

@@ -151,7 +151,7 @@ impl Tally<'_> {
             self.counted.insert(hash);
             let StepRuns { runs, child, .. } = self.reader.of_step(hash)?;
             for run in &runs {
-                sum.add(&run.run, spending::price(self.config, run.model.as_deref()));
+                sum.add(&run.run, spending::run_prices(self.config, run.model.as_deref()));
             }
             if let Some(child) = child.filter(|_| depth < nodes::MAX_NESTING) {
                 self.below(child, sum, depth + 1)?;
@@ -162,8 +162,8 @@ impl Tally<'_> {
     }
 
     fn add(&mut self, role: &str, known: &KnownRun) {
-        let price = spending::price(self.config, known.model.as_deref());
-        self.roles.entry(role.to_owned()).or_default().spent.add(&known.run, price);
+        let prices = spending::run_prices(self.config, known.model.as_deref());
+        self.roles.entry(role.to_owned()).or_default().spent.add(&known.run, prices);
     }
 
     fn figures(self) -> BTreeMap<String, RoleFigures> {

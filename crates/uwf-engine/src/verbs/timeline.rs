@@ -34,7 +34,7 @@ pub fn timeline(thread: &Thread<'_>, config: &Config, range: Range<usize>) -> Re
         let runs = reader.of_step(step.hash).unwrap_or_default();
         let mut spent = Spent::default();
         for run in &runs.runs {
-            spent.add(&run.run, spending::price(config, run.model.as_deref()));
+            spent.add(&run.run, spending::run_prices(config, run.model.as_deref()));
         }
         let made = runs.runs.iter().find(|run| !run.run.has_failed);
         let took_ms = made.map_or(0, |run| run.run.duration_ms);

@@ -197,6 +197,60 @@ fn an_attempt_that_was_killed_costs_what_is_known() {
     );
 }
 
+/// A home whose agent reports half a dollar and writes no header, and a model that reads its answers and reports no money.
+fn read_by_a_model(more: &str, limits: &[&str]) -> (TestHome, LlmServer, String) {
+    let usage = Usage { input: 1_000_000, output: 100_000, cached: None, reasoning: None, cost: None };
+    let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
+    let server = LlmServer::start([Say::text(&found).usage(usage), Say::text(&found).usage(usage)]);
+    let home = home();
+    home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1"));
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: scripted-model }}\n\
+         agents:\n  w: {{ command: worker, output: text, config: {{ trace: claude }} }}\ndefaultAgent: w\n{more}",
+        server.url()
+    ));
+    home.put("count-rounds", &counting_workflow(4));
+    let thread = text(&home.json(&[&["thread", "start", "count-rounds", "-p", "x"], limits].concat()), "thread");
+    (home, server, thread)
+}
+
+#[test]
+fn an_unpriced_reading_leaves_the_answers_cost_known() {
+    let (home, server, thread) = read_by_a_model("", &["--max-cost", "0.5"]);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.last_detail(&thread)["extractedBy"], "llm");
+    assert_eq!(used(&home, &thread), [json!(0.5), json!(0.5), json!(1), json!(1), json!(1_100_027)]);
+    let report = home.json(&["thread", "cost", &thread, "--by", "model"]);
+    let rows: Vec<Value> = report["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            json!([row["name"], row["steps"], row["tokens"]["input"], row["cost"][0]["amount"], row["costUnknown"]])
+        })
+        .collect();
+    assert_eq!(json!(rows), json!([["extract", 0, 1_000_000, null, 1], [null, 1, 20, 0.5, 0]]));
+    assert_eq!(report["unpriced"], json!(["extract"]));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30), "the half dollar counts");
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn a_priced_reading_counts_with_the_answer() {
+    let prices = "prices: { date: 2026-11-01, models: { scripted-model: { input: 1, output: 5 } } }\n";
+    let (home, _server, thread) = read_by_a_model(prices, &["--max-cost", "1.9"]);
+    home.json(&["thread", "step", &thread]);
+    let total = home.json(&["thread", "cost", &thread])["total"].take();
+    let money = json!([
+        { "currency": "USD", "amount": 0.5, "from": "provider" },
+        { "currency": "USD", "amount": 1.5, "from": "prices" },
+    ]);
+    assert_eq!((&total["cost"], &total["costUnknown"], &total["steps"]), (&money, &json!(0), &json!(1)));
+    let limits = home.json(&["thread", "limit", &thread]);
+    assert_eq!((&limits["used"]["cost"], &limits["costUnknown"]), (&json!(2.0), &json!(0)));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
+}
+
 #[test]
 fn a_model_that_reads_an_answer_is_paid_for_and_the_answer_once() {
     let usage = Usage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.25) };

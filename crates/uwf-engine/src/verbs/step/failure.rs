@@ -1,6 +1,7 @@
 //! An attempt whose result did not become the head: what is kept of it, and what is said.
 
 use json_cas::{Hash, Head, HeadsError};
+use uwf_core::config::EXTRACT;
 
 use super::{Begun, Step};
 use crate::attempt::environment;
@@ -159,7 +160,7 @@ impl Step<'_, '_> {
     fn reading_again(&self) -> String {
         let config = &self.plan.config;
         let again = format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id);
-        match (config.model_for("extract"), config.extract.llm) {
+        match (config.model_for(EXTRACT), config.extract.llm) {
             (None, _) => format!("a model could read it: `uwf setup` configures one, then {again}"),
             (Some(_), 0) => format!("a model could read it: `uwf config set extract.llm 2`, then {again}"),
             (Some(_), _) => again,
