@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_engine::attempt::live_trace::Trace;
 
 pub use uwf_engine::attempt::turns::{ToolCall, Turn};
 
@@ -30,6 +31,14 @@ impl Answer {
     /// An answer that is a text: frontmatter markdown.
     pub fn text(raw: impl Into<String>) -> Answer {
         Answer { raw: raw.into(), source: "stdout".to_owned(), ..Answer::default() }
+    }
+
+    /// This answer after a session that the agent gave up: what that did and cost is part of the run.
+    #[must_use]
+    pub fn after(self, given_up: Trace) -> Answer {
+        let total = self.tokens.map(|tokens| (tokens, self.turns.len()));
+        let Trace { turns, total, .. } = Trace { turns: self.turns, session: None, total }.after(given_up);
+        Answer { turns, tokens: total.map(|(tokens, _)| tokens), ..self }
     }
 
     /// An answer that is the role's output itself.

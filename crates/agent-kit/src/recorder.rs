@@ -5,7 +5,7 @@ use std::io::Write;
 
 use uwf_core::node::Tokens;
 use uwf_engine::attempt::error::AttemptError;
-use uwf_engine::attempt::live_trace::{self, TracedSession, Writer};
+use uwf_engine::attempt::live_trace::{self, Trace, TracedSession, Writer};
 use uwf_engine::attempt::redactor::Redactor;
 use uwf_engine::error::Result;
 
@@ -35,6 +35,21 @@ impl Recorder {
         Ok(recorder)
     }
 
+    /// Records a session that the agent gives up to begin another one: it was paid for, whatever becomes of the other.
+    ///
+    /// # Errors
+    /// As [`Recorder::begin`].
+    pub fn give_up(context: &AgentContext<'_>, session: &Trace) -> Result<()> {
+        let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
+        if context.attempt().is_some() {
+            let begun = Writer::begin_given_up(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
+            recorder.check(begun);
+            session.turns.iter().for_each(|turn| recorder.turn(turn));
+            recorder.total(session.tokens().as_ref());
+        }
+        Ok(())
+    }
+
     /// Records the turns of an answer whose agent did not do so while it worked; `None` when it did.
     ///
     /// # Errors
@@ -47,6 +62,9 @@ impl Recorder {
         recorder.session(&answer.source, answer.session_id.as_deref());
         answer.turns.iter().for_each(|turn| recorder.turn(turn));
         recorder.total(answer.tokens.as_ref());
+        if context.attempt().is_some() {
+            live_trace::forget_given_up(&context.output_files()?);
+        }
         Ok(Some(recorder))
     }
 

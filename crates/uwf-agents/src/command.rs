@@ -11,14 +11,14 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::play;
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
+use agent_kit::{Agent, AgentContext, Error, ErrorKind, Recorder, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_core::text::ellipsize;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
+use uwf_engine::attempt::live_trace;
 use uwf_engine::attempt::recorded::{self, Opened, OutputFiles, room_in};
 use uwf_engine::error::AtPath;
 
@@ -78,8 +78,8 @@ impl settings::Settings for Settings {
 #[derive(Default)]
 pub struct CommandAgent {
     exit_code: Option<i32>,
-    /// Turns and tokens of a run that was to go on in a session, but was made in another one: they were paid for.
-    aside: Option<(Vec<Turn>, Option<Tokens>)>,
+    /// A run that was to continue in a session, but was made in another one. It was paid for.
+    given_up: Option<live_trace::Trace>,
 }
 
 /// What is to be run.
@@ -109,7 +109,10 @@ impl Agent for CommandAgent {
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         let args = &context.opened()?.agent.args;
         match self.run(context, &Run { prompt, args, session: None })? {
-            Ran::Answered(answer) => Ok(self.with_aside(answer)),
+            Ran::Answered(answer) => Ok(match self.given_up.take() {
+                Some(given_up) => answer.after(given_up),
+                None => answer,
+            }),
             Ran::Elsewhere(_) => Err(Error::new(ErrorKind::Internal, "a run of no certain session was not made in it")),
         }
     }
@@ -130,10 +133,14 @@ impl Agent for CommandAgent {
             Ran::Answered(answer) => Ok(Some(answer)),
             Ran::Elsewhere(trace) => {
                 progress::line(&format!("{}: session {session} is gone; a new one gets the whole prompt", agent.name));
+                self.given_up = trace.map(Trace::into_recorded).filter(|session| !session.is_empty());
+                // Before the program runs again: this run counts even if that one fails.
+                if let Some(session) = &self.given_up {
+                    Recorder::give_up(context, session)?;
+                }
                 // What it printed is not part of the answer to come.
                 let files = context.output_files()?;
                 agent_process::create(&files.raw)?.set_len(0).at("empty", &files.raw)?;
-                self.aside = trace.filter(|trace| !trace.turns.is_empty()).map(|trace| (trace.turns, trace.tokens));
                 Ok(None)
             }
         }
@@ -180,14 +187,6 @@ impl CommandAgent {
             duration_ms,
             ..Answer::text(raw)
         }))
-    }
-
-    /// The answer with what was done before it in a session that was not the one to go on in.
-    fn with_aside(&mut self, answer: Answer) -> Answer {
-        let Some((mut turns, tokens)) = self.aside.take() else { return answer };
-        turns.extend(answer.turns);
-        let tokens = tokens.zip(answer.tokens).map(|(one, other)| one.plus(&other));
-        Answer { turns, tokens, ..answer }
     }
 }
 

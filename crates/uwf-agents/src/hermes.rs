@@ -45,8 +45,8 @@ pub struct HermesAgent {
     overlay: Option<PathBuf>,
     /// The protocol, when the answer came through it.
     acp: Option<AcpAgent>,
-    /// Turns of a run that was to go on in a session, but was made in another one: they were paid for.
-    aside: Vec<Turn>,
+    /// A run that was to continue in a session, but was made in another one. It was paid for.
+    given_up: Option<live_trace::Trace>,
 }
 
 /// A session as far as it was read.
@@ -174,8 +174,10 @@ impl Agent for HermesAgent {
         self.acp = None;
         let said = self.chat(&hermes, &text, None, true)?;
         let answer = self.answer_of(said, Turn::of(prompt, "", 0));
-        let turns = self.aside.drain(..).chain(answer.turns).collect();
-        Ok(Answer { turns, ..answer })
+        Ok(match self.given_up.take() {
+            Some(given_up) => answer.after(given_up),
+            None => answer,
+        })
     }
 
     fn resumes(&self, context: &AgentContext<'_>) -> Result<bool> {
@@ -202,7 +204,10 @@ impl Agent for HermesAgent {
         if said.id.as_deref() != Some(session) {
             progress::line(&format!("hermes: session {session} is gone; a new one gets the whole prompt"));
             self.session = None;
-            self.aside = said.trace.map(|trace| trace.turns).unwrap_or_default();
+            self.given_up = said.trace.map(Trace::into_recorded).filter(|session| !session.is_empty());
+            if let Some(session) = &self.given_up {
+                Recorder::give_up(context, session)?;
+            }
             return Ok(None);
         }
         Ok(Some(self.answer_of(said, Turn::of(prompt, "", 0))))

@@ -21,6 +21,7 @@ use agent_kit::Turn;
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_engine::attempt::live_trace;
 
 /// Bytes of a trace file that are read. The largest session files of a day's work are some ten MB.
 pub const MAX_TRACE_BYTES: u64 = 64 << 20;
@@ -148,6 +149,12 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// This trace as an attempt records it.
+    pub(crate) fn into_recorded(self) -> live_trace::Trace {
+        let total = self.tokens.map(|tokens| (tokens, self.turns.len()));
+        live_trace::Trace { turns: self.turns, session: None, total }
+    }
+
     /// Puts the parts of an input in the place of its text: they are stored already and shared with other prompts, the
     /// same text in one piece would be stored again. A trace that lacks the input of the first turn,
     /// which was this one, gets it too.

@@ -11,6 +11,8 @@
 //! | `{"session": {…}}` | where the trace comes from, the agent's own session id |
 //! | `{"total": {…}}` | tokens and cost of the turns so far, as the agent reports them for all of them |
 //!
+//! `attempts/<id>.given-up` has the same lines, of a session that the agent gave up to begin another one. Its turns were paid for.
+//!
 //! `attempts/<id>.turn` is replaced whole: the turn that is under way, which is over once the other file has as many.
 
 pub(crate) mod follow;
@@ -111,6 +113,14 @@ impl Writer {
         Ok(Writer { file, path, open_turn, texts: HashMap::new(), turns: 0, left: MAX_BYTES })
     }
 
+    /// Begins the trace of a session that the agent gave up.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn begin_given_up(files: &OutputFiles) -> Result<Writer> {
+        Writer::begin(&OutputFiles { trace: files.given_up.clone(), ..files.clone() })
+    }
+
     /// Whose trace it is; said again, the last counts.
     ///
     /// # Errors
@@ -124,7 +134,7 @@ impl Writer {
     /// # Errors
     /// `Io`.
     pub fn resume(files: &OutputFiles) -> Result<Writer> {
-        let Lines { texts, turns, .. } = Lines::read(files);
+        let Lines { texts, turns, .. } = Lines::read(&files.trace);
         let path = files.trace.clone();
         let file = regular::open_with(OpenOptions::new().create(true).append(true), &path).at("create", &path)?;
         let left = MAX_BYTES.saturating_sub(file.metadata().at("look at", &path)?.len());
@@ -241,9 +251,47 @@ impl Trace {
     }
 }
 
+impl Trace {
+    /// This trace after that of a session that the agent gave up.
+    #[must_use]
+    pub fn after(mut self, mut given_up: Trace) -> Trace {
+        let total = match (given_up.tokens(), self.tokens()) {
+            (Some(one), Some(other)) => Some(one.at_least(&other)),
+            // A total would hide that one of them isn't known.
+            _ => {
+                given_up.count_at_end();
+                self.count_at_end();
+                None
+            }
+        };
+        let turns: Vec<Turn> = given_up.turns.into_iter().chain(self.turns).collect();
+        let total = total.map(|total| (total, turns.len()));
+        Trace { turns, session: self.session.or(given_up.session), total }
+    }
+
+    /// Leaves the total, if it is known, with the last turn.
+    fn count_at_end(&mut self) {
+        let Some((tokens, (last, others))) = self.tokens().zip(self.turns.split_last_mut()) else { return };
+        others.iter_mut().for_each(|turn| turn.tokens = None);
+        last.tokens = Some(tokens);
+    }
+}
+
+/// Reads the trace of the session that the agent gave up, if there is one.
+pub(crate) fn read_given_up(files: &OutputFiles) -> Trace {
+    let Lines { turns, session, total, .. } = Lines::read(&files.given_up);
+    Trace { turns, session, total }
+}
+
+/// Forgets the session that the agent gave up, because its turns are in the trace.
+pub fn forget_given_up(files: &OutputFiles) {
+    // Most agents give up none.
+    let _ = std::fs::remove_file(&files.given_up);
+}
+
 /// Reads the whole trace of an attempt, skipping incomplete and unknown lines. To watch a running agent, follow the trace instead.
 pub fn read(files: &OutputFiles) -> Trace {
-    let Lines { texts, mut turns, session, total } = Lines::read(files);
+    let Lines { texts, mut turns, session, total } = Lines::read(&files.trace);
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
     let open = under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts));
     turns.extend(open);
@@ -260,9 +308,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn read(files: &OutputFiles) -> Lines {
+    fn read(trace: &Path) -> Lines {
         let mut read = Lines::default();
-        for line in beginning(&files.trace).lines() {
+        for line in beginning(trace).lines() {
             match serde_json::from_str(line) {
                 Ok(Line::Text(text)) => read.texts.push(text.into()),
                 Ok(Line::Turn(stored)) if read.turns.len() < MAX_TURNS => read.turns.extend(turn(stored, &read.texts)),
@@ -312,6 +360,7 @@ mod tests {
             submitted: file("submitted"),
             trace: file("trace"),
             turn: file("turn"),
+            given_up: file("given-up"),
             room: file("room"),
         }
     }
@@ -363,6 +412,23 @@ mod tests {
         assert_eq!(trace.tokens(), Some(Tokens { output: Some(2), ..tokens(10, Some(0.5)) }), "what is known counts");
         Writer::resume(&files).unwrap().turn(&turn(&["a"], "e", &[])).unwrap();
         assert_eq!(read(&files).tokens(), Some(Tokens { cost: Some(0.5), ..Tokens::default() }));
+    }
+
+    #[test]
+    fn a_session_that_was_given_up_stays_counted() {
+        let tokens = |count, cost| Tokens { input: Some(count), output: Some(1), cost, ..Tokens::default() };
+        let trace = |total: Option<Tokens>| Trace {
+            turns: vec![turn(&[], "a", &[]), turn(&[], "b", &[])],
+            session: None,
+            total: total.map(|total| (total, 2)),
+        };
+        let both = trace(Some(tokens(3, None))).after(trace(Some(tokens(7, Some(0.5)))));
+        assert_eq!((both.turns.len(), both.tokens()), (4, Some(Tokens { output: Some(2), ..tokens(10, Some(0.5)) })));
+        let counted = |trace: Trace| trace.turns.iter().map(|turn| turn.tokens.clone()).collect::<Vec<_>>();
+        let first = trace(None).after(trace(Some(tokens(7, Some(0.5)))));
+        assert_eq!((first.tokens(), counted(first)), (None, vec![None, Some(tokens(7, Some(0.5))), None, None]));
+        let second = trace(Some(tokens(3, None))).after(trace(None));
+        assert_eq!(counted(second), [None, None, None, Some(tokens(3, None))]);
     }
 
     #[test]

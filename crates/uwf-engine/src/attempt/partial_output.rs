@@ -28,9 +28,15 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The turns of a failed attempt: those its agent recorded, else those that can be read from what it left. There may be
-/// none; that they cannot be read never keeps the attempt itself from being kept.
+/// The turns of a failed attempt: those of a session that it gave up, then those its agent recorded, else those that can be read
+/// from what it left. There may be none; that they cannot be read never keeps the attempt itself from being kept.
 pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
+    let given_up = live_trace::read_given_up(files);
+    let trace = of_last_session(home, opened, files);
+    if given_up.is_empty() { trace } else { trace.after(given_up) }
+}
+
+fn of_last_session(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
     let recorded = live_trace::read(files);
     let is_readable = opened.reextract.is_none() && opened.agent.leaves_trace();
     if recorded.is_empty() && is_readable && read_left(home, opened, files).unwrap_or(false) {

@@ -27,6 +27,8 @@ pub struct OutputFiles {
     pub trace: PathBuf,
     /// The turn it is at.
     pub turn: PathBuf,
+    /// The trace of a session that the agent gave up to begin another one.
+    pub(crate) given_up: PathBuf,
     /// Reserved space: see [`OutputFiles::reserve`].
     pub(crate) room: PathBuf,
 }
@@ -47,6 +49,7 @@ impl OutputFiles {
             submitted: file("submitted"),
             trace: file("trace"),
             turn: file("turn"),
+            given_up: file("given-up"),
             room: file("room"),
         }
     }

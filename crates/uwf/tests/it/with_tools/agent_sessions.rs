@@ -30,7 +30,10 @@ if "resume" in args or "--resume" in args:
         session = "t-other"
 say = lambda event: print(json.dumps(event))
 say({"type": "thread.started", "thread_id": session})
-if os.path.exists("fails"):
+if os.path.exists("hangs") and "resume" not in args:
+    import time
+    time.sleep(60)
+if os.path.exists("fails") or os.path.exists("new-fails") and "resume" not in args:
     say({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": "I begin."}})
     say({"type": "turn.failed", "error": {"message": "the provider is down"}})
     sys.exit(1)
@@ -114,6 +117,44 @@ fn unless_it_is_told_to_it_does_not() {
     assert_eq!(calls[1]["args"], json!(["exec", "--json", "-"]));
     assert!(is_whole(&text(&calls[1], "prompt")));
     assert_eq!(detail(&home, &thread)["resumed"], json!(null));
+}
+
+/// The first run was made in another session than it was to continue in. It was paid for, whatever becomes of the second one.
+#[test]
+fn a_given_up_session_counts_if_its_successor_fails() {
+    for how in ["new-fails", "hangs"] {
+        let home = with_writer(&format!("{}, timeout: 3s", codex(", resume: true")));
+        let thread = rejected(&home);
+        let before = home.json(&["thread", "cost", &thread])["total"].take();
+        assert_eq!(before["tokens"]["input"], 111);
+        for file in ["elsewhere", how] {
+            home.file(file, "");
+        }
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40), "{how}");
+        assert_eq!(calls(&home).len(), 3);
+        let total = home.json(&["thread", "cost", &thread])["total"].take();
+        assert_eq!(total["tokens"]["input"], 111 + 222, "{how}");
+        let used = home.json(&["thread", "limit", &thread])["used"].take();
+        assert_eq!(used["tokens"], 111 + 1 + 222 + 1, "{how}");
+        fs::remove_file(home.work().join(how)).unwrap();
+        fs::remove_file(home.work().join("elsewhere")).unwrap();
+        step(&home, &thread);
+        let outputs = detail(&home, &thread)["attempts"].to_string();
+        assert_eq!(outputs.matches("Text of draft 2.").count(), 1, "{how}: {outputs}");
+    }
+}
+
+/// A second run that answers without a header fails, too, and is recorded with the first one.
+#[test]
+fn a_given_up_session_counts_once_if_the_answer_is_unreadable() {
+    let home = with_writer(&codex(", resume: true"));
+    let thread = rejected(&home);
+    let script = CODEX.replace("title: Draft {number}", "name: Draft {number}");
+    home.script("codex", &script);
+    home.file("elsewhere", "");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
+    let total = home.json(&["thread", "cost", &thread])["total"].take();
+    assert_eq!(total["tokens"]["input"], 111 + 222 + 333);
 }
 
 #[test]
