@@ -12,7 +12,7 @@ use crate::number;
 use crate::usage;
 
 /// Built-in agents that take no model.
-const WITHOUT_MODEL: [&str; 4] = ["uwf-docx-diff", "uwf-human", "uwf-mock", "uwf-office"];
+const WITHOUT_MODEL: [&str; 5] = ["uwf-docx-diff", "uwf-human", "uwf-mock", "uwf-office", "uwf-workflow"];
 
 /// Built-in agents that take the default model when they are given none.
 const WITH_DEFAULT_MODEL: [&str; 2] = ["uwf-llm", "uwf-react"];

@@ -29,6 +29,7 @@ pub(crate) mod result_line;
 mod secret_parts;
 pub mod settings;
 pub mod snapshot;
+pub(crate) mod spent;
 mod stand_in;
 pub(crate) mod travel;
 pub mod turns;

@@ -1,6 +1,7 @@
 //! Reading threads: from a head to its nodes, the chain of steps, where the moderator sends them next.
 
 pub mod chain;
+pub(crate) mod children;
 pub mod closure;
 pub mod digest;
 pub mod end_reason;

@@ -14,8 +14,8 @@ use crate::attempt::bindings::{self, Named};
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::settings::{self, Settings};
+use crate::attempt::spent;
 use crate::attempt::travel;
-
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::ids;
@@ -23,7 +23,6 @@ use crate::root::project;
 use crate::root::store_keys;
 use crate::root::workplace;
 use crate::thread::load::Thread;
-use crate::thread::usage;
 
 /// Threads above a child thread that are asked for their limits. `maxDepth` keeps threads from being nested deeper.
 const MAX_ABOVE: usize = 64;
@@ -164,15 +163,16 @@ impl Plan {
         let above = self.above(thread)?;
         let plans = || std::iter::once((thread, self)).chain(above.iter().map(|(thread, plan)| (thread, plan)));
         let reads_usage = plans().any(|(_, plan)| plan.limits().read_usage());
-        let mut used = if reads_usage {
-            usage::of_attempts(thread.home().store(), &self.config, failed)?
-        } else {
-            Amount::default()
-        };
+        let mut used = Amount::default();
+        let mut below = None;
         for (thread, plan) in plans() {
             if reads_usage {
-                used.add(usage::priced(thread, &plan.config)?.total);
+                used.add(match below {
+                    None => spent::used_with(thread, &plan.config, failed, None)?,
+                    Some(_) => spent::used_with(thread, &plan.config, &spent::failed_at(thread)?, below)?,
+                });
             }
+            below = Some(&thread.id);
             used.steps = thread.chain()?.len() as u64;
             if let Some(reached) = plan.limits().reached(used, age(thread)) {
                 return Err(AttemptError::Limit { thread: thread.id.clone(), reached });

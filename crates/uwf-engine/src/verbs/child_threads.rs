@@ -6,19 +6,17 @@
 //! pausing reach them. Nodes know only the parent's head and the depth.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::ErrorKind;
-use std::path::PathBuf;
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
-use crate::error::{AtPath, Error, Result};
+use crate::error::{Error, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::marks::{self, Mark, Reason};
+use crate::thread::children;
 use crate::thread::load::Thread;
 
 /// Threads above a thread that are looked at. Far more than any `maxDepth`, so that only a record that names itself as
@@ -62,12 +60,7 @@ pub(crate) fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
 /// began, but no earlier than the parent: equal nodes of several threads share the time of the first.
 pub(crate) fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
     let time = ids::started_at(&parent.id).unwrap_or(0).max(parent.head_timestamp_ms);
-    let bytes = |salt: u8| {
-        let text = format!("{salt} {} {} {role}", parent.id, parent.head);
-        u128::from(json_cas::xxh64(text.as_bytes()).as_u64())
-    };
-    // The 80 random bits of a ULID.
-    ThreadId::from(ulid::Ulid::from_parts(time, bytes(0) << 64 | bytes(1)))
+    ThreadId::from(ulid::Ulid::from_parts(time, children::random(&parent.id, parent.head, role)))
 }
 
 /// The children of a thread that are active, on this machine.
@@ -75,7 +68,7 @@ pub(crate) fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
 /// # Errors
 /// Those of the directory and the index.
 pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
-    let known = known(home, parent)?;
+    let known = children::known(home, parent)?;
     if known.is_empty() {
         return Ok(known);
     }
@@ -110,24 +103,12 @@ pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<Thr
 /// Those of the directory and the history.
 pub(crate) fn ended_at(home: &Home, parent: &ThreadId, last: Hash) -> Result<Vec<ThreadId>> {
     let mut ended = Vec::new();
-    for id in known(home, parent)? {
+    for id in children::known(home, parent)? {
         if history::of(home, &id)?.is_some_and(|line| line.head == last) {
             ended.push(id);
         }
     }
     Ok(ended)
-}
-
-fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
-    let dir: PathBuf = home.children_dir(parent);
-    let entries = match fs::read_dir(&dir) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.at("list", &dir)?,
-    };
-    let mut ids: Vec<ThreadId> =
-        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    ids.sort_unstable();
-    Ok(ids)
 }
 
 /// The thread a child belongs to, when this machine knows it.
@@ -174,7 +155,7 @@ pub(crate) fn paused_below(
         let top: ThreadId = top;
         let mut open = vec![top.clone()];
         while let Some(thread) = open.pop() {
-            for child in known(home, &thread)? {
+            for child in children::known(home, &thread)? {
                 if below.insert(child.clone(), top.clone()).is_none() {
                     open.push(child);
                 }

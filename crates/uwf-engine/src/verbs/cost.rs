@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
+use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
@@ -199,6 +200,16 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
     Ok(threads.into_iter().rev().collect())
 }
 
+fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: Hash) -> Result<Vec<Thread<'h>>> {
+    // Most threads have none, and needn't be loaded.
+    if children::known(home, thread)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = children::without_step(&Thread::at(home, thread.clone(), head)?)?;
+    let found = ids.iter().map(|id| children::find(home, id)).collect::<crate::thread::error::Result<Vec<_>>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
 /// Reads steps, each once.
 struct CostReader<'h> {
     home: &'h Home,
@@ -246,6 +257,8 @@ struct Ledger<'h> {
     total: Spent,
     /// Steps that are in the total.
     counted: HashSet<Hash>,
+    /// Threads whose failed tries are in the total. Two tries of a thread may have the same node.
+    tried: HashSet<ThreadId>,
     /// Steps that came up again.
     shared: HashSet<Hash>,
     unpriced: BTreeSet<Option<String>>,
@@ -273,6 +286,7 @@ impl<'h> Ledger<'h> {
             rows: BTreeMap::new(),
             total: Spent::default(),
             counted: HashSet::new(),
+            tried: HashSet::new(),
             shared: HashSet::new(),
             unpriced: BTreeSet::new(),
             unreadable: Vec::new(),
@@ -300,6 +314,7 @@ impl<'h> Ledger<'h> {
         if let Some(record) = standing.record {
             self.failures(&mut account, thread, standing.head, record);
         }
+        self.children_without_step(&mut account, thread, standing.head, 0);
         if self.by == CostBy::Thread && self.since == 0 {
             // One that has spent nothing yet has a row as well.
             self.rows.entry(account.row.clone()).or_default();
@@ -357,11 +372,36 @@ impl<'h> Ledger<'h> {
         Ok(())
     }
 
+    /// The child threads of a thread that became no step of it.
+    fn children_without_step(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, depth: usize) {
+        let home = self.reader.home;
+        let children = match children_without_step(home, thread, head) {
+            Ok(children) => children,
+            Err(error) => return account.why = Some(error.to_string()),
+        };
+        let own = account.workflow.clone();
+        for child in children.iter().filter(|_| depth < nodes::MAX_NESTING) {
+            match self.reader.line(child) {
+                Ok(line) => {
+                    account.workflow.clone_from(&line.workflow);
+                    line.steps.iter().for_each(|step| self.step(account, *step, depth + 1));
+                }
+                Err(error) => account.why = Some(error.to_string()),
+            }
+            if let Some(record) = RecordSign::of(&home.record_file(&child.id)) {
+                self.failures(account, &child.id, child.head, record);
+            }
+            self.children_without_step(account, &child.id, child.head, depth + 1);
+        }
+        account.workflow = own;
+    }
+
     /// The tries since the newest step, which no step has yet.
     fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, record: RecordSign) {
+        let is_new = self.tried.insert(thread.clone());
         for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
             match self.reader.runs.failed(hash) {
-                Ok(failed) => failed.iter().for_each(|run| self.run(account, run, true)),
+                Ok(failed) => failed.iter().for_each(|run| self.run(account, run, is_new)),
                 Err(error) => account.why = Some(error.to_string()),
             }
         }

@@ -10,7 +10,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::usage::{Amount, ThreadLimits};
 
 use crate::attempt::plan::{self, Plan};
-use crate::attempt::recorded;
+use crate::attempt::spent;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -18,7 +18,6 @@ use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
-use crate::thread::usage;
 use crate::verbs::cost::{self, CostBy, CostRequest};
 use crate::verbs::expected_head;
 
@@ -89,7 +88,7 @@ pub struct Limits {
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     let thread = Thread::any(home, id)?;
     let plan = Plan::to_look_at(&thread)?;
-    let used = (used(&thread, &plan.config)?, unknown(home, &plan.config, id)?);
+    let used = (spent::used(&thread, &plan.config)?, unknown(home, &plan.config, id)?);
     let ended = match home.heads().read(id.as_str())? {
         Some(_) => None,
         None => history::of(home, id)?,
@@ -109,7 +108,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     let _lock = lock::take(home, id)?;
     let (thread, _) = expected_head::active(home, id, expected)?;
     let plan = Plan::load(&thread, None)?;
-    let (limits, used) = (plan.limits(), used(&thread, &plan.config)?);
+    let (limits, used) = (plan.limits(), spent::used(&thread, &plan.config)?);
     let (age, unknown) = (plan::age(&thread), unknown(home, &plan.config, id)?);
     let mut settings = plan.settings;
     let own = &mut settings.limits;
@@ -129,15 +128,6 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     }
     // All that can fail was read before: whoever is told of a failure has the old limits.
     Ok(report(&thread, limits, (used, unknown), age))
-}
-
-/// Usage of a thread, with the attempts that failed since its newest step.
-fn used(thread: &Thread<'_>, config: &Config) -> Result<Amount> {
-    let (home, last) = (thread.home(), recorded::read(thread.home(), &thread.id)?);
-    let failed = last.map(|last| last.earlier_at(thread.head)).unwrap_or_default();
-    let mut used = usage::priced(thread, config)?.total;
-    used.add(usage::of_attempts(home.store(), config, &failed)?);
-    Ok(used)
 }
 
 /// Of how many runs of agents the tokens, and the cost, are not known.

@@ -7,10 +7,12 @@ use std::process::Stdio;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say};
-use uwf_testing::text;
+use uwf_testing::{TestHome, text};
 
-use crate::fixtures::child_threads::{AGENTS, INNER, checker, child_of, go, planned, ran, recorded, staffed, state};
-use crate::told;
+use crate::fixtures::child_threads::{
+    AGENTS, INNER, OUTER, checker, child_of, go, planned, ran, recorded, staffed, state,
+};
+use crate::{home, told};
 
 #[test]
 fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
@@ -434,4 +436,62 @@ fn workflows_are_nested_and_the_innermost_tells_how_the_output_came_to_be() {
     assert!(prompt.contains("It is dark."), "the next role is told what was said: {prompt}");
     assert_eq!(home.uwf(&["thread", "read", &thread]).code, Some(0));
     assert_eq!(home.uwf(&["thread", "step-details", &text(&report, "head")]).code, Some(0));
+}
+
+/// An agent of which each run costs half a dollar; as `check` it fails.
+const PAID: &str = r#"#!/bin/sh
+cat > /dev/null
+case $UWF_ROLE in check|build) key=built ;; *) key=text ;; esac
+case $UWF_ROLE in check) failed=true ;; *) failed=false ;; esac
+printf '{"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"---\\n%s: yes\\n---\\n"}]}}\n' $key
+printf '{"type":"result","is_error":%s,"result":"broke","usage":{"input_tokens":20,"output_tokens":7},"total_cost_usd":0.5}\n' $failed
+[ $failed = false ]
+"#;
+
+/// Dollars that a thread has used, by `thread limit` and by `thread cost`, and of how many runs the cost is not known.
+fn dollars(home: &TestHome, thread: &str) -> [Value; 4] {
+    let limits = home.json(&["thread", "limit", thread]);
+    let total = home.json(&["thread", "cost", thread])["total"].take();
+    [
+        limits["used"]["cost"].clone(),
+        total["cost"][0]["amount"].clone(),
+        limits["costUnknown"].clone(),
+        total["costUnknown"].clone(),
+    ]
+}
+
+#[test]
+fn a_child_that_became_no_step_counts_for_its_parent() {
+    let home = home();
+    home.script("paid", PAID);
+    home.config(
+        "agents:\n  paid: { command: paid, output: text, config: { trace: claude } }\n  inner: { command: uwf-workflow, args: [write-code] }\ndefaultAgent: paid\nagentOverrides: { ship-change: { build: inner } }\n",
+    );
+    home.put("ship-change", OUTER);
+    home.put("write-code", INNER);
+    let args = ["thread", "start", "ship-change", "-p", "x", "--max-cost", "1.5"];
+    let thread = text(&home.json(&args), "thread");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    // The plan, and a step and a failed attempt of the child.
+    assert_eq!(dollars(&home, &thread), [json!(1.5), json!(1.5), json!(0), json!(0)]);
+    let ran = home.uwf(&["thread", "step", &thread, "--agent", "paid"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.told());
+
+    // Another agent plays the role. The child stays paid.
+    home.json(&["thread", "limit", &thread, "--cost", "+5"]);
+    home.json(&["thread", "step", &thread, "--agent", "paid"]);
+    assert_eq!(dollars(&home, &thread), [json!(2.0), json!(2.0), json!(0), json!(0)]);
+    let all = home.json(&["thread", "cost"]);
+    assert_eq!(all["total"]["cost"][0]["amount"], json!(2.0), "what two rows have counts once: {all}");
+    assert_eq!((&all["total"]["steps"], &all["total"]["failedAttempts"]), (&json!(3), &json!(2)));
+    let by_workflow = home.json(&["thread", "cost", &thread, "--by", "workflow"]);
+    let mut rows: Vec<Value> = by_workflow["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| json!([row["name"], row["cost"][0]["amount"]]))
+        .collect();
+    rows.sort_by_key(Value::to_string);
+    assert_eq!(json!(rows), json!([["ship-change", 1.0], ["write-code", 1.0]]));
 }

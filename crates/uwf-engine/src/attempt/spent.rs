@@ -1,0 +1,65 @@
+//! What a thread used for its limits: its steps, the attempts that failed since, and child threads that became no step.
+
+use json_cas::Hash;
+use uwf_core::config::Config;
+use uwf_core::thread::ThreadId;
+use uwf_core::usage::Amount;
+
+use crate::attempt::error::Result;
+use crate::attempt::recorded;
+use crate::thread::children;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::usage;
+
+/// What a thread used. Failed attempts are those of its record.
+///
+/// # Errors
+/// Those of the nodes, the records and the directory of child threads.
+pub(crate) fn used(thread: &Thread<'_>, config: &Config) -> Result<Amount> {
+    Used { config, except: None }.of(thread, &failed_at(thread)?, nodes::MAX_NESTING)
+}
+
+/// What a thread used whose failed attempts are known. `except` is a child thread that is counted elsewhere.
+///
+/// # Errors
+/// As [`used`].
+pub(crate) fn used_with(
+    thread: &Thread<'_>,
+    config: &Config,
+    failed: &[Hash],
+    except: Option<&ThreadId>,
+) -> Result<Amount> {
+    Used { config, except }.of(thread, failed, nodes::MAX_NESTING)
+}
+
+/// The attempts of a thread that failed since its newest step.
+///
+/// # Errors
+/// Those of the record.
+pub(crate) fn failed_at(thread: &Thread<'_>) -> Result<Vec<Hash>> {
+    let last = recorded::read(thread.home(), &thread.id)?;
+    Ok(last.map(|last| last.earlier_at(thread.head)).unwrap_or_default())
+}
+
+/// How use is added up.
+struct Used<'u> {
+    config: &'u Config,
+    except: Option<&'u ThreadId>,
+}
+
+impl Used<'_> {
+    fn of(&self, thread: &Thread<'_>, failed: &[Hash], nesting: usize) -> Result<Amount> {
+        let home = thread.home();
+        let mut used = usage::priced(thread, self.config)?.total;
+        used.add(usage::of_attempts(home.store(), self.config, failed)?);
+        let Some(nesting) = nesting.checked_sub(1) else { return Ok(used) };
+        for id in children::without_step(thread)?.iter().filter(|id| Some(*id) != self.except) {
+            if let Some(child) = children::find(home, id)? {
+                // The steps of a child are no steps of its parent.
+                used.add(Amount { steps: 0, ..self.of(&child, &failed_at(&child)?, nesting)? });
+            }
+        }
+        Ok(used)
+    }
+}

@@ -1,0 +1,83 @@
+//! Child threads of a thread, as this machine noted them. Nodes of the parent name a child only if a step was made of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use json_cas::Hash;
+use ulid::Ulid;
+use uwf_core::node::NodeKind;
+use uwf_core::thread::ThreadId;
+
+use crate::root::error::AtPath;
+use crate::root::history;
+use crate::root::home::Home;
+use crate::thread::chain::role_key;
+use crate::thread::error::Result;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+
+/// The children of a thread.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
+    let dir: PathBuf = home.children_dir(parent);
+    let entries = match fs::read_dir(&dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.at("list", &dir)?,
+    };
+    let mut ids: Vec<ThreadId> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// The 80 random bits of the id of the child that a role has at a head of a thread.
+pub(crate) fn random(parent: &ThreadId, head: Hash, role: &str) -> u128 {
+    let bytes = |salt: u8| {
+        let text = format!("{salt} {parent} {head} {role}");
+        u128::from(json_cas::xxh64(text.as_bytes()).as_u64())
+    };
+    Ulid::from_parts(0, bytes(0) << 64 | bytes(1)).random()
+}
+
+/// The children that became no step of a thread: those that another agent took the place of, and that of the role at hand.
+///
+/// # Errors
+/// Those of the directory and the nodes.
+pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
+    let children = known(parent.home(), &parent.id)?;
+    if children.is_empty() {
+        return Ok(children);
+    }
+    let random_of = |id: &ThreadId| Ulid::from_string(id.as_str()).map(|ulid| ulid.random()).ok();
+    let mut children: BTreeMap<u128, ThreadId> =
+        children.into_iter().filter_map(|id| Some((random_of(&id)?, id))).collect();
+    let workflow = parent.workflow()?;
+    let roles: HashMap<u64, &String> = workflow.roles.keys().map(|role| (role_key(role), role)).collect();
+    let mut head = parent.start_hash;
+    for record in parent.chain()?.records() {
+        let child = roles.get(&record.role).map(|role| random(&parent.id, head, role));
+        head = record.step;
+        let Some(child) = child.filter(|child| children.contains_key(child)) else { continue };
+        let detail = nodes::get(parent.home().store(), record.detail)?;
+        // Any other detail is that of an agent that played the role itself.
+        if NodeKind::of(detail.type_hash) == Some(NodeKind::StepNode) {
+            children.remove(&child);
+        }
+    }
+    Ok(children.into_values().collect())
+}
+
+/// A child as it stands; `None` if it was removed.
+///
+/// # Errors
+/// Those of index, history and nodes.
+pub(crate) fn find<'h>(home: &'h Home, id: &ThreadId) -> Result<Option<Thread<'h>>> {
+    if let Some(head) = home.heads().read(id.as_str())? {
+        return Thread::at(home, id.clone(), head.hash).map(Some);
+    }
+    history::of(home, id)?.map(|line| Thread::ended(home, &line)).transpose()
+}
