@@ -53,6 +53,7 @@ pub mod extract;
 pub mod file_schema;
 pub mod foreign;
 pub mod moderator;
+pub mod money;
 pub mod node;
 pub mod number;
 mod placeholder;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Problems;
 use crate::document::fields::{self, Fields};
+use crate::money::dollars;
 use crate::number::{self, MAX_WHOLE};
 
 /// What was used: by a thread, or by one of its roles.
@@ -164,12 +165,6 @@ fn time(seconds: u64) -> String {
         120..=7199 => format!("{} min", seconds / 60),
         _ => format!("{:.1} h", seconds as f64 / 3600.0),
     }
-}
-
-/// `$0.50`, `$0.0547`: cents, and two places more where they tell something.
-fn dollars(amount: f64) -> String {
-    let exact = format!("${amount:.4}");
-    exact.strip_suffix("00").unwrap_or(&exact).to_owned()
 }
 
 #[cfg(test)]

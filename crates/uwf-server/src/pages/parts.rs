@@ -1,6 +1,7 @@
 //! Small pieces of pages: times, states, ids, amounts.
 
 use maud::{Markup, html};
+use uwf_core::money;
 use uwf_core::spending::{Spent, TokenSums};
 use uwf_core::view;
 use uwf_engine::root::ids;
@@ -99,10 +100,7 @@ pub(crate) fn money(spent: &Spent) -> Option<String> {
     if sums.is_empty() {
         return None;
     }
-    let sums = sums.into_iter().map(|(currency, amount)| match currency {
-        "USD" => format!("${amount:.2}"),
-        other => format!("{amount:.2} {other}"),
-    });
+    let sums = sums.into_iter().map(|(currency, amount)| money::money(amount, currency));
     Some(sums.collect::<Vec<_>>().join(" + "))
 }
 

@@ -57,19 +57,19 @@ fn money_is_shown_with_its_source() {
     step(&home, &thread, 1);
     assert_snapshot!(shown(&home, &[&thread]), @"
     exit 0
-    thread                      workflow      steps  failed  input      cached   output   reasoning  cost                   time
-    <id>  count-rounds  2      0       2,400,000  400,000  200,000  20,000     3.10 EUR + 0.2500 USD  <n> s
-    total                                     2      0       2,400,000  400,000  200,000  20,000     3.10 EUR + 0.2500 USD  <n> s
-    0.2500 USD as the providers said
+    thread                      workflow      steps  failed  input      cached   output   reasoning  cost              time
+    <id>  count-rounds  2      0       2,400,000  400,000  200,000  20,000     3.10 EUR + $0.25  <n> s
+    total                                     2      0       2,400,000  400,000  200,000  20,000     3.10 EUR + $0.25  <n> s
+    $0.25 as the providers said
     3.10 EUR by the prices of 2026-11-01 in config.yaml
     ");
     home.json(&["thread", "step", &thread, "--agent", "p"]);
     assert_snapshot!(shown(&home, &["@"]), @"
     exit 0
-    thread                      workflow      steps  failed  input        cached   output     reasoning  cost                     time
-    <id>  count-rounds  3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + 0.2500 USD  <n> s
-    total                                     3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + 0.2500 USD  <n> s
-    0.2500 USD as the providers said
+    thread                      workflow      steps  failed  input        cached   output     reasoning  cost                time
+    <id>  count-rounds  3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + $0.25  <n> s
+    total                                     3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + $0.25  <n> s
+    $0.25 as the providers said
     3.10 EUR by the prices of 2026-11-01 in config.yaml
     the cost of 1 of 3 runs is not known (no model)
     the tokens of 1 of 3 runs were not counted
@@ -84,11 +84,11 @@ fn money_is_shown_with_its_source() {
     );
     assert_snapshot!(shown(&home, &["--by", "model"]), @"
     exit 0
-    model  steps  failed  input        cached   output     reasoning  cost                     time
-    big    2      0       2,400,000    400,000  200,000    20,000     3.10 EUR + 0.2500 USD    <n> s
-    –      1      0       unknown      –        unknown    –          unknown                  <n> s
-    total  3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + 0.2500 USD  <n> s
-    0.2500 USD as the providers said
+    model  steps  failed  input        cached   output     reasoning  cost                time
+    big    2      0       2,400,000    400,000  200,000    20,000     3.10 EUR + $0.25    <n> s
+    –      1      0       unknown      –        unknown    –          unknown             <n> s
+    total  3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + $0.25  <n> s
+    $0.25 as the providers said
     3.10 EUR by the prices of 2026-11-01 in config.yaml
     the cost of 1 of 3 runs is not known (no model)
     the tokens of 1 of 3 runs were not counted

@@ -158,8 +158,12 @@ fn unreported_usage_is_shown_as_unknown() {
     steps   1        1000
     tokens  unknown  –
     cost    unknown  $1.00
-    the cost of 1 run is not known, and maxCost does not count what is not known
+    the cost of 1 run is not known, so maxCost does not count it
     ");
+    home.json(&["thread", "step", &thread]);
+    let told = limits_told(&home, &[&thread, "--tokens", "9"]);
+    let notes = "the tokens of 2 runs are not known, so maxTokens does not count them\nthe cost of 2 runs is not known, so maxCost does not count it";
+    assert!(told.ends_with(notes), "{told}");
     let told = limits_told(&home, &[&thread, "--steps", "1"]);
-    assert!(told.contains("the thread has 1 step, its limit is 1: its next step will be refused"), "{told}");
+    assert!(told.contains("the thread has 2 steps, its limit is 1: its next step will be refused"), "{told}");
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use imara_diff::{Algorithm, Diff, InternedInput};
 use maud::{Markup, html};
 use uwf_core::config::Config;
+use uwf_core::money;
 use uwf_core::spending::Spent;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::Record;
@@ -221,7 +222,7 @@ fn total(home: &Home, config: &Config, named: &Named, thread: &Thread<'_>) -> To
             Ok(Some(used)) => Total {
                 time: parts::duration((used.total.seconds * 1000.0) as u64),
                 tokens: format!("at least {}", parts::count(used.total.tokens)),
-                cost: format!("at least ${:.2}", used.total.cost),
+                cost: format!("at least {}", money::dollars(used.total.cost)),
             },
             Ok(None) => Total::unknown("too many steps to add up here"),
             Err(error) => Total::unknown(&format!("not known: {error}")),

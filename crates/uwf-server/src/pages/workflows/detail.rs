@@ -9,6 +9,7 @@ use json_cas::Hash;
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 use uwf_core::config::{Config, Workspace};
+use uwf_core::money;
 use uwf_core::workflow::{Drawing, GraphOnPage, Workflow};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{project, registry};
@@ -184,7 +185,7 @@ fn limits(known: &Known) -> Option<String> {
         limits.max_steps.map(|steps| format!("{steps} steps")),
         limits.max_time.map(|seconds| parts::duration(seconds.saturating_mul(1000))),
         limits.max_tokens.map(|tokens| format!("{} tokens", parts::count(tokens))),
-        limits.max_cost.map(|cost| format!("${cost:.2}")),
+        limits.max_cost.map(money::dollars),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use uwf_core::money::dollars;
 use uwf_core::number::MAX_WHOLE;
 use uwf_core::usage::{Amount, ThreadLimits};
 use uwf_engine::thread::state::State;
@@ -80,22 +81,22 @@ impl Report for Limits {
             as_known(tokens == 0, *tokens_unknown, tokens.to_string()),
             max_tokens.map(|limit| limit.to_string()),
         );
-        row(
-            "cost",
-            as_known(cost == 0.0, *cost_unknown, format!("${cost:.2}")),
-            max_cost.map(|limit| format!("${limit:.2}")),
-        );
+        row("cost", as_known(cost == 0.0, *cost_unknown, dollars(cost)), max_cost.map(dollars));
         let reached = match (reached, state) {
             (Some(reached), State::Limited | State::Completed | State::Killed) => format!("{reached}\n"),
             (Some(reached), _) => format!("{reached}: its next step will be refused\n"),
             (None, _) => String::new(),
         };
-        let of = |what: &str, limit: &str, runs: usize| match runs {
-            0 => String::new(),
-            _ => format!("the {what} of {} not known, and {limit} does not count what is not known\n", are(runs)),
-        };
-        let unknown = of("tokens", "maxTokens", if max_tokens.is_some() { *tokens_unknown } else { 0 })
-            + &of("cost", "maxCost", if max_cost.is_some() { *cost_unknown } else { 0 });
+        let runs = |unknown: usize| table::count(unknown, "run");
+        let mut unknown = String::new();
+        if max_tokens.is_some() && *tokens_unknown > 0 {
+            let runs = runs(*tokens_unknown);
+            unknown.push_str(&format!("the tokens of {runs} are not known, so maxTokens does not count them\n"));
+        }
+        if max_cost.is_some() && *cost_unknown > 0 {
+            let runs = runs(*cost_unknown);
+            unknown.push_str(&format!("the cost of {runs} is not known, so maxCost does not count it\n"));
+        }
         let (thread, state) = (style::bold(thread.as_str()), show::state(*state, false));
         format!("thread {thread} is {state}\n{reached}{}{unknown}", table.text())
     }
@@ -108,10 +109,6 @@ fn as_known(is_nothing: bool, unknown: usize, number: String) -> String {
         (_, true) => "unknown".to_owned(),
         (_, false) => format!("≥ {number}"),
     }
-}
-
-fn are(runs: usize) -> String {
-    format!("{} {}", table::count(runs, "run"), if runs == 1 { "is" } else { "are" })
 }
 
 impl Args {
