@@ -17,7 +17,7 @@ use crate::thread::usage;
 /// # Errors
 /// Those of the nodes, the records and the directory of child threads.
 pub(crate) fn used(thread: &Thread<'_>, config: &Config) -> Result<Amount> {
-    Used { config, except: None }.of(thread, &failed_at(thread)?, nodes::MAX_NESTING)
+    UsageSum { config, except: None }.of(thread, &failed_at(thread)?, nodes::MAX_NESTING)
 }
 
 /// What a thread used whose failed attempts are known. `except` is a child thread that is counted elsewhere.
@@ -30,7 +30,7 @@ pub(crate) fn used_with(
     failed: &[Hash],
     except: Option<&ThreadId>,
 ) -> Result<Amount> {
-    Used { config, except }.of(thread, failed, nodes::MAX_NESTING)
+    UsageSum { config, except }.of(thread, failed, nodes::MAX_NESTING)
 }
 
 /// The attempts of a thread that failed since its newest step.
@@ -43,12 +43,12 @@ pub(crate) fn failed_at(thread: &Thread<'_>) -> Result<Vec<Hash>> {
 }
 
 /// How use is added up.
-struct Used<'u> {
+struct UsageSum<'u> {
     config: &'u Config,
     except: Option<&'u ThreadId>,
 }
 
-impl Used<'_> {
+impl UsageSum<'_> {
     fn of(&self, thread: &Thread<'_>, failed: &[Hash], nesting: usize) -> Result<Amount> {
         let home = thread.home();
         let mut used = usage::priced(thread, self.config)?.total;

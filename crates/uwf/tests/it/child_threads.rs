@@ -461,7 +461,7 @@ fn dollars(home: &TestHome, thread: &str) -> [Value; 4] {
 }
 
 #[test]
-fn a_child_that_became_no_step_counts_for_its_parent() {
+fn children_without_a_step_count_for_their_parent() {
     let home = home();
     home.script("paid", PAID);
     home.config(

@@ -66,6 +66,14 @@ fn follow(home: &TestHome, page: &str) {
 }
 
 #[test]
+fn every_page_with_commands_is_followed_here() {
+    let here = include_str!("pages.rs");
+    let forgotten = |page: &String| pages::has_commands(page) && !here.contains(&format!("\"{page}\""));
+    let forgotten: Vec<String> = pages::all().into_iter().filter(forgotten).collect();
+    assert!(forgotten.is_empty(), "{forgotten:?}");
+}
+
+#[test]
 fn the_readme_does_what_it_says() {
     follow(&home(), "README.md");
 }

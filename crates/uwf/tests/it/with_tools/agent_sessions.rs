@@ -146,7 +146,7 @@ fn a_given_up_session_counts_if_its_successor_fails() {
 
 /// A second run that answers without a header fails, too, and is recorded with the first one.
 #[test]
-fn a_given_up_session_counts_once_if_the_answer_is_unreadable() {
+fn an_unreadable_answer_counts_the_given_up_session_once() {
     let home = with_writer(&codex(", resume: true"));
     let thread = rejected(&home);
     let script = CODEX.replace("title: Draft {number}", "name: Draft {number}");

@@ -40,7 +40,7 @@ fn lines_typed_before_a_question_do_not_answer_it() {
 }
 
 #[test]
-fn a_command_is_taken_as_an_answer_only_after_a_question_back() {
+fn pasted_commands_are_answers_only_if_confirmed() {
     let (home, thread) = asking(0);
     let command = "uwf thread answer @ -m Pears";
     let dialog = [
@@ -86,7 +86,7 @@ fn each_key_is_answered_by_its_own_line() {
 }
 
 #[test]
-fn without_asking_a_run_waits_at_a_terminal_too() {
+fn no_ask_makes_a_run_wait_at_a_terminal() {
     let (home, thread) = asking(0);
     let seen = session(&home, &["run", &thread, "--no-ask"], &[]);
     assert_eq!(seen.code, Some(20), "{}", seen.shown);
@@ -105,7 +105,7 @@ fn without_asking_a_run_waits_at_a_terminal_too() {
 }
 
 #[test]
-fn without_asking_an_unfit_draft_is_kept() {
+fn no_ask_keeps_an_unfit_draft() {
     let home = staffed();
     let thread = waiting(&home);
     std::os::unix::fs::symlink("/bin/sh", home.bin_dir().join("sh")).unwrap();

@@ -1,11 +1,10 @@
 //! The README and the guide at a terminal: each block is pasted as a whole, as people do.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{self, Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, repository};
+use uwf_testing::TestHome;
 
 use crate::fixtures::pages::{self, Command, Shell};
 use crate::home;
@@ -79,13 +78,7 @@ impl Drop for Terminal<'_> {
 
 #[test]
 fn pages_hold_at_a_terminal() {
-    let guide = repository().join("docs/guide");
-    let mut pages: Vec<String> = fs::read_dir(guide)
-        .unwrap()
-        .map(|entry| format!("docs/guide/{}", entry.unwrap().file_name().to_string_lossy()))
-        .collect();
-    pages.extend(["README.md", "docs/reference/http-api.md"].map(str::to_owned));
-    pages.sort_unstable();
+    let pages = pages::all();
     let mut wrong = Vec::new();
     for page in &pages {
         let home = home();
