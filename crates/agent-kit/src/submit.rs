@@ -8,6 +8,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
 use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession, Tokens};
 use uwf_core::prompt::AnswerForm;
+use uwf_core::thread::AgentName;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};
@@ -249,10 +250,8 @@ fn finish(
     detail: Hash,
     redactor: &Redactor,
 ) -> Result<Hash> {
-    let agent = agent(context);
-    // The command is what conditions of earlier workflows test. One that is not known here has only a name.
-    let command = if agent.command.is_empty() { &agent.name } else { &agent.command };
-    let node = context.step_node(output, detail, &redactor.text(command));
+    let names = AgentName::from(&agent(context));
+    let node = context.step_node(output, detail, &redactor.text(&names.agent));
     let step = batch.add(node.draft());
     let home = context.thread().home();
     // Until the record leads to the step, nothing does.

@@ -188,7 +188,7 @@ fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: 
 /// A step of the child in a line.
 fn progress(report: &StepReport) -> String {
     let role = report.role.as_deref().unwrap_or("no role");
-    let agent = report.agent.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
+    let agent = report.agent.as_ref().map(|agent| format!(" by {agent}")).unwrap_or_default();
     match &report.next {
         Some(Upcoming::Role(next)) => format!("{role}{agent} done, next {next}"),
         Some(Upcoming::Error(error)) => format!("{role}{agent} done, but {error}"),

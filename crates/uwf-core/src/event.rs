@@ -7,7 +7,7 @@ use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::node::Tokens;
-use crate::thread::{Step, ThreadId};
+use crate::thread::{AgentName, Step, ThreadId};
 
 /// Version of the format. A reader may meet new events and new fields in one version, and ignores them.
 pub const VERSION: u32 = 1;
@@ -46,8 +46,9 @@ pub enum What {
         attempt: String,
         /// Role.
         role: String,
-        /// What the configuration calls the agent.
-        agent: String,
+        /// The agent.
+        #[serde(flatten)]
+        agent: AgentName,
         /// Process of the agent, on the machine that runs it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<u32>,

@@ -173,7 +173,8 @@ pub struct StepNode {
     pub output: Hash,
     /// How the output came to be: a react-session, a content node, or the last step of a child thread.
     pub detail: Hash,
-    /// Command of the agent as configured (`uwf-hermes`, `codex`); its alias and settings are in the detail.
+    /// The agent: the configured command of an alias (`uwf-hermes`, `codex`), or the whole command line that was given
+    /// with `--agent`. Alias, arguments and settings are in the detail.
     pub agent: String,
 }
 

@@ -213,7 +213,11 @@ impl Steps {
         let ran = self.uwf(thread, &look, std::future::pending()).await?;
         match ran.code {
             Some(0) => {
-                let agent = ran.text("agent").filter(|_| !is_person(&ran)).and_then(|agent| name(&agent));
+                let agent = ran
+                    .text("alias")
+                    .or_else(|| ran.text("agent"))
+                    .filter(|_| !is_person(&ran))
+                    .and_then(|agent| name(&agent));
                 let head = ran.text("head").unwrap_or_default();
                 Ok(Seen::Standing(Standing::Ready { head, role: ran.text("role"), agent }))
             }

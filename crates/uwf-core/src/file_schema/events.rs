@@ -32,13 +32,15 @@ pub fn events() -> Value {
 fn known() -> [(&'static str, Value); 8] {
     let attempt = ("attempt", text(), "Id of the attempt.");
     let role = ("role", text(), "The role.");
+    let agent = ("agent", text(), "Configured command of the agent, or the whole command line it was given as.");
+    let alias = ("alias", text(), "Alias of the agent in the configuration, if it has one.");
     [
         ("thread", fields(&[("workflow", text(), "Name of its workflow."), ("prompt", text(), "Its task.")])),
         (
             "attempt",
             with(
-                fields(&[attempt.clone(), role.clone(), ("agent", text(), "What the configuration calls the agent.")]),
-                &[("pid", count(), "Process of the agent, on the machine that runs it.")],
+                fields(&[attempt.clone(), role.clone(), agent.clone()]),
+                &[alias.clone(), ("pid", count(), "Process of the agent, on the machine that runs it.")],
             ),
         ),
         (
@@ -69,7 +71,7 @@ fn known() -> [(&'static str, Value); 8] {
                 &[("node", hash(), "Node that keeps what the agent did.")],
             ),
         ),
-        ("step", step(role)),
+        ("step", step(role, agent, alias)),
         (
             "state",
             with(
@@ -87,7 +89,7 @@ fn known() -> [(&'static str, Value); 8] {
     ]
 }
 
-fn step(role: Field) -> Value {
+fn step(role: Field, agent: Field, alias: Field) -> Value {
     with(
         fields(&[
             ("index", json!({ "type": "integer", "minimum": 1 }), "Position of the step in the thread."),
@@ -95,14 +97,11 @@ fn step(role: Field) -> Value {
             role,
             ("output", json!(true), "Its output, valid under the role's schema; null when it is not readable."),
             ("text", json!({ "type": ["string", "null"] }), "What the agent wrote beside its output."),
-            ("agent", text(), "Command of the agent, as configured."),
+            agent,
             ("detail", hash(), "Node that says how the output came to be."),
             ("timestamp", count(), "Unix milliseconds the StepNode was first put at."),
         ]),
-        &[
-            ("alias", text(), "What the configuration calls the agent."),
-            ("extractedBy", text(), "How the output was obtained."),
-        ],
+        &[alias, ("extractedBy", text(), "How the output was obtained.")],
     )
 }
 

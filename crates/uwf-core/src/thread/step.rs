@@ -24,13 +24,13 @@ pub struct Step {
     /// What the agent wrote beside its output; `None` when that was all.
     #[serde(rename = "text")]
     pub message: Option<String>,
-    /// Command of the agent, as configured.
+    /// Configured command of the agent, or the whole command line it was given as.
     pub agent: String,
     /// Node that says how the output came to be. If a child thread played the role, that thread's last step.
     pub detail: Hash,
     /// Unix milliseconds the `StepNode` was first put at.
     pub timestamp: u64,
-    /// What the configuration calls the agent, when the detail says so.
+    /// Alias of the agent, if it has one and the detail says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
     /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), when the detail says so.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::embed::embed;
 use super::inline::{code, inline, sentence};
 use super::step::{Section, start_of};
+use crate::thread::AgentName;
 
 /// Failed tries that a page shows, the newest ones: a thread can fail every minute for a night.
 const FAILURES: usize = 5;
@@ -58,8 +59,8 @@ pub struct Failure {
     pub attempt: Hash,
     /// Role that was tried.
     pub role: String,
-    /// Name of the agent, when it is known.
-    pub agent: Option<String>,
+    /// The agent, when it is known.
+    pub agent: Option<AgentName>,
     /// Exit code, when there was one.
     pub exit_code: Option<i32>,
     /// Why it failed.
@@ -108,7 +109,7 @@ fn failures(failures: &[Failure]) -> String {
         text.push_str(&format!("The newest {FAILURES} of {}:\n\n", failures.len()));
     }
     for failure in &failures[hidden..] {
-        let agent = failure.agent.as_ref().map(|agent| format!(" by {}", inline(agent))).unwrap_or_default();
+        let agent = failure.agent.as_ref().map(|agent| format!(" by {}", inline(agent.short()))).unwrap_or_default();
         let exit_code = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
         let command = code(&format!("uwf thread step-details {}", failure.attempt));
         text.push_str(&format!(
@@ -130,7 +131,7 @@ mod tests {
         Failure {
             attempt: HASH,
             role: "coder".to_owned(),
-            agent: Some("claude".to_owned()),
+            agent: Some(AgentName { alias: Some("claude".to_owned()), agent: "claude".to_owned() }),
             exit_code: Some(1),
             error: format!("failure {n}"),
         }

@@ -10,7 +10,7 @@ use uwf_core::document::{Document, Problem};
 use uwf_core::event::{Event, Stream, ToolCall, VERSION, What};
 use uwf_core::file_schema;
 use uwf_core::node::Tokens;
-use uwf_core::thread::{Step, ThreadId};
+use uwf_core::thread::{AgentName, Step, ThreadId};
 use uwf_core::workflow::check;
 use uwf_testing::Subject;
 
@@ -104,7 +104,12 @@ fn each_event_is_as_its_schema_says() {
     };
     let whats = [
         What::Thread { workflow: "w".to_owned(), prompt: "p".to_owned() },
-        What::Attempt { attempt: attempt.clone(), role: role.clone(), agent: "c".to_owned(), pid: Some(1) },
+        What::Attempt {
+            attempt: attempt.clone(),
+            role: role.clone(),
+            agent: AgentName { alias: Some("c".to_owned()), agent: "uwf-c".to_owned() },
+            pid: Some(1),
+        },
         What::Turn {
             attempt: attempt.clone(),
             turn: 1,

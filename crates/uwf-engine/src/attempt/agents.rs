@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uwf_core::config::{self, Config, EXTRACT, ExitMeaning, OutputMode};
 use uwf_core::node;
+use uwf_core::thread::AgentName;
 
 use crate::attempt::program;
 use crate::root::home::{Home, ROOT_VARIABLES};
@@ -112,6 +113,11 @@ impl AgentSpec {
             config,
             ..AgentSpec::new("", &config::Agent::from_command(agent.command, Vec::new()))
         }
+    }
+
+    /// Its names in reports.
+    pub fn names(&self) -> AgentName {
+        AgentName::new(&self.name, &self.command, &self.args)
     }
 
     /// What it prints.

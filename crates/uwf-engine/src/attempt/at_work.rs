@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 
 /// Who is at work, as far as a claim tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub struct AtWork {
     pub machine: String,
     /// Role that is played.
     pub role: String,
-    /// Name of the agent.
-    pub agent: String,
+    /// The agent.
+    pub agent: AgentName,
     /// For how long.
     pub since: Duration,
     /// How long the machine is believed to be at work without being heard of.
@@ -25,6 +25,7 @@ pub struct AtWork {
 impl fmt::Display for AtWork {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let AtWork { thread, machine, role, agent, since, .. } = self;
+        let agent = agent.short();
         let seconds = since.as_secs();
         write!(
             out,

@@ -3,7 +3,7 @@
 use json_cas::{Hash, Node, Store};
 use serde_json::Value;
 use uwf_core::node::{self, NodeKind, ReactSession, StepNode};
-use uwf_core::thread::Step;
+use uwf_core::thread::{AgentName, Step};
 use uwf_core::view;
 
 use crate::thread::error::Result;
@@ -106,5 +106,5 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()
 
 /// What the configuration calls the agent of a session.
 fn alias(store: &Store, session: &ReactSession) -> Option<String> {
-    nodes::typed::<node::Agent>(store, session.agent).ok().map(|agent| agent.name)
+    nodes::typed::<node::Agent>(store, session.agent).ok().and_then(|agent| AgentName::from(&agent).alias)
 }

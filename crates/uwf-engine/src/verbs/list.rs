@@ -226,7 +226,7 @@ impl Threads<'_> {
     fn why(&self, row: &Row) -> Option<String> {
         let known = self.by_name.get(&row.thread)?;
         if let Some(Elsewhere::AtWork(at_work)) = &known.elsewhere {
-            return Some(format!("by `{}` on machine `{}`", at_work.agent, at_work.machine));
+            return Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine));
         }
         known.reason(self.home, &row.thread, row.state).map(|reason| reason.why)
     }

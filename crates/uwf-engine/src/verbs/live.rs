@@ -298,7 +298,7 @@ impl Watched {
         if !is_known {
             self.attempt = Some(Running::of(attempt));
             let pid = attempt.started.as_ref().map(|started| started.pid);
-            let (role, agent) = (opened.role.clone(), opened.agent.name.clone());
+            let (role, agent) = (opened.role.clone(), opened.agent.names());
             events.push(
                 self.event(opened.opened_at, What::Attempt { attempt: opened.attempt.clone(), role, agent, pid }),
             );

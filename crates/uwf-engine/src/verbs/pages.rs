@@ -2,7 +2,7 @@
 
 use json_cas::{Hash, Store};
 use uwf_core::node::{self, ThreadEnd};
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 use uwf_core::view::{self, Ending, Failure, Section};
 
 use crate::attempt::recorded;
@@ -52,7 +52,7 @@ pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
     Failure {
         attempt: hash,
         role: attempt.role,
-        agent: agent.map(|agent| agent.name),
+        agent: agent.map(|agent| AgentName::from(&agent)),
         exit_code: attempt.exit_code,
         error: attempt.error.unwrap_or_else(|| "no reason is on record".to_owned()),
     }
@@ -84,7 +84,7 @@ pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
         State::Active | State::Corrupt => return None,
         State::Completed | State::Killed => return Some(finished(home, shown)),
         State::Running => {
-            let agent = shown.agent.as_deref().unwrap_or("an agent");
+            let agent = shown.agent.as_ref().map_or("an agent", AgentName::short);
             let then = if shown.pausing { format!(" Then it pauses: {why}") } else { String::new() };
             return Some(Ending { title: at("Running"), text: format!("{since}{agent} is at it.{then}") });
         }

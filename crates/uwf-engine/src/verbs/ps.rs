@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::Serialize;
 use uwf_core::node::Tokens;
 use uwf_core::text;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 
 use crate::attempt::live_trace::follow::{Follower, News};
 use crate::attempt::recorded::{self, Attempt, OutputFiles};
@@ -32,8 +32,9 @@ pub struct RunningStep {
     pub workflow: Option<String>,
     /// Role that is played.
     pub role: String,
-    /// What the configuration calls the agent.
-    pub agent: String,
+    /// The agent.
+    #[serde(flatten)]
+    pub agent: AgentName,
     /// The attempt.
     pub attempt: String,
     /// Unix milliseconds at which the attempt began.
@@ -115,7 +116,7 @@ fn running(home: &Home, id: ThreadId, attempt: Attempt, known: &mut KnownAttempt
     RunningStep {
         workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
         role: opened.role,
-        agent: opened.agent.name,
+        agent: opened.agent.names(),
         since: opened.opened_at,
         last_sign: last_sign.max(opened.opened_at),
         tokens: known.tokens.clone(),

@@ -3,7 +3,7 @@
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 use uwf_core::workflow::START;
 
 use crate::attempt::delegation::Decisions;
@@ -69,8 +69,8 @@ pub struct ThreadStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_role: Option<String>,
     /// Agent that plays or played it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
+    #[serde(flatten)]
+    pub agent: Option<AgentName>,
     /// Attempt node of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<Hash>,
@@ -158,7 +158,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
             shown.machine = Some(at_work.machine);
         } else if let Some(attempt) = attempt {
             shown.at_role = Some(attempt.opened.role);
-            shown.agent = Some(attempt.opened.agent.name);
+            shown.agent = Some(attempt.opened.agent.names());
             shown.since = Some(attempt.opened.opened_at);
         }
         shown.pausing = known.is_pausing(state);
@@ -174,7 +174,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
     if let Some(attempt) = attempt.filter(|attempt| attempt.opened.expected_head == head)
         && let Some(closed) = attempt.closed.filter(|closed| matches!(closed.outcome, Outcome::Failed | Outcome::Asked))
     {
-        shown.agent = Some(attempt.opened.agent.name);
+        shown.agent = Some(attempt.opened.agent.names());
         shown.attempt = closed.node;
     }
     Ok(shown)

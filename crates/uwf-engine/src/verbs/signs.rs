@@ -111,7 +111,7 @@ fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<Hash>, u64
     };
     let told = told.map(|told| match told {
         Told::AtWork(at_work) => (at_work.machine, at_work.agent),
-        Told::Over(attempt) => (attempt.opened.attempt, attempt.opened.agent.name),
+        Told::Over(attempt) => (attempt.opened.attempt, attempt.opened.agent.names()),
     });
     Some((head, sum(&(paused, told))))
 }

@@ -6,7 +6,7 @@
 use json_cas::{Hash, Node};
 use serde::Serialize;
 use uwf_core::node::{NodeKind, ReactSession, Rung};
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 
 use crate::attempt::recorded;
 use crate::error::Result;
@@ -50,11 +50,9 @@ pub struct ReasonedStep {
     pub index: usize,
     /// Role that was played.
     pub role: String,
-    /// Command of the agent.
-    pub agent: String,
-    /// What the configuration called the agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub alias: Option<String>,
+    /// The agent.
+    #[serde(flatten)]
+    pub agent: AgentName,
     /// The role before it, or `$START`.
     pub after: String,
     /// How the moderator chose the role.
@@ -125,9 +123,9 @@ pub fn rung_in_words(rung: &str) -> &'static str {
 pub struct FailedAttempt {
     /// The attempt node.
     pub attempt: Hash,
-    /// What the configuration calls the agent, when it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
+    /// The agent, when it is known.
+    #[serde(flatten)]
+    pub agent: Option<AgentName>,
     /// Exit code, when there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -232,8 +230,7 @@ fn reasoned(thread: &Thread<'_>, index: usize) -> Result<ReasonedStep> {
         after: before.position().to_owned(),
         output: obtained(thread, hash, &node)?,
         role: node.role,
-        agent: node.agent,
-        alias,
+        agent: AgentName { alias, agent: node.agent },
         routing,
     })
 }

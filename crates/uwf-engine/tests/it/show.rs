@@ -2,7 +2,7 @@
 
 use json_cas::Objects;
 use serde_json::json;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::error::{ErrorKind, Result};
@@ -53,7 +53,7 @@ fn a_stuck_thread_shows_its_failed_attempt() {
     let error = step::perform(&machine.home, &request, &mut Signals::listen().unwrap()).unwrap_err();
     let shown = show::show(&machine.home, &id).unwrap();
     assert_eq!((shown.state, shown.steps, shown.why.as_ref()), (State::Stuck, 0, Some(&error.message)));
-    assert_eq!((shown.at_role.as_deref(), shown.agent.as_deref()), (Some("writer"), Some("robot")));
+    assert_eq!((shown.at_role.as_deref(), shown.agent.as_ref().map(AgentName::short)), (Some("writer"), Some("robot")));
     let attempt = nodes::attempt(machine.home.store(), shown.attempt.unwrap()).unwrap();
     assert_eq!((attempt.role.as_str(), attempt.error), ("writer", Some(error.message)));
 }

@@ -133,8 +133,7 @@ fn failed_attempts_belong_to_their_step() {
     let id = machine.start("essay");
     let broken = Player::new("broken", "broken");
     let attempt = machine.fail(&id, &broken, "agent `broken` exited with 3");
-    let failed =
-        json!([{ "attempt": attempt, "agent": "broken", "exitCode": 3, "error": "agent `broken` exited with 3" }]);
+    let failed = json!([{ "attempt": attempt, "alias": "broken", "agent": "broken", "exitCode": 3, "error": "agent `broken` exited with 3" }]);
     let report = of_thread(&machine, &id);
     assert_eq!(json!([report["next"]["failed"], report.get("step")]), json!([failed, null]));
     machine.play(&id, &Player::new("agent", "agent"), json!({"text": "It rains."})).unwrap();

@@ -229,7 +229,7 @@ fn at_work(step: &uwf_engine::verbs::ps::RunningStep) -> Markup {
     let tokens = step.tokens.as_ref().and_then(Tokens::total);
     html! {
         p.work {
-            b { (step.role) } " by " (step.agent) " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }
+            b { (step.role) } " by " (step.agent.short()) " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }
             @if let Some(tokens) = tokens { " · " (parts::count(tokens)) " tokens" }
             " · last sign " (parts::ago(step.last_sign))
             @if let Some(doing) = &step.doing { br; code.doing { (doing) } }

@@ -165,7 +165,7 @@ fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
                 ul.rows {
                     @for failure in &shown.failures {
                         li.row {
-                            p { b { (failure.role) } @if let Some(agent) = &failure.agent { " by " (agent) } @if let Some(code) = failure.exit_code { ", exit code " (code) } }
+                            p { b { (failure.role) } @if let Some(agent) = &failure.agent { " by " (agent.short()) } @if let Some(code) = failure.exit_code { ", exit code " (code) } }
                             pre { (failure.error) }
                             p.small { a href={"/cas/" (failure.attempt)} { "What it printed" } }
                         }

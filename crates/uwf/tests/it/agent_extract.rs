@@ -88,7 +88,7 @@ fn a_model_that_does_not_find_it_says_so_and_the_text_can_be_read_again_later() 
     assert_eq!(again.code, Some(41), "{}", again.told());
     assert!(again.stderr.contains("still no number"), "{}", again.stderr);
     let report = home.json(&["thread", "step", &thread, "--reextract"]);
-    assert_eq!((&report["done"], &report["agent"]), (&json!(true), &json!("a")));
+    assert_eq!((&report["done"], &report["alias"]), (&json!(true), &json!("a")));
     assert_eq!(runs(&home), 1, "the agent itself ran once");
     let session = home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("llm"), &json!("I counted some.\n")));

@@ -55,7 +55,7 @@ fn a_link_on_the_path_is_the_built_in_agent() {
     home.json(&["agent", "link", &home.bin_dir().display().to_string()]);
     let described = home.json(&["agent", "describe", "m"]);
     assert_eq!(described["runs"]["builtIn"], "mock");
-    assert_eq!(home.json(&["thread", "step", &thread])["agent"], "m");
+    assert_eq!(home.json(&["thread", "step", &thread])["alias"], "m");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
     let thread = planned(&home);
     let parent_head = home.head(&thread).unwrap();
     let report = home.json(&["thread", "step", &thread]);
-    assert_eq!(json!([report["role"], report["agent"], report["next"]]), json!(["build", "inner", {"role": "tell"}]));
+    assert_eq!(json!([report["role"], report["alias"], report["next"]]), json!(["build", "inner", {"role": "tell"}]));
     let step = home.json(&["cas", "get", &text(&report, "head")])["payload"].clone();
     assert_eq!(home.json(&["cas", "get", &text(&step, "output")])["payload"], json!({"built": "a bridge"}));
 
@@ -154,7 +154,7 @@ fn a_child_that_has_ended_is_read_again_without_being_paid_again() {
     );
     home.config(&format!("{AGENTS}{models}"));
     let report = home.json(&["thread", "step", &thread, "--reextract"]);
-    assert_eq!(json!([report["role"], report["agent"]]), json!(["build", "inner"]));
+    assert_eq!(json!([report["role"], report["alias"]]), json!(["build", "inner"]));
     assert_eq!(home.json(&["thread", "eval", &thread, "steps[-1].output"]), json!({ "built": "a cable car" }));
     let asked = &server.asked()[0].text;
     assert!(asked.contains("I chose a cable car.") && asked.contains("It is done."), "all steps are read: {asked}");
@@ -239,7 +239,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     assert_eq!(home.uwf(&["run", &thread]).code, Some(20));
     assert_snapshot!(told(&home, &["thread", "answer", &thread, "--data", r#"{"built": "a dam"}"#]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"role":"check","agent":"human","reason":"end"}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"role":"check","alias":"human","agent":"uwf-human","reason":"end"}
     --- stderr
     child thread <id> of <id> is asked
     go on with: uwf run <id>

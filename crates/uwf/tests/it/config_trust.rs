@@ -47,7 +47,7 @@ fn it_counts_once_it_is_trusted_and_as_long_as_it_stays_the_same() {
     let ignored = "warning: <dir>/work/app/.workflows/config.yaml is ignored: it is not trusted. Read it, then `uwf config trust <dir>/work/app`\n";
     assert_eq!(warned, ignored);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!((ran.json()["agent"].clone(), home.steady(&ran.stderr).as_str()), (json!("own"), ignored));
+    assert_eq!((ran.json()["alias"].clone(), home.steady(&ran.stderr).as_str()), (json!("own"), ignored));
     insta::assert_snapshot!(home.told(&["config", "trust", "app", "--format", "text"]), @r#"
     exit 0
     trusted <dir>/work/app/.workflows/config.yaml
@@ -57,25 +57,25 @@ fn it_counts_once_it_is_trusted_and_as_long_as_it_stays_the_same() {
     "#);
     // It counts for the thread that works there, whoever steps it from where; its program is found from there.
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!((ran.json()["agent"].clone(), ran.stderr.as_str()), (json!("project"), ""));
+    assert_eq!((ran.json()["alias"].clone(), ran.stderr.as_str()), (json!("project"), ""));
     assert_eq!(home.last_step(&thread)["output"], json!({"n": 42}));
     assert_eq!(home.uwf(&["run", &thread, "--steps", "1"]).code, Some(30));
     // Any change makes it count no more, and what it was counts again.
     fs::write(&file, format!("{AGENTS}# an agent was here\n")).unwrap();
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.json()["agent"], "own");
+    assert_eq!(ran.json()["alias"], "own");
     assert!(ran.stderr.contains("it has changed since it was trusted"), "{}", ran.stderr);
     fs::write(&file, AGENTS).unwrap();
-    assert_eq!(home.json(&["thread", "step", &thread])["agent"], "project");
+    assert_eq!(home.json(&["thread", "step", &thread])["alias"], "project");
     assert_eq!(
         home.told(&["config", "trust", "app", "--revoke", "--format", "text"]),
         "exit 0\n<dir>/work/app/.workflows/config.yaml is not trusted any more\n"
     );
     let other = start(&home, "app").0;
-    assert_eq!(home.json(&["thread", "step", &other])["agent"], "own");
+    assert_eq!(home.json(&["thread", "step", &other])["alias"], "own");
     // Beyond the repository it is none of its business.
     let (outside, warned) = start(&home, ".");
-    assert_eq!((home.json(&["thread", "step", &outside])["agent"].clone(), warned.as_str()), (json!("own"), ""));
+    assert_eq!((home.json(&["thread", "step", &outside])["alias"].clone(), warned.as_str()), (json!("own"), ""));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn the_same_content_elsewhere_is_not_trusted() {
     fs::rename(home.work().join("app"), home.work().join("moved")).unwrap();
     let (thread, warned) = start(&home, "moved");
     assert!(warned.contains("it is not trusted"), "{warned}");
-    assert_eq!(home.json(&["thread", "step", &thread])["agent"], "own");
+    assert_eq!(home.json(&["thread", "step", &thread])["alias"], "own");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_project_cannot_say_where_secrets_are_or_go() {
         assert!(ran.told().contains(&format!("config.yaml:{place}: error[not-for-projects]")), "{config}: {ran:?}");
         let (thread, warned) = start(&home, "app");
         assert!(warned.contains("it is not trusted"), "{warned}");
-        assert_eq!(home.json(&["thread", "step", &thread])["agent"], "own");
+        assert_eq!(home.json(&["thread", "step", &thread])["alias"], "own");
     }
 }
 

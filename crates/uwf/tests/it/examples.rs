@@ -231,5 +231,5 @@ fn the_readme_of_the_examples_shows_what_works() {
     assert_eq!(home.uwf(&["thread", "list"]).code, Some(0), "the configuration shown is read");
     let dry = home.json(&["thread", "start", path.to_str().unwrap(), "-p", "x"]);
     let dry = home.uwf(&["thread", "step", &text(&dry, "thread"), "--dry-run"]);
-    assert_eq!((dry.code, &dry.json()["agent"]), (Some(0), &serde_json::json!("claude")));
+    assert_eq!((dry.code, &dry.json()["alias"]), (Some(0), &serde_json::json!("claude")));
 }

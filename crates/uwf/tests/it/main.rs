@@ -9,6 +9,7 @@ mod agent_environment;
 mod agent_extract;
 mod agent_link;
 mod agent_list;
+mod agent_names;
 mod agent_run;
 mod agent_submit;
 mod any_bytes;

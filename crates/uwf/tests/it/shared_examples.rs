@@ -246,7 +246,7 @@ fn the_configuration_is_read_and_names_the_agent_of_each_role() {
             home.config(&fs::read_to_string(&config).unwrap());
             let dry = home.json(&["thread", "step", &thread, "--dry-run"]);
             assert_eq!(dry["role"], role);
-            let told = format!("{}: {}", text(&dry, "agent"), dry["command"][0].as_str().unwrap());
+            let told = format!("{}: {}", text(&dry, "alias"), dry["command"][0].as_str().unwrap());
             mock(&home, "", script);
             home.uwf(&["thread", "step", &thread]);
             told

@@ -75,7 +75,7 @@ fn an_answer_is_the_step_and_the_report_is_that_of_a_step() {
     let ran = answers(&home, &thread, &["--data", r#"{"approved": false, "why": "too short"}"#]);
     let report = ran.json();
     assert_eq!(
-        json!([report["thread"], report["done"], report["role"], report["agent"], report["next"]]),
+        json!([report["thread"], report["done"], report["role"], report["alias"], report["next"]]),
         json!([thread, false, "approver", "human", {"role": "writer"}])
     );
     assert_eq!(home.head(&thread), Some(text(&report, "head")));
@@ -139,7 +139,7 @@ fn a_text_is_the_answer_when_the_role_asks_for_one_text() {
     let thread = home.start("dictate-note", "Speak.");
     assert_eq!(answers(&home, &thread, &["-m", "hm"]).code, Some(41), "shorter than the schema allows");
     let report = answers(&home, &thread, &["-m", "Buy milk, see #42\n"]).json();
-    assert_eq!(json!([report["done"], report["agent"]]), json!([true, "human"]));
+    assert_eq!(json!([report["done"], report["alias"]]), json!([true, "human"]));
     let (output, detail) = last(&home, &thread);
     assert_eq!(output, json!({"note": "Buy milk, see #42"}));
     assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "Buy milk, see #42\n");
@@ -178,7 +178,7 @@ fn another_agent_can_take_the_place_of_a_person() {
     home.script("yes", "#!/bin/sh\necho '{\"approved\": true}'\n");
     home.config(&CONFIG.replace("  human:", "  yes: { command: yes, output: json }\n  human:"));
     let report = home.json(&["thread", "step", &thread, "--agent", "yes"]);
-    assert_eq!(json!([report["agent"], report["done"]]), json!(["yes", true]));
+    assert_eq!(json!([report["alias"], report["done"]]), json!(["yes", true]));
     assert!(fs::read_dir(home.root().join("marks")).unwrap().next().is_none(), "no mark is left");
 
     let bound = home.start("publish-post", "x");
@@ -186,7 +186,7 @@ fn another_agent_can_take_the_place_of_a_person() {
     assert_eq!(home.uwf(&["thread", "step", &bound, "--agent", "uwf-human"]).code, Some(20));
     home.config("defaultAgent: yes\nagents: { yes: { command: yes, output: json } }\n");
     let report = answers(&home, &bound, &["--data", r#"{"approved": true}"#]).json();
-    assert_eq!(report["agent"], "human", "it was asked as a person, whatever the configuration says now");
+    assert_eq!(report["alias"], "human", "it was asked as a person, whatever the configuration says now");
 }
 
 #[test]

@@ -25,8 +25,8 @@ fn what_runs_is_listed_with_its_agent_and_its_last_sign_of_life() {
     });
     let running = &home.json(&["thread", "ps"])[0];
     assert_eq!(
-        json!([running["thread"], running["workflow"], running["role"], running["agent"]]),
-        json!([thread, "count-rounds", "worker", "w"])
+        json!([running["thread"], running["workflow"], running["role"], running["alias"], running["agent"]]),
+        json!([thread, "count-rounds", "worker", "w", "worker"])
     );
     assert!(running["pid"].is_u64() && running["keeper"].is_u64() && running.get("tokens").is_none(), "{running}");
     let text = home.told(&["thread", "ps", "--format", "text"]);

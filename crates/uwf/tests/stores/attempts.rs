@@ -30,7 +30,7 @@ fn a_machine_is_told_that_another_one_is_at_work() {
             assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
         }
         let shown = two.json(&["thread", "show", &thread]);
-        let who = [&shown["state"], &shown["machine"], &shown["atRole"], &shown["agent"]];
+        let who = [&shown["state"], &shown["machine"], &shown["atRole"], &shown["alias"]];
         assert_eq!(who, [&json!("running"), &json!("anvil"), &json!("worker"), &json!("paid")], "{shown}");
         std::thread::sleep(Duration::from_secs(1));
     }

@@ -52,7 +52,7 @@ fn a_child_thread_goes_on_where_its_parent_does() {
     until("the second round is paid for", || paid(&ledger) == 2);
     cut_power(&one, step);
     let stepped = two.step_when_free(&thread);
-    assert_eq!((&stepped["done"], &stepped["agent"]), (&json!(true), &json!("counter")), "{stepped}");
+    assert_eq!((&stepped["done"], &stepped["alias"]), (&json!(true), &json!("counter")), "{stepped}");
     // Rounds two and three: what was done is not done again.
     assert_eq!(paid(&ledger), 4);
     let children = others(&two, &thread);

@@ -78,7 +78,7 @@ impl Claim {
             thread: attempt.opened.thread,
             machine: self.machine.clone(),
             role: attempt.opened.role,
-            agent: attempt.opened.agent.name,
+            agent: attempt.opened.agent.names(),
             since: self.elapsed() + age,
             lease: self.lease(),
         }

@@ -2,6 +2,7 @@
 
 use json_cas::{Hash, Swap};
 use uwf_core::moderator::Next;
+use uwf_core::thread::AgentName;
 
 use super::check;
 use super::failure::{OF_ATTEMPTS, Unmoved};
@@ -134,7 +135,7 @@ impl Linked<'_, '_, '_> {
         let Linked { step, opened, moved, files } = &self;
         let report = StepReport {
             role: Some(opened.role.clone()),
-            agent: Some(opened.agent.name.clone()),
+            agent: moved.last.as_ref().map(|last| AgentName { agent: last.agent.clone(), ..opened.agent.names() }),
             files: files.clone(),
             ..step.report(moved.head)
         };

@@ -2,7 +2,7 @@
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::thread::moderate::Explained;
@@ -24,8 +24,8 @@ pub struct StepReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Agent that played it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
+    #[serde(flatten)]
+    pub agent: Option<AgentName>,
     /// Whether the result came from an earlier attempt: its keeper had died, or its answer could not be stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,

@@ -3,6 +3,7 @@
 use json_cas::Hash;
 use maud::{Markup, html};
 use uwf_core::node::{self, ReactSession};
+use uwf_core::thread::AgentName;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::nodes;
 
@@ -40,12 +41,12 @@ fn attempt_of(home: &Home, hash: Hash, attempt: &Result<node::Attempt, String>) 
         Ok(attempt) => attempt,
         Err(error) => return html! { li { p.problem { (error) } } },
     };
-    let agent = nodes::typed::<node::Agent>(home.store(), attempt.agent).map(|agent| agent.name);
+    let agent = nodes::typed::<node::Agent>(home.store(), attempt.agent).map(|agent| AgentName::from(&agent));
     html! {
         li id={"attempt-" (hash)} {
             p.topic {
                 @if attempt.has_failed() { "Failed" } @else { "Asked a person" }
-                @if let Ok(agent) = agent { " by " strong { (agent) } }
+                @if let Ok(agent) = agent { " by " strong { (agent.short()) } }
                 @if let Some(code) = attempt.exit_code { ", exit code " (code) }
                 " " a.small href={"/cas/" (hash)} { code { (hash) } }
             }

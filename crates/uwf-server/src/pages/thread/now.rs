@@ -28,7 +28,7 @@ pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
         section #now .now aria-label="Running step" {
             h2 {
                 (parts::state(status.state, status.pausing)) " " (role)
-                @if let Some(agent) = &status.agent { span.quiet { " by " (agent) } }
+                @if let Some(agent) = &status.agent { span.quiet { " by " (agent.short()) } }
                 @if let Some(since) = status.since { span.quiet data-since=(since) { " " (parts::duration(ids::now_ms().saturating_sub(since))) } }
             }
             @if turns.is_empty() && answer.is_empty() && talk.is_empty() { p.quiet { "The agent has said nothing yet." } }

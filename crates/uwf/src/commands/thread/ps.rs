@@ -42,7 +42,7 @@ impl Report for Running {
                 step.thread.to_string(),
                 table::excerpt(step.workflow.as_deref().unwrap_or("–"), NAME),
                 style::bold(&table::excerpt(&step.role, NAME)),
-                table::excerpt(&step.agent, NAME),
+                table::excerpt(step.agent.short(), NAME),
                 table::duration(elapsed),
                 table::ago(step.last_sign, self.now),
                 step.tokens.as_ref().and_then(total).map_or_else(|| "–".to_owned(), |tokens| tokens.to_string()),

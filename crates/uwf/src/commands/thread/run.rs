@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::moderator::Next;
 use uwf_core::number::MAX_WHOLE;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::{plan, settings};
 use uwf_engine::error::{Error, ErrorKind};
@@ -275,7 +275,7 @@ fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result
             "{} {} by {}",
             style::green("✓"),
             style::bold(role),
-            report.agent.as_deref().unwrap_or_default()
+            report.agent.as_ref().map(AgentName::short).unwrap_or_default()
         ));
     }
     Ok(Some(report).filter(|report| report.role.is_some() && report.thread == *thread))
@@ -361,7 +361,7 @@ fn one_step(
     line.clear();
     let report = report?;
     if let Some(role) = &report.role {
-        let agent = report.agent.as_deref().unwrap_or_default();
+        let agent = report.agent.as_ref().map(AgentName::short).unwrap_or_default();
         let adopted = if report.adopted { " (taken over)" } else { "" };
         context.printer.talk(&format!(
             "{} {} by {agent}{adopted}, {}",

@@ -50,7 +50,7 @@ impl Report for Shown {
         let optional = [
             ("last role", shown.role.clone()),
             ("at role", shown.at_role.clone()),
-            ("agent", shown.agent.clone()),
+            ("agent", shown.agent.as_ref().map(ToString::to_string)),
             ("why", shown.why.clone()),
             ("since", shown.since.map(table::time)),
             ("digest", shown.digest.map(|digest| digest.to_string())),

@@ -7,7 +7,7 @@ use agent_kit::AgentContext;
 use serde::Serialize;
 use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{AgentName, ThreadId};
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::plan::Plan;
@@ -158,7 +158,8 @@ struct DryRun {
     head: json_cas::Hash,
     done: bool,
     role: Option<String>,
-    agent: Option<String>,
+    #[serde(flatten)]
+    agent: Option<AgentName>,
     command: Option<Vec<String>>,
     cwd: PathBuf,
     /// The system message before the prompt.
@@ -181,8 +182,9 @@ impl Report for DryRun {
         match (&self.role, &self.agent, &self.command, &self.prompt) {
             (Some(role), Some(agent), Some(command), Some(prompt)) => {
                 text.push_str(&format!(
-                    "role:    {}\nagent:   {agent}\ncommand: {}\ncwd:     {}\n\n",
+                    "role:    {}\nagent:   {}\ncommand: {}\ncwd:     {}\n\n",
                     style::bold(role),
+                    agent.short(),
                     command.join(" "),
                     self.cwd.display()
                 ));
@@ -271,7 +273,7 @@ fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
             report.session = sent.session;
             report.prompt = Some(sent.prompt);
             report.role = Some(role.clone());
-            report.agent = Some(spec.name);
+            report.agent = Some(spec.names());
             report.command = Some(command);
         }
     }

@@ -16,7 +16,7 @@ const SHOWN: usize = 60;
 /// Arguments of `uwf thread steps`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\nalias, timestamp}. `agent` is the command as configured, `alias` what the configuration calls it. Timestamps are Unix\nmilliseconds; the first is null when the thread's id holds no time."
+    after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\nalias, timestamp}. `agent` is the configured command of `alias`, or a whole command line, which has no alias.\nTimestamps are Unix milliseconds; the first is null when the thread's id holds no time."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -61,7 +61,7 @@ impl Report for Why {
 }
 
 fn step(step: &ReasonedStep) -> String {
-    let by = agent_name(&step.agent, step.alias.as_deref());
+    let by = agent_name(&step.agent.agent, step.agent.alias.as_deref());
     let mut text = format!("\n{}. {} by {}: {}\n", step.index, style::bold(&step.role), one_line(&by), step.hash);
     let after = if step.after == START { "at the start".to_owned() } else { format!("after {}", step.after) };
     text.push_str(&routing(&format!("chosen {after}"), &step.routing));
@@ -111,7 +111,7 @@ fn obtained(output: &Obtained) -> String {
 }
 
 fn failed(attempt: &FailedAttempt) -> String {
-    let by = attempt.agent.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
+    let by = attempt.agent.as_ref().map(|agent| format!(" by {}", one_line(agent.short()))).unwrap_or_default();
     let code = attempt.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
     format!("failed before: {}{by}{code}: {}", attempt.attempt, one_line(&attempt.error))
 }

@@ -84,7 +84,7 @@ fn what_an_agent_printed_outlives_a_full_disk() {
     let attempt = home.json(&["cas", "get", detail["payload"]["attempts"][0].as_str().unwrap()]);
     let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
     assert_eq!(raw["payload"]["text"], "{\"n\": 1}\n");
-    assert_eq!(json!([report["adopted"], report["agent"]]), json!([true, "w"]), "its answer was read again");
+    assert_eq!(json!([report["adopted"], report["alias"]]), json!([true, "w"]), "its answer was read again");
     assert_eq!(fs::read_to_string(home.work().join("ledger")).unwrap(), "x\n", "the agent was not paid again");
 }
 

@@ -55,7 +55,7 @@ impl Drawing {
                 self.attempts.insert(attempt.clone(), Drawn::default());
                 self.block(
                     event,
-                    &format!("\n{} by {}\n", style::bold(&format!("▸ {}", one_line(role))), one_line(agent)),
+                    &format!("\n{} by {}\n", style::bold(&format!("▸ {}", one_line(role))), one_line(agent.short())),
                 )
             }
             What::Turn { attempt, turn, text, tool_calls, .. } => self.turn(event, attempt, *turn, text, tool_calls),
