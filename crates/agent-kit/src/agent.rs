@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use uwf_core::config::AgentDescription;
+use uwf_core::config::{AgentDescription, DESCRIBE_ARGUMENT};
 use uwf_core::prompt::Prompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, ErrorKind, Result};
@@ -13,9 +13,6 @@ use uwf_engine::root::home::Home;
 use crate::answer::Answer;
 use crate::context::AgentContext;
 use crate::play::{Agent, play};
-
-/// The argument by which an agent is asked what it is.
-pub const DESCRIBE_ARGUMENT: &str = "--uwf-describe";
 
 /// Makes a program an agent: reads thread and role from its arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), lets
 /// `work` answer, stores the step and prints its hash as the last line. Failures go to stderr and into the attempt's

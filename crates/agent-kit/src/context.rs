@@ -215,9 +215,17 @@ impl<'h> AgentContext<'h> {
             return Ok(None);
         }
         let session: ReactSession = nodes::payload(detail, &node)?;
+        let is_own = self.is_own_agent(opened, session.agent)?;
+        Ok(session.session_id.filter(|id| is_own && is_session_id(id)))
+    }
+
+    /// Whether a stored agent is the one of this attempt, in whatever version.
+    pub(crate) fn is_own_agent(&self, opened: &Opened, stored: Hash) -> Result<bool> {
+        let stored: node::Agent = nodes::typed(self.thread.home().store(), stored)?;
+        let unversioned = |agent: node::Agent| node::Agent { version: None, ..agent };
         // As it was stored: an agent's arguments may hold a secret.
-        let agent = self.redactor()?.draft(opened.agent.payload().draft()).hash();
-        Ok(session.session_id.filter(|id| session.agent == agent && is_session_id(id)))
+        let own = self.redactor()?.draft(unversioned(opened.agent.payload()).draft());
+        Ok(own.hash() == unversioned(stored).draft().hash())
     }
 
     /// The task of a child thread that plays this role, in `budget` bytes.

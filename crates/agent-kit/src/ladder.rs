@@ -125,6 +125,7 @@ impl<'a> Climb<'a> {
     /// # Errors
     /// What was wrong at the last rung.
     pub fn lower(&mut self, answer: &mut Answer, failure: Failure, ladder: Ladder<'_, '_>) -> Tried {
+        let header = failure.header.clone();
         let failure = match ladder.feedback {
             Some(ask) => match self.feedback(answer, failure, &ladder.rungs, ask) {
                 Err(failure) => failure,
@@ -133,7 +134,12 @@ impl<'a> Climb<'a> {
             None => failure,
         };
         match ladder.extractor {
-            Some(extractor) if !answer.raw.trim().is_empty() => self.llm(answer, failure, &ladder.rungs, extractor),
+            Some(extractor) if !answer.raw.trim().is_empty() => {
+                let (mut found, by) = self.llm(answer, failure, &ladder.rungs, extractor)?;
+                // The model reads the output only. The header that the agent wrote still counts.
+                found.extras.extend(header);
+                Ok((found, by))
+            }
             _ => Err(failure),
         }
     }
@@ -225,7 +231,7 @@ impl<'a> Climb<'a> {
             (Some(value), _) => submitted(value, self.schema),
             (None, _) if !self.reads_text(rungs) => {
                 let error = "no value was submitted, and reading frontmatter is switched off".to_owned();
-                Extraction::Failed(Failure { errors: vec![error], candidates: 0 })
+                Extraction::Failed(Failure { errors: vec![error], ..Failure::default() })
             }
             (None, form) => extract::read(&answer.raw, form, self.schema, self.prompt),
         }
@@ -259,7 +265,7 @@ fn submitted(value: &Value, schema: &Schema) -> Extraction {
 }
 
 fn unfit(violations: &[Violation]) -> Extraction {
-    Extraction::Failed(Failure { errors: violations.iter().map(ToString::to_string).collect(), candidates: 1 })
+    Extraction::Failed(Failure { errors: violations.iter().map(ToString::to_string).collect(), candidates: 1, ..Failure::default() })
 }
 
 fn record(rung: &str, errors: Vec<String>, fixes: Vec<String>) -> RungRecord {

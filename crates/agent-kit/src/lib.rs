@@ -67,11 +67,11 @@ mod steps;
 pub mod submit;
 pub mod submitted_value;
 
-pub use agent::{DESCRIBE_ARGUMENT, create_agent, create_described_agent};
+pub use agent::{create_agent, create_described_agent};
 pub use answer::{Answer, Turn};
 pub use context::AgentContext;
 pub use play::{Agent, play};
 pub use recorder::Recorder;
-pub use uwf_core::config::AgentDescription;
+pub use uwf_core::config::{AgentDescription, DESCRIBE_ARGUMENT};
 pub use uwf_core::thread::Step;
 pub use uwf_engine::error::{Error, ErrorKind, Result};

@@ -2,7 +2,7 @@
 //! waits, and what a person replies goes to the next attempt of the same agent.
 
 use uwf_core::extract::{self, Failure, Found};
-use uwf_core::node::{Content, Payload, TracedAttempt};
+use uwf_core::node::{Content, TracedAttempt};
 use uwf_core::prompt::{self, AnswerForm, Prompt};
 use uwf_core::text::ellipsize;
 use uwf_engine::attempt::agents::{HUMAN, WORKFLOW};
@@ -83,8 +83,8 @@ pub(crate) fn session(context: &AgentContext<'_>) -> Result<Option<Asked>> {
     let Ok(TracedAttempt { attempt: asked, session_id, .. }) = nodes::typed(store, last.attempt) else {
         return Ok(None);
     };
-    let agent = context.redactor()?.draft(attempt.opened.agent.payload().draft()).hash();
-    let Some(session) = session_id.filter(|id| asked.agent == agent && is_session_id(id)) else { return Ok(None) };
+    let is_own = context.is_own_agent(&attempt.opened, asked.agent)?;
+    let Some(session) = session_id.filter(|id| is_own && is_session_id(id)) else { return Ok(None) };
     let reply = nodes::typed::<Content>(store, last.reply)?.text;
     Ok(Some(Asked { session, reply: prompt::reply(&reply) }))
 }

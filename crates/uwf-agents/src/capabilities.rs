@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uwf_core::config::{AgentDescription, Config};
 use uwf_core::document::{Document, Problem};
+use uwf_engine::attempt::self_description;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::doctor::Finding;
-
-use crate::self_description;
 
 /// A role that asks for something its agent does not name.
 #[derive(Debug, PartialEq, Eq)]

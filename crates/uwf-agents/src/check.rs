@@ -9,9 +9,9 @@ use uwf_core::document::{Document, Problem};
 use uwf_engine::attempt::agents;
 use uwf_engine::attempt::bindings;
 use uwf_engine::attempt::program::look_up;
+use uwf_engine::attempt::self_description;
 
 use crate::describe::{OWN_MODELS, describe};
-use crate::self_description;
 use crate::settings::Wrong;
 
 /// Everything that is wrong, in no particular order. `is_set` says whether an environment variable has a value, be it

@@ -21,7 +21,6 @@
 pub mod acp;
 pub mod advisors;
 pub mod agent_choices;
-mod ask_program;
 pub mod capabilities;
 mod capped_output;
 pub mod cas_get;
@@ -43,7 +42,6 @@ mod program;
 pub mod progress;
 pub mod react;
 pub mod reextract;
-pub mod self_description;
 mod settings;
 pub mod trace;
 pub mod workflow;

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
+pub use agent::{Agent, AgentDescription, DESCRIBE_ARGUMENT, Describe, ExitMeaning, OutputMode};
 pub use defaults::default_of;
 pub use keys::{is_store_key, is_temporal_key};
 pub(crate) use limits::MAX_OUTPUT_CAP;

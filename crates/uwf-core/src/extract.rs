@@ -54,16 +54,18 @@ pub struct Found {
 }
 
 /// Why there is no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
     /// What is wrong with the candidate that came nearest, in words a model can act on.
     pub errors: Vec<String>,
     /// Places that were looked at.
     pub candidates: usize,
+    /// Keys every header may carry, from the header of the text. They hold even if the output is read in another way.
+    pub header: Map<String, Value>,
 }
 
 impl Failure {
     fn of(error: impl Into<String>) -> Failure {
-        Failure { errors: vec![error.into()], candidates: 0 }
+        Failure { errors: vec![error.into()], ..Failure::default() }
     }
 }

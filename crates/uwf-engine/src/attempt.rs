@@ -3,6 +3,7 @@
 pub mod advisors;
 pub mod agent_process;
 pub mod agents;
+pub mod ask_program;
 pub mod at_work;
 pub mod bindings;
 pub mod broker;
@@ -27,6 +28,7 @@ pub mod recorded_digest;
 pub mod redactor;
 pub(crate) mod result_line;
 mod secret_parts;
+pub mod self_description;
 pub mod settings;
 pub mod snapshot;
 pub(crate) mod spent;

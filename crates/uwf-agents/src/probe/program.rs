@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use uwf_core::config::{Agent, AgentDescription, Config};
-use uwf_engine::attempt::agents;
+use uwf_engine::attempt::ask_program::ask;
 use uwf_engine::attempt::program::{self, look_up};
+use uwf_engine::attempt::{agents, self_description};
 use uwf_engine::verbs::doctor::Finding;
-
-use crate::ask_program::ask;
-use crate::self_description;
 
 /// Symbols shown of it.
 const SHOWN: usize = 60;

@@ -38,6 +38,9 @@ pub struct Agent {
     pub describe: Option<Describe>,
 }
 
+/// The argument by which an agent's program is asked to describe itself.
+pub const DESCRIBE_ARGUMENT: &str = "--uwf-describe";
+
 /// `describe` of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Describe {

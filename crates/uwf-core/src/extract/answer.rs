@@ -4,7 +4,7 @@
 //! blocks of its own. Two different values are an error, because uwf never guesses which one the agent meant.
 
 use json_cas::schema::Schema;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::blocks::{Block, Blocks, Mark, blocks};
 use super::clean::{at_left_edge, clean};
@@ -38,7 +38,7 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
     if said.trim().is_empty() {
         return Extraction::Failed(Failure::of("the answer contains only reasoning, and no output"));
     }
-    Search { text: &said, form, target, prompt, read: 0, nearest: None }.run()
+    Search { text: &said, form, target, prompt, read: 0, nearest: None, header: Map::new() }.run()
 }
 
 /// Reads a value that a person typed. The text must be the value or start with it; it is never searched.
@@ -50,7 +50,8 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
     let first =
         blocks(&text, &target.keys, target.may_be("array")).found.into_iter().next().filter(|block| block.is_first);
     let form = AnswerForm::Frontmatter;
-    let mut search = Search { text: &text, form, target, prompt: &String::new, read: 0, nearest: None };
+    let mut search =
+        Search { text: &text, form, target, prompt: &String::new, read: 0, nearest: None, header: Map::new() };
     match first.map(|block| search.candidate(block)) {
         Some(Ok(candidate)) => search.answer(candidate),
         Some(Err(reading)) => search.failure(reading.map(|reading| *reading)),
@@ -74,7 +75,7 @@ fn whole(text: &str, target: &Target<'_>) -> Option<Extraction> {
         _ => None,
     }?;
     if !reading.errors.is_empty() {
-        return Some(Extraction::Failed(Failure { errors: reading.errors, candidates: 1 }));
+        return Some(Extraction::Failed(Failure { errors: reading.errors, candidates: 1, header: reading.extras }));
     }
     let fixes = std::mem::take(&mut reading.fixes);
     Some(Extraction::Found(found(reading, fixes, String::new())))
@@ -93,6 +94,8 @@ struct Search<'t> {
     read: usize,
     /// The reading with the fewest errors.
     nearest: Option<Reading>,
+    /// Keys every header may carry, from a header that does not fit.
+    header: Map<String, Value>,
 }
 
 /// A block that fits.
@@ -111,12 +114,15 @@ impl Search<'_> {
         if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
                 Ok(candidate) => self.answer(candidate),
-                Err(reading) => self.failure(reading.map(|reading| *reading)),
+                Err(reading) => {
+                    self.header = self.target.read_block(&self.text[first.inside.clone()], Notation::Header).extras;
+                    self.failure(reading.map(|reading| *reading))
+                }
             };
         }
         if is_endless {
             let error = "the answer has too many possible values: reply with the output only".to_owned();
-            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read });
+            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() });
         }
         let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
         let mut candidates: Vec<Candidate> = Vec::new();
@@ -125,7 +131,11 @@ impl Search<'_> {
             let is_header = block.mark == Mark::Header;
             match self.candidate(block) {
                 Ok(candidate) => candidates.push(candidate),
-                Err(Some(reading)) => misfit |= is_header && reading.known > 0 && !reading.is_example,
+                Err(Some(reading)) if is_header && reading.known > 0 && !reading.is_example => {
+                    misfit = true;
+                    self.header = reading.extras;
+                }
+                Err(Some(_)) => {}
                 Err(None) => {}
             }
         }
@@ -134,7 +144,7 @@ impl Search<'_> {
             return self.failure(None);
         }
         if let Some(error) = self.contradiction(&candidates) {
-            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read });
+            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() });
         }
         match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
             Some(candidate) => self.answer(candidate),
@@ -143,7 +153,7 @@ impl Search<'_> {
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
             {
                 let error = "the answer repeats the prompt".to_owned();
-                Extraction::Failed(Failure { errors: vec![error], candidates: self.read })
+                Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() })
             }
             None => self.unmarked(),
         }
@@ -272,7 +282,7 @@ impl Search<'_> {
         let of_use = |reading: &Reading| reading.known > 0 || self.target.keys.is_empty();
         let nearest = reading.filter(of_use).or_else(|| self.nearest.clone().filter(of_use));
         let errors = nearest.map_or_else(missing, |nearest| nearest.errors);
-        Extraction::Failed(Failure { errors, candidates: self.read })
+        Extraction::Failed(Failure { errors, candidates: self.read, header: self.header })
     }
 }
 
@@ -298,6 +308,6 @@ fn body(text: &str, block: &Block) -> String {
 /// A value without any text, for example from the tool `submit`.
 impl From<Value> for Found {
     fn from(value: Value) -> Found {
-        Found { value, extras: serde_json::Map::new(), fixes: Vec::new(), body: String::new() }
+        Found { value, extras: Map::new(), fixes: Vec::new(), body: String::new() }
     }
 }

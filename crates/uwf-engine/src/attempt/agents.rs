@@ -1,7 +1,7 @@
 //! An agent as a step runs it, and the command line it becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
@@ -59,6 +59,9 @@ pub struct AgentSpec {
     pub output: String,
     /// Model alias.
     pub model: Option<String>,
+    /// Version that the agent describes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Secrets it is given.
     pub env: Vec<String>,
     /// Variables that are set for it.
@@ -90,6 +93,7 @@ impl AgentSpec {
             args: agent.args.clone(),
             output: agent.output.as_str().to_owned(),
             model: agent.model.clone(),
+            version: None,
             env: agent.env.clone(),
             set: agent.set.clone(),
             own_keys: Vec::new(),
@@ -110,9 +114,16 @@ impl AgentSpec {
             args: agent.args,
             output: output.unwrap_or_else(|| OutputMode::Step.as_str().to_owned()),
             model: agent.model,
+            version: agent.version,
             config,
             ..AgentSpec::new("", &config::Agent::from_command(agent.command, Vec::new()))
         }
+    }
+
+    /// Whether both are the same agent. Its version does not count: it changes with every update of uwf or of the program.
+    pub(crate) fn is_same(&self, other: &AgentSpec) -> bool {
+        let unversioned = |spec: &AgentSpec| AgentSpec { version: None, ..spec.clone() };
+        unversioned(self) == unversioned(other)
     }
 
     /// Its names in reports.
@@ -141,7 +152,7 @@ impl AgentSpec {
             command: self.command.clone(),
             args: self.args.clone(),
             config,
-            version: None,
+            version: self.version.clone(),
             model: self.model.clone(),
         }
     }
@@ -169,8 +180,7 @@ impl AgentSpec {
 
     /// The variables that are set for its program. Those by which uwf and its agents know each other are not among them.
     pub fn variables(&self) -> impl Iterator<Item = (&String, &String)> {
-        let is_free = |name: &str| !name.starts_with(OWN_VARIABLES) && !ROOT_VARIABLES.contains(&name);
-        self.set.iter().filter(move |(name, _)| is_free(name))
+        self.set.iter().filter(|(name, _)| !is_own_variable(OsStr::new(name)))
     }
 
     /// Whether its process is uwf itself that starts the keepers of another thread. It needs the shared store as they do, and runs
@@ -204,6 +214,11 @@ impl AgentSpec {
             }
         }
     }
+}
+
+/// Whether uwf and its agents know each other by this variable.
+pub(crate) fn is_own_variable(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with(OWN_VARIABLES) || ROOT_VARIABLES.contains(&name))
 }
 
 /// The built-in agent a command names: no such program is on `PATH`, or it is a link to this one.

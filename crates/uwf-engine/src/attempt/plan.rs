@@ -13,6 +13,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::bindings::{self, Named};
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::recorded::{self, Opened};
+use crate::attempt::self_description;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::spent;
 use crate::attempt::travel;
@@ -110,6 +111,19 @@ impl Plan {
         }
         let agent = config::Agent::from_command(format!("{}{name}", agents::BUILT_IN_PREFIX), Vec::new());
         Ok(self.with_keys(AgentSpec::new(&agent.command, &agent)))
+    }
+
+    /// The version that an agent describes. Its program may be asked.
+    pub(crate) fn version(&self, home: &Home, spec: &AgentSpec) -> Option<String> {
+        if spec.built_in().is_some() {
+            return Some(env!("CARGO_PKG_VERSION").to_owned());
+        }
+        let of_command_line = || config::Agent {
+            output: spec.output_mode(),
+            ..config::Agent::from_command(&spec.command, spec.args.clone())
+        };
+        let agent = self.config.agent(&spec.name).cloned().unwrap_or_else(of_command_line);
+        self_description::version(home, &agent, &self.settings.workspace, &self.config.secret_names())
     }
 
     fn with_keys(&self, spec: AgentSpec) -> AgentSpec {

@@ -4,8 +4,9 @@ use std::fs;
 
 use insta::assert_snapshot;
 use serde_json::json;
+use uwf_testing::text;
 
-use crate::fixtures::described::{started, with_described};
+use crate::fixtures::described::{DESCRIBED, started, with_described};
 use crate::{home, told};
 
 #[test]
@@ -179,4 +180,29 @@ fn what_roles_ask_for_is_compared_with_what_their_agents_say_they_can_do() {
     home.json(&["config", "set", "agents.asked.describe", "{capabilities: [fly, TO_LAND, dive]}"]);
     assert_eq!(home.json(&["workflow", "validate", "--strict", "flights.yaml"])[0]["problems"], serde_json::json!([]));
     assert_eq!(findings(), "", "it matches");
+}
+
+#[test]
+fn agent_nodes_carry_the_described_version() {
+    let home = with_described();
+    let version = |agent: &str| {
+        let thread = home.start("count-rounds", "x");
+        assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", agent]).code, Some(40), "{agent}");
+        let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+        home.json(&["thread", "step-details", &attempt, "--format", "json"])["agent"]["version"].take()
+    };
+    home.put("count-rounds", &uwf_testing::counting_workflow(1));
+    assert_eq!(version("own"), "2.1");
+    assert_eq!(version("own"), "2.1");
+    let asked = |started: &str| started.lines().filter(|line| line.contains("--uwf-describe")).count();
+    assert_eq!(asked(&started(&home)), 1, "a program is asked once");
+    home.script("uwf-thing", &DESCRIBED.replace("2.1", "2.2.0"));
+    assert_eq!(version("own"), "2.2.0");
+    assert_eq!(version("given"), "7.0.0");
+    for none in ["never", "plain", "silent", "mute"] {
+        assert_eq!(version(none), json!(null), "{none}");
+    }
+    let (home, thread) = crate::fixtures::mocked::mocked(1, "worker:\n  - reply: { n: 1 }\n");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.last_detail(&thread)["agent"]["version"], env!("CARGO_PKG_VERSION"));
 }

@@ -72,6 +72,24 @@ fn a_model_reads_what_no_reader_could() {
 }
 
 #[test]
+fn header_fields_survive_when_a_model_reads() {
+    let header = json!({ "status": "done", "confidence": 0.6, "artifacts": ["a.md"] });
+    let fields = "status: done\nconfidence: 0.6\nartifacts: [a.md]";
+    for answer in [
+        format!("---\n{fields}\n---\nI counted three of them."),
+        format!("---\n{fields}\nn: some\n---\nI counted three of them."),
+        format!("Here is my answer.\n\n---\n{fields}\nn: some\n---\nI counted three of them."),
+        r#"{"status": "done", "confidence": 0.6, "artifacts": ["a.md"], "n": "some"}"#.to_owned(),
+    ] {
+        let server = LlmServer::start([found(3)]);
+        let (home, thread) = prose(&server, &answer);
+        assert_eq!(home.json(&["thread", "step", &thread])["done"], true, "{answer}");
+        let session = home.last_detail(&thread);
+        assert_eq!(json!([session["extractedBy"], session["extras"]]), json!(["llm", header]), "{answer}");
+    }
+}
+
+#[test]
 fn a_model_that_does_not_find_it_says_so_and_the_text_can_be_read_again_later() {
     let server = LlmServer::start([
         Say::call("extracted", json!({ "found": false, "why": "no number is given" })),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use super::Home;
@@ -206,6 +207,11 @@ impl Home {
     /// Which type each node has.
     pub fn type_index(&self) -> PathBuf {
         self.cache_dir().join("types")
+    }
+
+    /// The version that a program describes.
+    pub(crate) fn described_version(&self, program: Hash) -> PathBuf {
+        self.cache_dir().join("versions").join(program.to_string())
     }
 
     /// In which way each model gives structured output.

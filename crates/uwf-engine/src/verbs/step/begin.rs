@@ -66,7 +66,7 @@ impl Step<'_, '_> {
     /// What a person is asked already: nobody needs to be started to ask it again.
     fn still_asked(&self, last: Option<&Attempt>, role: &str, agent: &AgentSpec) -> Option<Error> {
         let last = last.filter(|_| agent.is_built_in(agents::HUMAN))?;
-        if last.opened.agent != *agent || !last.was_suspended_at(self.head.hash, role) {
+        if !last.opened.agent.is_same(agent) || !last.was_suspended_at(self.head.hash, role) {
             return None;
         }
         let reason = marks::get(self.home, &self.thread.id, Mark::Waiting)?;
@@ -96,7 +96,8 @@ impl Step<'_, '_> {
 
     /// The same by a given agent.
     pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, position: Position) -> Result<Begun> {
-        self.record(role, agent, position, None, None)
+        let version = self.plan.version(self.home, &agent);
+        self.record(role, AgentSpec { version, ..agent }, position, None, None)
     }
 
     fn record(

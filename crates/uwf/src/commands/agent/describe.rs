@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_agents::describe::{Description, describe};
-use uwf_agents::self_description;
 use uwf_core::config::{Agent, AgentDescription, Config};
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::program;
+use uwf_engine::attempt::self_description;
 
 use crate::complete;
 use crate::context::Context;

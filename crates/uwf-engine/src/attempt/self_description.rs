@@ -7,15 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::thread::Builder;
 
-use agent_kit::{AgentDescription, DESCRIBE_ARGUMENT};
 use serde_json::Value;
-use uwf_core::config::{Agent, Config, Describe, OutputMode};
-use uwf_engine::attempt::{agents, bindings, program};
+use uwf_core::config::{Agent, AgentDescription, Config, DESCRIBE_ARGUMENT, Describe, OutputMode};
+use uwf_core::text;
 
-use crate::ask_program::ask;
+use crate::attempt::ask_program::ask;
+use crate::attempt::{agents, bindings, program};
+use crate::root::home::Home;
+use crate::root::{cache_file, file_sign};
+
+/// Characters kept of a version.
+const LONGEST_VERSION: usize = 100;
 
 /// Whether the program of an agent is asked.
-pub(crate) fn is_asked(agent: &Agent) -> bool {
+fn is_asked(agent: &Agent) -> bool {
     match &agent.describe {
         Some(Describe::Asked(is_asked)) => *is_asked,
         Some(Describe::Given(_)) => false,
@@ -65,6 +70,28 @@ pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, R
         descriptions.extend(begun.into_iter().filter_map(|thread| thread.join().ok().flatten()));
     });
     descriptions
+}
+
+/// The version that an agent that is not built in describes; `None` if it describes none. `dir` is where it works. Each version of
+/// a program is asked once, because every step of the agent needs it.
+pub(crate) fn version(home: &Home, agent: &Agent, dir: &Path, secrets: &BTreeSet<String>) -> Option<String> {
+    let ask = || {
+        let described = of(agent, Some(dir), secrets)?.ok()?.version?;
+        let version = text::ellipsize(text::one_line(&described).trim(), LONGEST_VERSION).into_owned();
+        Some(version).filter(|version| !version.is_empty())
+    };
+    if !is_asked(agent) {
+        return ask();
+    }
+    let program = program::look_up(&agent.command, dir).ok()?;
+    let key = format!("{:?}", (&program, &agent.args, file_sign::of(&program)));
+    let path = home.described_version(json_cas::xxh64(key.as_bytes()));
+    if let Some(known) = cache_file::read(&path).and_then(|known| String::from_utf8(known).ok()) {
+        return Some(known).filter(|version| !version.is_empty());
+    }
+    let version = ask();
+    cache_file::write(home, &path, version.as_deref().unwrap_or_default().as_bytes());
+    version
 }
 
 fn answer(program: &Path, agent: &Agent, secrets: &BTreeSet<String>) -> Result<AgentDescription, String> {

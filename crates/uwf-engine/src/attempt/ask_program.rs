@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal};
 
+use crate::attempt::agents;
+
 /// How long a program may take to answer. Some load a whole runtime first.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -20,13 +22,17 @@ const LOOK: Duration = Duration::from_millis(10);
 const MAX_OUTPUT: u64 = 64 << 10;
 
 /// What a program prints when it is started with these arguments; `None` when it fails, or takes too long.
-pub(crate) fn ask(program: &Path, args: &[String], secrets: &BTreeSet<String>) -> Option<Vec<u8>> {
+pub fn ask(program: &Path, args: &[String], secrets: &BTreeSet<String>) -> Option<Vec<u8>> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     // Whatever it does instead of answering, it is not to happen in somebody's project, nor at somebody's cost.
     command.current_dir(std::env::temp_dir());
     for secret in secrets {
         command.env_remove(secret);
+    }
+    // It must not take the thread of another agent, which may have started this process, for its own.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| agents::is_own_variable(name)) {
+        command.env_remove(name);
     }
     let mut child = command.spawn().ok()?;
     let in_time = ended_in_time(&mut child);
