@@ -51,6 +51,12 @@ pub use crate::workspace::Workspace;
 /// Purpose of the model that reads answers; see [`Config::model_for`].
 pub const EXTRACT: &str = "extract";
 
+/// The variable with the secret of `uwf serve`.
+pub const DASHBOARD_SECRET: &str = "WORKFLOW_DASHBOARD_SECRET";
+
+/// The variable with the token by which a machine connects to a gateway.
+pub const GATEWAY_TOKEN: &str = "WORKFLOW_GATEWAY_TOKEN";
+
 /// The whole of `config.yaml`. An absent file is [`Config::default`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
@@ -161,12 +167,13 @@ impl Config {
             .or(self.default_model.as_deref())
     }
 
-    /// Names of all environment variables that hold secrets: every `apiKeyEnv`, the `headersEnv` of `otel` and the `secrets`
-    /// list.
+    /// Names of all environment variables that hold secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, the `secrets` list, and
+    /// those of uwf's own servers.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
         let headers = self.otel.iter().flat_map(|otel| otel.headers_env.values().cloned());
-        keys.chain(headers).chain(self.secrets.iter().cloned()).collect()
+        let own = [DASHBOARD_SECRET, GATEWAY_TOKEN].map(str::to_owned);
+        keys.chain(headers).chain(self.secrets.iter().cloned()).chain(own).collect()
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
+use uwf_engine::root::env_file;
 use uwf_engine::root::home::{AttemptId, Home};
 use uwf_engine::root::project::{self, Project};
 use uwf_engine::verbs::show;
@@ -109,6 +110,12 @@ impl Context {
             ErrorKind::NotFound => error.hint(format!("the store is {}", self.home.place())),
             _ => error,
         })
+    }
+
+    /// A variable of the environment, otherwise of the storage root's `.env`; `None` if it is empty in both.
+    pub(crate) fn variable(&self, name: &str) -> Result<Option<String>, CommandError> {
+        let env_file = env_file::read(&self.home.env_file()).map_err(uwf_engine::error::Error::from)?;
+        Ok(env_file::value_of(name, &env_file))
     }
 
     /// The workflow meant by what was typed: a file, a name, a hash or a unique beginning of one.

@@ -29,6 +29,9 @@ pub struct NamedWorkflow {
     pub hash: Option<Hash>,
     /// `registry`, or the file of the project.
     pub origin: String,
+    /// When the registry gave it the name, Unix milliseconds; absent for a file, and if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<u64>,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -43,7 +46,8 @@ pub fn list(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
     let mut rows = of_project(home, cwd)?;
     for (name, entry) in registry::read(home)? {
         let problem = (!home.store().has(entry.hash)?).then(|| "its node is not in the store".to_owned());
-        rows.push(NamedWorkflow { name, hash: Some(entry.hash), origin: REGISTRY.to_owned(), problem });
+        let timestamp = Some(entry.timestamp).filter(|timestamp| *timestamp > 0);
+        rows.push(NamedWorkflow { name, hash: Some(entry.hash), origin: REGISTRY.to_owned(), timestamp, problem });
     }
     // Stable: of two of the same name the project's stays first.
     rows.sort_by(|a, b| a.name.cmp(&b.name));
@@ -61,6 +65,7 @@ fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
             name,
             hash: checked.draft.map(validate::hash).transpose()?,
             origin: file.display().to_string(),
+            timestamp: None,
             problem,
         });
     }
@@ -80,6 +85,8 @@ pub struct ShownWorkflow {
     pub payload: Value,
     /// When it was first stored, Unix milliseconds; 0 when it is not stored yet.
     pub timestamp: u64,
+    /// Versions of its name in the registry, newest first; none if the registry has no such name.
+    pub history: Vec<Version>,
     /// The payload, read.
     #[serde(skip)]
     pub workflow: Workflow,
@@ -116,9 +123,23 @@ pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
         r#type: node.type_hash,
         payload: node.payload,
         timestamp: node.timestamp,
+        history: Vec::new(),
         workflow,
         schemas,
     })
+}
+
+/// Reads a workflow with its versions. Of several names, the one that a person typed counts.
+///
+/// # Errors
+/// As [`show`], and those of the registry.
+pub fn show_by(home: &Home, typed: &str, hash: Hash) -> Result<ShownWorkflow> {
+    let registry = registry::read(home)?;
+    let shown = show(home, hash)?;
+    let has_version = |entry: &&Entry| entry.hash == hash || entry.history.iter().any(|past| past.hash == hash);
+    let named = |name: &str| registry.get(name).filter(has_version).map(versions);
+    let history = named(typed).or_else(|| named(&shown.name)).unwrap_or_default();
+    Ok(ShownWorkflow { history, ..shown })
 }
 
 /// What a name, a hash or a unique beginning of one stands for, for whoever only looks: nothing is stored. A file of the
@@ -128,7 +149,7 @@ pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
 /// As of [`find_workflow::locate`] and [`show`]; `Data` when the file has errors, or a secret in it.
 pub fn look(home: &Home, typed: &str, cwd: &Path) -> Result<(ShownWorkflow, Origin)> {
     match find_workflow::locate(home, typed, cwd)? {
-        Located::Stored(hash, origin) => Ok((show(home, hash)?, origin)),
+        Located::Stored(hash, origin) => Ok((show_by(home, typed, hash)?, origin)),
         Located::File(file, origin) => Ok((of_file(home, &file)?, origin)),
     }
 }
@@ -158,7 +179,16 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
     let (r#type, payload) = (Workflow::<Hash>::TYPE, node.payload().clone());
     drafts.push(node);
     put::refuse_secrets(home, &drafts)?;
-    Ok(ShownWorkflow { hash, name: workflow.name.clone(), r#type, payload, timestamp: 0, workflow, schemas })
+    Ok(ShownWorkflow {
+        hash,
+        name: workflow.name.clone(),
+        r#type,
+        payload,
+        timestamp: 0,
+        history: Vec::new(),
+        workflow,
+        schemas,
+    })
 }
 
 /// A version that a name stood for.
@@ -178,10 +208,14 @@ pub struct Version {
 /// Those of the registry, and of [`entry`].
 pub fn history(home: &Home, name: &str, cwd: &Path) -> Result<Vec<Version>> {
     let registry = registry::read(home)?;
-    let Entry { hash, timestamp, history } = entry(home, &registry, name, cwd)?;
+    Ok(versions(entry(home, &registry, name, cwd)?))
+}
+
+fn versions(entry: &Entry) -> Vec<Version> {
+    let Entry { hash, timestamp, history } = entry;
     let current = Version { hash: *hash, timestamp: *timestamp, current: true };
     let past = history.iter().map(|past| Version { hash: past.hash, timestamp: past.timestamp, current: false });
-    Ok(std::iter::once(current).chain(past).collect())
+    std::iter::once(current).chain(past).collect()
 }
 
 /// What a name of the registry stands for.

@@ -7,7 +7,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use uwf_engine::root::thread_ids;
-use uwf_engine::verbs::{ps, show};
+use uwf_engine::verbs::{ps, show, steps};
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -37,8 +37,17 @@ async fn running(State(app): State<App>) -> Result<Json<Value>, Failure> {
     Ok(Json(json!(running)))
 }
 
-/// `GET /api/threads/{thread}`: the report of `uwf thread show`.
+/// `GET /api/threads/{thread}`: the report of `uwf thread show`, and as `records` the start and the steps of `uwf thread steps`.
 pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<Value>, Failure> {
-    let status = app.read(move |home| Ok(show::show(home, &thread_ids::resolve(home, &thread)?)?)).await?;
-    Ok(Json(json!(status)))
+    app.read(move |home| {
+        let id = thread_ids::resolve(home, &thread)?;
+        let mut status = json!(show::show(home, &id)?);
+        // A damaged step must not hide what is known of its thread.
+        match steps::steps(home, &id, 0..usize::MAX) {
+            Ok(steps) => status["records"] = json!(steps.steps),
+            Err(error) => status["problem"] = json!(error.message),
+        }
+        Ok(Json(status))
+    })
+    .await
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use durable_files::regular;
 
 /// The environment variable that sets the secret.
-pub const SECRET_VARIABLE: &str = "WORKFLOW_DASHBOARD_SECRET";
+pub const SECRET_VARIABLE: &str = uwf_core::config::DASHBOARD_SECRET;
 
 /// Fewest bytes of a secret that somebody chose: with five attempts a minute, what is shorter could be guessed.
 const SHORTEST: usize = 12;

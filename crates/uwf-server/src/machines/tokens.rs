@@ -17,7 +17,7 @@ use super::name::MachineName;
 use crate::guard::token::random;
 
 /// The environment variable that has a machine's token, on that machine.
-pub const MACHINE_TOKEN_VARIABLE: &str = "WORKFLOW_GATEWAY_TOKEN";
+pub const MACHINE_TOKEN_VARIABLE: &str = uwf_core::config::GATEWAY_TOKEN;
 
 /// What the hash of a token is derived for.
 const CONTEXT: &str = "uwf 2026-11 token of a machine";

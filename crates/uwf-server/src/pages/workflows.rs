@@ -122,7 +122,7 @@ fn table(app: &App, rows: &[Row]) -> Markup {
 }
 
 fn line(app: &App, row: &Row) -> Markup {
-    let NamedWorkflow { name, hash, origin, problem } = &row.named;
+    let NamedWorkflow { name, hash, origin, problem, .. } = &row.named;
     let is_of_project = origin != workflows::REGISTRY;
     // Of two with the same name the project's is what the name stands for.
     let id = if is_of_project { format!("project-{name}") } else { format!("workflow-{name}") };

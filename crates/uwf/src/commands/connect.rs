@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// WORKFLOW_GATEWAY_URL.
     #[arg(long, value_name = "URL")]
     gateway: Option<GatewayUrl>,
-    /// File with the token, readable by you alone. Default: WORKFLOW_GATEWAY_TOKEN has the token.
+    /// File with the token, readable by you alone. Default: WORKFLOW_GATEWAY_TOKEN of the environment, or of the storage root's .env.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Let nobody change anything here.
@@ -60,8 +60,8 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let name = name
         .map_or_else(MachineName::of_host, Ok)
         .map_err(|error| CommandError::usage(error.to_string()).hint("choose a name for this machine: --name NAME"))?;
-    let gateway = gateway.map_or_else(url, Ok)?;
-    let token = token(token_file.as_deref())?;
+    let gateway = gateway.map_or_else(|| url(context), Ok)?;
+    let token = token(context, token_file.as_deref())?;
     let printer = context.printer;
     if !gateway.is_tls() && !gateway.is_loopback() {
         printer.warn(&format!("nothing is encrypted on the way to {gateway}, the token neither; https:// does that"));
@@ -82,9 +82,9 @@ fn shown(pause: Duration) -> String {
     format!("{:.1} s", pause.as_secs_f64())
 }
 
-/// Where the environment says that the gateway is.
-fn url() -> Result<GatewayUrl, CommandError> {
-    let text = std::env::var(URL_VARIABLE).unwrap_or_default();
+/// Where the gateway is, by the environment or `.env`.
+fn url(context: &Context) -> Result<GatewayUrl, CommandError> {
+    let text = context.variable(URL_VARIABLE)?.unwrap_or_default();
     if text.is_empty() {
         return Err(CommandError::usage("nobody says where the gateway is")
             .hint(format!("--gateway https://HOST, or {URL_VARIABLE}")));
@@ -92,11 +92,11 @@ fn url() -> Result<GatewayUrl, CommandError> {
     text.parse().map_err(|error| CommandError::new(ErrorKind::Config, format!("{URL_VARIABLE}: {error}")))
 }
 
-/// The token, from a file that was named, else from the environment.
-fn token(file: Option<&Path>) -> Result<String, CommandError> {
+/// The token: from the file that was named, otherwise from the environment or `.env`.
+fn token(context: &Context, file: Option<&Path>) -> Result<String, CommandError> {
     let token = match file {
         Some(file) => of_file(file)?,
-        None => std::env::var(MACHINE_TOKEN_VARIABLE).unwrap_or_default(),
+        None => context.variable(MACHINE_TOKEN_VARIABLE)?.unwrap_or_default(),
     };
     let token = token.trim();
     if token.is_empty() {

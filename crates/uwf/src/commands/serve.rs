@@ -22,7 +22,8 @@ Examples:
   curl -H \"Authorization: Bearer $SECRET\" http://127.0.0.1:7717/api/threads
 
 Nobody gets in without the secret, on loopback neither: other users of the machine could. It is made at the first start and
-kept in the storage root; WORKFLOW_DASHBOARD_SECRET sets another one, and has to where the address is not a loopback one.
+kept in the storage root. WORKFLOW_DASHBOARD_SECRET of the environment or of the root's .env sets another one; an address other
+than loopback requires it.
 The server keeps no state: several of them, commands and cron work on one root, and ending one loses nothing.")]
 pub(crate) struct Args {
     /// Where to listen; port 0 takes any that is free.
@@ -67,12 +68,12 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     Ok(Printed::nothing())
 }
 
-/// What people have to know: what the environment says, else what the storage root has.
+/// The secret of this server: from the environment, `.env`, or a file of the storage root, in this order.
 fn secret(context: &Context) -> Result<Secret, CommandError> {
-    match std::env::var(SECRET_VARIABLE) {
-        Ok(text) if !text.is_empty() => Secret::chosen(text)
+    match context.variable(SECRET_VARIABLE)? {
+        Some(text) => Secret::chosen(text)
             .map_err(|why| CommandError::new(ErrorKind::Config, format!("{SECRET_VARIABLE}: {why}"))),
-        _ => {
+        None => {
             context.home.make_root()?;
             let path = context.home.dashboard_token();
             Secret::of_file(&path).map_err(|error| {

@@ -283,6 +283,16 @@ fn a_token_is_never_an_argument_and_no_file_that_others_read() {
 }
 
 #[test]
+fn the_token_may_stand_in_the_env_file() {
+    let gateway = Gateway::start();
+    let laptop = home();
+    let token = gateway.token("laptop");
+    std::fs::write(laptop.root().join(".env"), format!("WORKFLOW_GATEWAY_TOKEN={token}\n")).unwrap();
+    let machine = Machine::start(&laptop, &["--name", "laptop", "--gateway", &gateway.url()], &[]);
+    machine.says("connected to ", 1);
+}
+
+#[test]
 fn a_server_that_is_no_gateway_says_so() {
     let laptop = home();
     let plain = home();

@@ -4,6 +4,8 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::server::{Answer, Server};
 
+use crate::home;
+
 #[test]
 fn the_printed_link_logs_a_browser_in_once_and_for_all() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
@@ -50,6 +52,28 @@ fn a_name_that_is_not_the_servers_is_refused() {
         server.send("GET", "/api/threads", &[("host", host), ("authorization", &server.bearer())], "").status
     };
     assert_eq!(["localhost:1", "box.example", "evil.example"].map(under), [200, 200, 421]);
+}
+
+const CHOSEN: &str = "correct-horse-battery";
+
+#[test]
+fn the_secret_may_stand_in_the_env_file() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\nenv > \"$UNCAGED_WORKFLOW_STORAGE_ROOT/seen\"\necho '{\"n\": 1}'\n");
+    std::fs::write(home.root().join(".env"), format!("WORKFLOW_DASHBOARD_SECRET={CHOSEN}\n")).unwrap();
+    let status = |server: &Server, secret: &str| {
+        server.send("GET", "/api/threads", &[("authorization", &format!("Bearer {secret}"))], "").status
+    };
+    let server = Server::start(&home, &[]);
+    assert_eq!([CHOSEN, "another-secret-of-mine"].map(|secret| status(&server, secret)), [200, 401]);
+    let of_environment = "from-the-environment";
+    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", of_environment)]);
+    assert_eq!([of_environment, CHOSEN].map(|secret| status(&server, secret)), [200, 401]);
+    // Everything else in that file reaches the agents.
+    let thread = home.start_counting(1, "x");
+    home.json(&["thread", "step", &thread]);
+    let seen = std::fs::read_to_string(home.root().join("seen")).unwrap();
+    assert!(seen.contains("UWF_THREAD=") && !seen.contains(CHOSEN), "{seen}");
 }
 
 #[test]

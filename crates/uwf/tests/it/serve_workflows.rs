@@ -50,6 +50,10 @@ fn the_api_says_of_workflows_what_the_commands_say() {
     let history = server.get("/api/workflows/count-rounds/history").json();
     assert_eq!(history, home.json(&["workflow", "history", "count-rounds"]));
     assert_eq!(history.as_array().map(Vec::len), Some(2));
+    assert_eq!(server.get("/api/workflows/count-rounds").json()["history"], history);
+    let named = list.as_array().unwrap().iter().find(|row| row["name"] == "count-rounds").unwrap();
+    assert_eq!((&named["hash"], &named["timestamp"]), (&json!(second), &history[0]["timestamp"]));
+    assert!(named["timestamp"].is_u64(), "{named}");
 }
 
 #[test]

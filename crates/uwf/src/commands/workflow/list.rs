@@ -15,7 +15,8 @@ Examples:
   uwf workflow list
   uwf workflow list | jq -r '.[].name'
 
-`origin` is `registry`, or the file of the project's .workflows directory, which goes first when both have a name.")]
+`origin` is `registry`, or the file of the project's .workflows directory, which goes first when both have a name.
+`timestamp` is when the registry gave the name to this version, in Unix milliseconds.")]
 pub(crate) struct Args {}
 
 #[derive(Serialize)]
@@ -28,7 +29,7 @@ impl Report for Listed {
             return "no workflows yet; `uwf workflow put FILE` stores one\n".to_owned();
         }
         let mut table = Table::new(&["name", "hash", "origin"]).flexible([0]);
-        for NamedWorkflow { name, hash, origin, problem } in &self.0 {
+        for NamedWorkflow { name, hash, origin, problem, .. } in &self.0 {
             let hash = hash.map_or_else(|| "-".to_owned(), |hash| hash.to_string());
             let problem =
                 problem.as_ref().map(|problem| format!("  {} {problem}", style::red("!"))).unwrap_or_default();

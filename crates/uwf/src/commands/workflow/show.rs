@@ -19,7 +19,7 @@ Examples:
   uwf workflow show 2XY1PEX26ZD0Y
   uwf workflow show flows/solve-issue.yaml --format json | jq .payload.roles
 
-`timestamp` is when the workflow was first stored, in Unix milliseconds.")]
+`timestamp` is when the workflow was first stored, in Unix milliseconds. `history` has the versions of the name, newest first.")]
 pub(crate) struct Args {
     /// The workflow: a file, a name, or a hash.
     #[arg(value_name = "NAME|HASH|FILE")]
@@ -82,5 +82,5 @@ fn graph(workflow: &Workflow) -> String {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    Printed::new(&workflows::show(&context.home, context.workflow(&args.workflow)?)?)
+    Printed::new(&workflows::show_by(&context.home, &args.workflow, context.workflow(&args.workflow)?)?)
 }
