@@ -4,15 +4,16 @@
 use std::path::Path;
 
 use json_cas::nearest::did_you_mean;
-use uwf_core::config::{Agent, AgentDescription, Config};
-use uwf_core::document::{Document, Problem};
+use serde_json::Value;
+use uwf_core::config::{Agent, AgentDescription, Config, LONG_TIMEOUT, long_timeout};
+use uwf_core::document::{Document, Problem, parse_duration};
 use uwf_engine::attempt::agents;
 use uwf_engine::attempt::bindings;
 use uwf_engine::attempt::program::look_up;
 use uwf_engine::attempt::self_description;
 
 use crate::describe::{OWN_MODELS, describe};
-use crate::settings::Wrong;
+use crate::settings::{self, Wrong};
 
 /// Everything that is wrong, in no particular order. `is_set` says whether an environment variable has a value, be it
 /// from the environment or from `.env`.
@@ -26,7 +27,8 @@ pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool
             Some(described) => described_settings(document, &at, agent, described.as_ref()),
             None => settings(document, &at, agent),
         };
-        found.into_iter().flatten().chain(settings).collect::<Vec<_>>()
+        let slips = time_limits(document, &at, agent);
+        found.into_iter().flatten().chain(settings).chain(slips).collect::<Vec<_>>()
     });
     agents.chain(keys(config, document, is_set)).chain(kinds(config, document)).collect()
 }
@@ -95,6 +97,23 @@ fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
         document.error(&format!("{at}/config{pointer}"), "bad-setting", message, Some(hint))
     };
     (description.wrong)(config).into_iter().map(problem).collect()
+}
+
+/// Time limits among the settings that were probably meant in milliseconds. The core warns of those beside `config`.
+fn time_limits(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
+    let schema = built_in(agent).and_then(describe).map(|description| description.config_schema);
+    let settings = schema.iter().flat_map(|schema| schema["properties"].as_object()).flatten();
+    let slip = |key: &String| {
+        let at = format!("{at}/config/{key}");
+        let written = match document.value.pointer(&at)? {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let (message, hint) = long_timeout(&format!("config.{key}"), &written, parse_duration(&written)?)?;
+        Some(document.warning(&at, LONG_TIMEOUT, message, Some(hint)))
+    };
+    let limits = settings.filter(|(_, schema)| settings::is_time_limit(schema));
+    limits.filter_map(|(key, _)| slip(key)).collect()
 }
 
 /// What of its `config` an agent cannot use that says itself what it takes.

@@ -46,7 +46,7 @@ pub fn describe(name: &str) -> Option<Description> {
             ],
         ),
         "cursor" => agent::<cursor::Settings>("cursor", &["session", "feedback", "tool-calls", OWN_MODELS]),
-        "docx-diff" => agent::<documents::Settings>("docx-diff", &["documents"]),
+        "docx-diff" => agent::<documents::Settings>("docx-diff", &["docx-diff-cli", "docx-diff-report"]),
         "hermes" => agent::<hermes::installed::Settings>(
             "hermes",
             &["session", "feedback", "mcp-submit", "tool-calls", "prompt-of-any-size", OWN_MODELS],
@@ -55,7 +55,7 @@ pub fn describe(name: &str) -> Option<Description> {
         "human" => agent::<NoSettings>("human", &["waits-for-a-person", "offline"]),
         "llm" => agent::<llm::Settings>("llm", &["structured-output", "feedback", "trace", "tokens"]),
         "mock" => agent::<mock::Settings>("mock", &["scripted", "offline"]),
-        "office" => agent::<documents::Settings>("office", &["documents"]),
+        "office" => agent::<documents::Settings>("office", &["office-agent-cli", "docx-generate", "docx-edit"]),
         "react" => agent::<react::Settings>(
             "react",
             &["tools", "read-files", "edit-files", "run-commands", "submit", "feedback", "trace", "tokens"],

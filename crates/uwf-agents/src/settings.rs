@@ -150,6 +150,11 @@ impl TimeLimit {
     }
 }
 
+/// Whether the schema of a setting is that of a time limit.
+pub(crate) fn is_time_limit(schema: &Value) -> bool {
+    schema["type"] == TimeLimit::schema("")["type"]
+}
+
 impl<'de> Deserialize<'de> for TimeLimit {
     fn deserialize<D: serde::Deserializer<'de>>(source: D) -> std::result::Result<TimeLimit, D::Error> {
         let written = match Value::deserialize(source)? {

@@ -42,6 +42,7 @@ pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
 pub(crate) use temporal::TEMPORAL_KEYS;
 pub use temporal::Temporal;
 pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};
+pub use values::{LONG_TIMEOUT, long_timeout};
 pub use worktree::GitRemote;
 pub(crate) use worktree::WORKTREE_KEYS;
 

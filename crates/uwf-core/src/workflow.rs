@@ -20,4 +20,4 @@ pub(crate) use validate::MAX_NAME;
 pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
 pub use parse::{Parsed, check, check_with, parse};
 pub use reachability::endless_roles;
-pub use validate::validate;
+pub use validate::{name_fault, validate};

@@ -18,6 +18,7 @@ pub mod marks;
 pub(crate) mod missing_thread;
 pub mod named_nodes;
 pub mod node_types;
+pub mod older_config;
 pub mod project;
 pub mod project_files;
 pub mod received_keys;

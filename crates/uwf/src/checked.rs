@@ -31,7 +31,9 @@ impl Checked {
 
     /// Each problem with its line.
     pub(crate) fn snippets(&self) -> String {
-        self.problems.iter().map(|problem| snippet::text(problem, &self.text)).collect()
+        // Another file may be the place of a problem, too.
+        let source = |problem: &Problem| if problem.file == self.file { &*self.text } else { "" };
+        self.problems.iter().map(|problem| snippet::text(problem, source(problem))).collect()
     }
 
     /// Each problem with its line, then the verdict.

@@ -9,6 +9,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::{AttemptId, Home};
+use uwf_engine::root::older_config;
 use uwf_engine::root::project::{self, Project};
 use uwf_engine::verbs::show;
 
@@ -62,10 +63,15 @@ impl Context {
         Ok(config)
     }
 
-    /// Names the configuration of a project that does not count.
+    /// Names configuration that does not count: that of a project, or of an older store.
     pub(crate) fn name_ignored(&self, project: Option<&Project>) {
         if let Some(ignored) = project.and_then(Project::ignored) {
             self.printer.warn(&ignored);
+        }
+        if !self.home.config_file().exists()
+            && let Some(unread) = older_config::unread(&self.home)
+        {
+            self.printer.warn(&unread.to_string());
         }
     }
 

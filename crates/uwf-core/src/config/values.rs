@@ -21,6 +21,23 @@ pub(crate) const DESCRIBE_KEYS: [&str; 4] = ["name", "version", "capabilities", 
 /// No single run of an agent is known to take longer.
 const DAY: Duration = Duration::from_hours(24);
 
+/// Code of the warning of [`long_timeout`].
+pub const LONG_TIMEOUT: &str = "long-timeout";
+
+/// Message and hint about a limit on a run that was probably meant in milliseconds: one of more than a day.
+#[must_use]
+pub fn long_timeout(key: &str, written: &str, limit: Duration) -> Option<(String, String)> {
+    if limit <= DAY {
+        return None;
+    }
+    let message = format!("`{key}` is more than a day: a number is counted in seconds");
+    let hint = match written.parse::<u64>() {
+        Ok(number) => format!("if milliseconds are meant, write `{number}ms`; a day is `24h`"),
+        Err(_) => "a day is `24h`; 0 is no limit".to_owned(),
+    };
+    Some((message, hint))
+}
+
 impl ConfigReader {
     pub(super) fn required(&mut self, fields: Fields<'_>, entry: &Entry, key: &str, what: &str) -> Option<String> {
         if fields.get(key).is_none() {
@@ -84,17 +101,13 @@ impl ConfigReader {
         fields::duration(fields, key, &mut self.problems)
     }
 
-    /// A limit on a run. One above a day was probably meant in milliseconds.
+    /// A limit on a run.
     pub(super) fn timeout(&mut self, fields: Fields<'_>, key: &str) -> Option<Duration> {
         let limit = self.duration(fields, key)?;
-        if let Some(entry) = fields.get(key).filter(|_| limit > DAY) {
-            let written = entry.value.as_raw().unwrap_or_default();
-            let message = format!("`{key}` is more than a day: a number is counted in seconds");
-            let hint = match written.parse::<u64>() {
-                Ok(number) => format!("if milliseconds are meant, write `{number}ms`; a day is `24h`"),
-                Err(_) => "a day is `24h`; 0 is no limit".to_owned(),
-            };
-            self.problems.warning("long-timeout", entry.value.at, message, Some(hint));
+        if let Some(entry) = fields.get(key)
+            && let Some((message, hint)) = long_timeout(key, entry.value.as_raw().unwrap_or_default(), limit)
+        {
+            self.problems.warning(LONG_TIMEOUT, entry.value.at, message, Some(hint));
         }
         Some(limit)
     }

@@ -8,6 +8,7 @@ mod schemas;
 mod transitions;
 
 pub(crate) use names::MAX_NAME;
+pub use names::name_fault;
 pub(super) use schemas::check_stored;
 
 use super::model::WorkflowDraft;

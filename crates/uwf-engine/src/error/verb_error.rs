@@ -103,6 +103,15 @@ pub enum VerbError {
         instead: Instead,
     },
 
+    /// No workflow can have this name.
+    #[error("the workflow name `{}` {fault}", name.escape_debug())]
+    BadName {
+        /// What was typed.
+        name: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+
     /// The registry does not have this name.
     #[error("{} has no workflow `{name}`", registry.display())]
     NotRegistered {

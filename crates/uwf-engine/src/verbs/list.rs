@@ -5,6 +5,7 @@ mod memory;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::UNIX_EPOCH;
 
 use json_cas::Hash;
 use serde::Serialize;
@@ -125,8 +126,14 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
         rows.extend(history.into_iter().map(finished));
     }
     let counts = counts(&rows);
-    rows.retain(|row| filter.may_show(row));
-    rows.sort_by(|a, b| b.thread.cmp(&a.thread));
+    let after = filter.after.as_ref().map(|after| {
+        let row = rows.iter().find(|row| row.thread == *after);
+        row.map_or_else(|| (began_at(home, after, None), after.clone()), |row| newness(home, row))
+    });
+    let mut rows: Vec<_> = rows.into_iter().map(|row| (newness(home, &row), row)).collect();
+    rows.retain(|(newness, row)| filter.may_show(row) && after.as_ref().is_none_or(|after| newness < after));
+    rows.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
     let mut memories = Memories::load(home, filter, &rows);
     if filter.asks_nodes() {
         let mut search = filter.search.as_deref().map(|text| Search::of(home, text, tasks));
@@ -147,6 +154,21 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
     matching -= shown - rows.len();
     memories.save(home, heads.into_iter().map(|(_, head)| head), finished_heads);
     Ok(Listing { rows, matching, counts })
+}
+
+/// What a listing is sorted by.
+fn newness(home: &Home, row: &Row) -> (u64, ThreadId) {
+    (began_at(home, &row.thread, row.changed_at), row.thread.clone())
+}
+
+/// When a thread began, Unix milliseconds: by its id; otherwise by its record, its end, or 0. Without this, ids that hold no time
+/// would come first, because their first symbol is higher than that of any ULID.
+fn began_at(home: &Home, thread: &ThreadId, ended_at: Option<u64>) -> u64 {
+    let recorded_at = || {
+        let changed = home.record_file(thread).metadata().ok()?.modified().ok()?;
+        u64::try_from(changed.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    };
+    crate::root::ids::started_at(thread).or_else(recorded_at).or(ended_at).unwrap_or(0)
 }
 
 fn counts(rows: &[Row]) -> BTreeMap<State, usize> {

@@ -6,7 +6,7 @@ use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
 use uwf_core::document::Problem;
 use uwf_core::node::{Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
-use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
+use uwf_core::workflow::{self, Role, Workflow, WorkflowDraft};
 
 use crate::attempt::redactor::Redactor;
 use crate::error::{Error, Result, VerbError};
@@ -34,12 +34,26 @@ pub struct Put {
 /// # Errors
 /// `Io` when the file cannot be read, `Data` when it is not a text, those of store and registry.
 pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
+    put_as(home, path, strict, None)
+}
+
+/// The same under another name in the registry.
+///
+/// # Errors
+/// As [`put`]; `Usage` for a name that no workflow can have.
+pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Result<Put> {
+    if let Some(name) = name
+        && let Some(fault) = workflow::name_fault(name)
+    {
+        return Err(VerbError::BadName { name: name.to_owned(), fault }.into());
+    }
     let Validated { text, problems, draft } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(Problem::is_refused_strictly)) else {
         return Ok(Put { text, problems, stored: None });
     };
     let _hold = home.hold_nodes()?;
-    let (name, hash) = store(home, draft)?;
+    let (own, hash) = store(home, draft)?;
+    let name = name.map_or(own, str::to_owned);
     registry::update(home, |registry| {
         registry::name(registry, &name, hash, ids::now_ms());
         Ok::<(), RootError>(())

@@ -37,6 +37,8 @@ pub enum Entry {
     Start {
         /// Its node.
         hash: Hash,
+        /// Workflow the thread is pinned to.
+        workflow: Hash,
         /// The task.
         prompt: String,
         /// When the thread began; absent when its id holds no time.
@@ -78,8 +80,8 @@ fn entry(thread: &Thread<'_>, position: usize) -> Result<Entry> {
     Ok(match position.checked_sub(1) {
         Some(index) => Entry::Step(Box::new(thread.step(index, Parts::ALIAS)?)),
         None => {
-            let (hash, prompt, timestamp) = (thread.start_hash, thread.start.prompt.clone(), thread.started_at());
-            Entry::Start { hash, prompt, timestamp }
+            let (hash, workflow) = (thread.start_hash, thread.start.workflow);
+            Entry::Start { hash, workflow, prompt: thread.start.prompt.clone(), timestamp: thread.started_at() }
         }
     })
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 use uwf_agents::{capabilities, probe};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
+use uwf_engine::root::older_config;
 use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
 
 use crate::commands::config::validate;
@@ -61,6 +62,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// The configuration, and the agents and providers in it.
 fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
     let mut findings = vec![config_file(context)];
+    findings.extend(older_config::unread(&context.home).map(|unread| {
+        let finding = Finding::warn("older-config", unread.to_string());
+        unread.hint.into_iter().fold(finding, Finding::hint)
+    }));
     // What cannot be read names nobody; that it cannot was reported just before.
     let Ok(config) = context.home.config() else { return findings };
     let env_file = env_file::read(&context.home.env_file()).unwrap_or_default();

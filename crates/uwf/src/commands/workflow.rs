@@ -16,8 +16,10 @@ use crate::printer::{CommandResult, Format, Stdout};
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Check a workflow file and store it under its name.
-    #[command(alias = "add")]
     Put(put::Args),
+    /// Check a workflow file and store it, under NAME if there is one; `put` is the newer form.
+    #[command(hide = true)]
+    Add(put::AddArgs),
     /// Tell everything that is wrong with workflow files; nothing is written.
     Validate(validate::Args),
     /// Print a workflow.
@@ -56,6 +58,7 @@ impl Command {
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Put(args) => put::run(context, &args),
+        Command::Add(args) => put::run(context, &args.into()),
         Command::Validate(args) => validate::run(context, &args),
         Command::Show(args) => show::run(context, &args),
         Command::List(args) => list::run(context, &args),

@@ -134,3 +134,19 @@ fn the_documentation_names_every_key_with_its_default() {
         }
     }
 }
+
+#[test]
+fn the_configuration_of_an_older_store_is_reported() {
+    let home = home();
+    let older = "config:\n  defaultAgent: hermes\nworkflows: {}\n";
+    fs::create_dir_all(home.root()).unwrap();
+    fs::write(home.root().join("workflow.yaml"), older).unwrap();
+    let told = "`config` is not read: this version has its configuration in config.yaml";
+    let ran = home.uwf(&["config", "validate"]);
+    let problem = ran.json()["problems"][0].take();
+    assert_eq!(json!([problem["code"], problem["line"], problem["message"]]), json!(["older-config", 1, told]));
+    assert!(home.uwf(&["doctor", "--offline"]).stdout.contains(told));
+    home.put("count-rounds", &uwf_testing::counting_workflow(1));
+    let ran = home.uwf(&["run", "count-rounds", "-p", "x"]);
+    assert!(ran.code == Some(78) && ran.stderr.contains(told), "{}", ran.stderr);
+}

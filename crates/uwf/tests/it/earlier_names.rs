@@ -15,7 +15,7 @@ fn reports_have_the_keys_their_scripts_read() {
     assert_eq!(home.json(&["cas", "has", &hash]), json!({"has": true, "exists": true}));
     let absent = home.uwf(&["cas", "has", "0000000000000"]);
     assert_eq!((absent.code, absent.stdout.as_str()), (Some(69), "{\"has\":false,\"exists\":false}\n"));
-    assert_eq!(home.json(&["cas", "reindex"])["status"], "ok");
+    assert_eq!(home.json(&["cas", "reindex"])["status"], "reindexed");
     assert_eq!(home.json(&["cas", "get", &hash, "--timestamp"]), home.json(&["cas", "get", &hash]));
 
     let args = ["setup", "--provider", "here", "--base-url", "http://localhost:1/v1", "--model", "qwen3"];
@@ -118,6 +118,23 @@ fn a_time_limit_in_milliseconds_is_warned_of() {
             ]
         ])
     );
+}
+
+#[test]
+fn settings_in_milliseconds_are_warned_of() {
+    let home = home();
+    home.config("agents:\n  w: { command: uwf-office, config: { timeout: 300000 } }\n  ok: { command: uwf-office, config: { timeout: 300 } }\n");
+    let problems = home.json(&["config", "validate"])["problems"].take();
+    assert_eq!(
+        json!([problems[0]["code"], problems[0]["line"], problems[0]["message"], problems[0]["hint"]]),
+        json!([
+            "long-timeout",
+            2,
+            "`config.timeout` is more than a day: a number is counted in seconds",
+            "if milliseconds are meant, write `300000ms`; a day is `24h`"
+        ])
+    );
+    assert_eq!(problems.as_array().unwrap().len(), 1, "{problems}");
 }
 
 #[test]

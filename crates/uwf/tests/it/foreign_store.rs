@@ -178,7 +178,7 @@ fn its_steps_are_read() {
     let (home, _) = foreign_home();
     assert_snapshot!(told(&home, &["thread", "steps", ACTIVE]), @r##"
     exit 0
-    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"# Fix the bug\n\nIt crashes.","timestamp":null},{"hash":"#3","role":"planner","output":{"plan":"Read a.rs"},"detail":"#4","agent":"hermes","timestamp":<ms>},{"hash":"#5","role":"coder","output":{"done":false,"files":["a.rs"]},"detail":"#6","agent":"hermes","timestamp":<ms>}]}
+    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"# Fix the bug\n\nIt crashes.","timestamp":null},{"hash":"#3","role":"planner","output":{"plan":"Read a.rs"},"detail":"#4","agent":"hermes","timestamp":<ms>},{"hash":"#5","role":"coder","output":{"done":false,"files":["a.rs"]},"detail":"#6","agent":"hermes","timestamp":<ms>}]}
     "##);
     assert_snapshot!(told(&home, &["thread", "read", ACTIVE]), @r"
     exit 0

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use std::time::{Duration, SystemTime};
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
@@ -290,4 +292,27 @@ mod with_tools {
         assert!(nodes_read(&home, &["thread", "list", "--state", "stuck"]) == 0);
         assert!(nodes_read(&home, &["thread", "list", "--state", "killed", "--limit", "1"]) <= 1);
     }
+}
+
+#[test]
+fn threads_whose_ids_hold_no_time_sort_by_their_record() {
+    let home = home();
+    home.put("count-rounds", &uwf_testing::counting_workflow(2));
+    let thread = home.start("count-rounds", "one");
+    let head = home.head(&thread).unwrap();
+    // The first symbol is higher than that of any ULID.
+    let [unknown, old, new] = ["WWWW", "XXXX", "YYYY"].map(|ends| format!("Z{}{ends}", "0".repeat(21)));
+    let line = |id: &String| format!("{id}: \"{head}\"\n");
+    let index: String = [&thread, &unknown, &old, &new].into_iter().map(line).collect();
+    std::fs::write(home.root().join("threads.yaml"), index).unwrap();
+    for (id, minutes) in [(&old, 0), (&new, 120)] {
+        let file = std::fs::File::create(home.record_file(id)).unwrap();
+        let hour_ago = SystemTime::now() - Duration::from_hours(1);
+        file.set_modified(hour_ago + Duration::from_mins(minutes)).unwrap();
+    }
+    let listed = |args: &[&str]| threads(&home.json(&[&["thread", "list"], args].concat()));
+    let all = [&new, &thread, &old, &unknown].map(String::clone);
+    assert_eq!(listed(&[]), all);
+    assert_eq!(listed(&["--after", &thread]), all[2..]);
+    assert_eq!(listed(&["--after", &old]), all[3..]);
 }

@@ -11,12 +11,12 @@ fn steps_are_listed_with_their_outputs() {
     let thread = home.start("review-text", "Write about cats.\nPlease.");
     assert_snapshot!(told(&home, &["thread", "steps", &thread]), @r##"
     exit 0
-    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"Write about cats.\nPlease.","timestamp":<ms>}]}
+    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"Write about cats.\nPlease.","timestamp":<ms>}]}
     "##);
     step(&home, &thread, 2);
     assert_snapshot!(told(&home, &["thread", "steps", &thread]), @r##"
     exit 0
-    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"Write about cats.\nPlease.","timestamp":<ms>},{"hash":"#3","role":"writer","output":{"tags":["cats","*.rs"],"title":"Fix #42"},"detail":"#4","agent":"writer","alias":"writer","timestamp":<ms>},{"hash":"#5","role":"reviewer","output":{"approved":false},"detail":"#6","agent":"reviewer","alias":"reviewer","timestamp":<ms>}]}
+    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"Write about cats.\nPlease.","timestamp":<ms>},{"hash":"#3","role":"writer","output":{"tags":["cats","*.rs"],"title":"Fix #42"},"detail":"#4","agent":"writer","alias":"writer","timestamp":<ms>},{"hash":"#5","role":"reviewer","output":{"approved":false},"detail":"#6","agent":"reviewer","alias":"reviewer","timestamp":<ms>}]}
     "##);
     assert_snapshot!(told(&home, &["thread", "steps", &thread[22..], "--format", "text"]), @r#"
     exit 0
@@ -31,6 +31,7 @@ fn steps_are_listed_with_their_outputs() {
     workflow: #1
     steps:
     - hash: #2
+      workflow: #1
       prompt: |-
         Write about cats.
         Please.

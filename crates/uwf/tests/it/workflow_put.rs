@@ -45,3 +45,22 @@ fn validate_and_put_report_the_same_problems_at_the_same_places() {
         }
     }
 }
+
+#[test]
+fn a_workflow_is_added_under_another_name() {
+    let home = home();
+    home.file("count-rounds.yaml", &uwf_testing::counting_workflow(1));
+    let added = home.json(&["workflow", "add", "counter", "count-rounds.yaml"]);
+    assert_eq!(added["name"], "counter");
+    assert_eq!(home.json(&["workflow", "put", "count-rounds.yaml", "--name", "second"])["hash"], added["hash"]);
+    assert_eq!(home.json(&["workflow", "add", "count-rounds.yaml"])["name"], "count-rounds");
+    let names: Vec<_> =
+        home.json(&["workflow", "list"]).as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(names, ["count-rounds", "counter", "second"]);
+    assert_eq!(home.json(&["workflow", "show", "counter"])["hash"], added["hash"]);
+    home.start("counter", "x");
+    for bad in ["", "a/b", ".hidden"] {
+        let ran = home.uwf(&["workflow", "add", bad, "count-rounds.yaml"]);
+        assert_eq!(ran.code, Some(64), "{bad}: {}", ran.stderr);
+    }
+}

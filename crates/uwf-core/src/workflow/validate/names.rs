@@ -52,18 +52,21 @@ fn fault(name: &str) -> Option<String> {
     }
 }
 
+/// Why no workflow can have this name; `None` if one can.
+#[must_use]
+pub fn name_fault(name: &str) -> Option<String> {
+    let is_taken = name.starts_with(['-', '.', '$']) || name.contains(['/', '\\']);
+    fault(name).or_else(|| is_taken.then(|| "would be read as an option or a path".to_owned()))
+}
+
 fn check_workflow(name: &str, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {
     if positions.is_broken("/name") {
         return;
     }
     let at = positions.value("/name");
-    if let Some(fault) = fault(name) {
-        problems.error("bad-name", at, format!("the workflow name `{}` {fault}", name.escape_debug()), None);
-        return;
-    }
-    if name.starts_with(['-', '.', '$']) || name.contains(['/', '\\']) {
-        let message = format!("the workflow name `{name}` would be read as an option or a path");
-        problems.error("bad-name", at, message, Some("use words joined by `-`".to_owned()));
+    if let Some(fault) = name_fault(name) {
+        let hint = "use words joined by `-`".to_owned();
+        problems.error("bad-name", at, format!("the workflow name `{}` {fault}", name.escape_debug()), Some(hint));
         return;
     }
     if !is_kebab(name) {

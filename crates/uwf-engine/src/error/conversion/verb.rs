@@ -24,6 +24,7 @@ impl From<VerbError> for Error {
             Verb::SecretInWorkflow { .. } => {
                 of(ErrorKind::Data).hint("take it out: agents are given secrets by `env` in config.yaml")
             }
+            Verb::BadName { .. } => of(ErrorKind::Usage).hint("use words joined by `-`"),
             Verb::NoWorkflow { instead, .. } => with_what_is_there(of(ErrorKind::NotFound), instead),
             Verb::NotRegistered { name, file: Some(file), .. } => of(ErrorKind::NotFound).hint(format!(
                 "`{name}` is the project's file {}: its history is that of the file",

@@ -43,9 +43,7 @@ impl Filter {
             (None, _) => true,
         };
         let may_be_corrupt = self.states.contains(&State::Corrupt) && !row.is_finished();
-        is_of_workflow
-            && (self.is_in_state(row) || may_be_corrupt)
-            && self.after.as_ref().is_none_or(|after| row.thread < *after)
+        is_of_workflow && (self.is_in_state(row) || may_be_corrupt)
     }
 
     /// Whether a thread whose nodes were read is shown, as far as its row tells.

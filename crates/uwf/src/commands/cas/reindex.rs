@@ -37,8 +37,8 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         count(*steps, "step"),
         count(*temp_files, "temporary file")
     ));
-    // `ok`, or `problems`: an earlier command said it in this word.
-    let mut value = json!({ "status": if problems.is_empty() { "ok" } else { "problems" } });
+    // Older versions report this word.
+    let mut value = json!({ "status": if problems.is_empty() { "reindexed" } else { "problems" } });
     if let (Some(entries), Value::Object(done)) = (value.as_object_mut(), json!(done)) {
         entries.extend(done);
     }

@@ -8,6 +8,7 @@ use uwf_engine::root::config_text;
 use uwf_engine::root::env_file;
 use uwf_engine::root::error::Result;
 use uwf_engine::root::home::Home;
+use uwf_engine::root::older_config;
 
 use crate::checked::Checked;
 use crate::context::Context;
@@ -46,7 +47,8 @@ impl Report for Verdict {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let file = context.home.config_file().display().to_string();
-    let (text, problems) = problems(&context.home)?;
+    let (text, mut problems) = problems(&context.home)?;
+    problems.extend(older_config::unread(&context.home));
     Printed::new(&Verdict(Checked::new(file, text, problems, args.strict)))
 }
 

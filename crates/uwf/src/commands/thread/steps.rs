@@ -16,7 +16,7 @@ const SHOWN: usize = 60;
 /// Arguments of `uwf thread steps`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\nalias, timestamp}. `agent` is the configured command of `alias`, or a whole command line, which has no alias.\nTimestamps are Unix milliseconds; the first is null when the thread's id holds no time."
+    after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, workflow, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\nalias, timestamp}. `agent` is the configured command of `alias`, or a whole command line, which has no alias.\nTimestamps are Unix milliseconds; the first is null when the thread's id holds no time."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -30,7 +30,7 @@ impl Report for Steps {
         let mut table = Table::new(&["#", "step", "role", "agent", "time (UTC)", "output"]).flexible([2, 3]);
         for (index, entry) in (self.first..).zip(&self.steps) {
             table.row(match entry {
-                Entry::Start { hash, prompt, timestamp } => {
+                Entry::Start { hash, prompt, timestamp, .. } => {
                     let start = style::dim("start");
                     vec![
                         index.to_string(),

@@ -13,19 +13,41 @@ use crate::style;
 /// Arguments of `uwf workflow put`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf workflow put solve-issue.yaml\n  uwf workflow put --strict flows/develop.yaml"
+    after_help = "Examples:\n  uwf workflow put solve-issue.yaml\n  uwf workflow put --strict flows/develop.yaml\n  uwf workflow put flows/develop.yaml --name develop-2"
 )]
 pub(crate) struct Args {
     /// The workflow, YAML or JSON.
     file: PathBuf,
+    /// Name in the registry instead of the workflow's own.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Refuse warnings too.
     #[arg(long)]
     strict: bool,
 }
 
+/// Arguments of `uwf workflow add`, the older form of `put`: `[NAME] FILE`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf workflow add solve-issue flows/solve.yaml")]
+pub(crate) struct AddArgs {
+    /// The name, if it is not the workflow's own, and the file.
+    #[arg(value_names = ["NAME", "FILE"], num_args = 1..=2, required = true)]
+    words: Vec<String>,
+    /// Refuse warnings too.
+    #[arg(long)]
+    strict: bool,
+}
+
+impl From<AddArgs> for Args {
+    fn from(AddArgs { mut words, strict }: AddArgs) -> Args {
+        let file = words.pop().unwrap_or_default().into();
+        Args { file, name: words.pop(), strict }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let Put { text, problems, stored } = put::put(&context.home, &args.file, args.strict)?;
+    let Put { text, problems, stored } = put::put_as(&context.home, &args.file, args.strict, args.name.as_deref())?;
     let checked = Checked::new(args.file.display().to_string(), text, problems, args.strict);
     context.printer.talk_raw(&checked.snippets());
     match stored {
