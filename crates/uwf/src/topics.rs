@@ -48,7 +48,7 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 24] = [
+pub(crate) const ALL: [Topic; 33] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
@@ -60,6 +60,10 @@ pub(crate) const ALL: [Topic; 24] = [
         page!("guide/shared-store"),
     ),
     topic("temporal", "steps on several machines, and schedules", page!("guide/temporal")),
+    topic("watching", "a thread as it happens, and what runs now", page!("guide/watching")),
+    topic("steering", "limits, many threads, notifications, failures", page!("guide/steering")),
+    topic("keeping", "what stays on the disk, and how to remove it", page!("guide/keeping")),
+    topic("for-agents", "texts that tell agents how to use uwf, and the commands as tools", page!("guide/for-agents")),
     topic("tracing", "spans of threads for a collector of OpenTelemetry", page!("guide/tracing")),
     topic("explaining", "why a step came about, what threads cost, where they stand", page!("guide/explaining")),
     topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),
@@ -87,6 +91,15 @@ pub(crate) const ALL: [Topic; 24] = [
         "what is promised when something breaks, and how it is tested",
         page!("internals/reliability"),
     ),
+    topic("reliability-crash", "crashes and damage: what is shown, and how", page!("internals/reliability-crash")),
+    topic(
+        "reliability-concurrency",
+        "many processes at once: what is shown, and how",
+        page!("internals/reliability-concurrency"),
+    ),
+    topic("reliability-fuzzing", "any bytes as input: what is shown, and how", page!("internals/reliability-fuzzing")),
+    topic("cluster", "three machines whose network fails: what is shown, and how", page!("internals/cluster")),
+    topic("scale", "what a shared store costs with many threads", page!("scale")),
     topic("exit-codes", "what each exit code means", |_| format!("{EXIT_CODES}\n")),
     topic("reference", "the help of all commands on one page", reference),
 ];
@@ -103,7 +116,8 @@ pub(crate) fn text_of(name: &str) -> Option<String> {
 
 /// The list of pages, for the help of `uwf help`.
 pub(crate) fn overview() -> String {
-    let rows = ALL.iter().map(|topic| format!("\n  {:<16} {}", topic.name, topic.about));
+    let width = ALL.iter().map(|topic| topic.name.len()).max().unwrap_or_default();
+    let rows = ALL.iter().map(|topic| format!("\n  {:<width$} {}", topic.name, topic.about));
     format!("Topics, printed by `uwf help TOPIC`:{}", rows.collect::<String>())
 }
 

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::ValueEnum;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use json_cas::nearest;
+use uwf_core::thread::is_symbol;
+use uwf_engine::root::thread_ids;
 
 use crate::error::CommandError;
 use crate::printer::Format;
@@ -16,6 +18,16 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("", "workflows", "`uwf workflow list` lists workflows"),
     ("", "list", "`uwf thread list` lists threads, `uwf workflow list` workflows"),
     ("", "logs", "`uwf read THREAD` prints what happened in a thread"),
+    (
+        "",
+        "remove",
+        "`uwf thread rm THREAD` removes a finished thread, `uwf workflow rm WORKFLOW` the name of a workflow",
+    ),
+    (
+        "",
+        "delete",
+        "`uwf thread rm THREAD` removes a finished thread, `uwf workflow rm WORKFLOW` the name of a workflow",
+    ),
     ("", "login", "`uwf setup` stores the key of a provider"),
     ("", "version", "`uwf --version` prints it"),
     ("", "exec", "`uwf run WORKFLOW -p 'TEXT'` starts a thread and steps it until the end"),
@@ -36,12 +48,15 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("thread", "running", "`uwf thread list --state running` lists the threads that are running"),
     ("thread", "stop", "`uwf thread kill THREAD` ends a thread, `uwf thread pause THREAD` only stops it for now"),
     ("thread", "cancel", "`uwf thread kill THREAD` ends a thread"),
+    ("thread", "remove", "`uwf thread rm THREAD` removes a finished thread from the history"),
     ("thread", "delete", "`uwf thread rm THREAD` removes a finished thread from the history"),
     ("thread", "next", "`uwf thread step THREAD` does one step"),
     ("thread", "continue", "`uwf thread run THREAD` steps a thread until the end"),
     ("thread", "approve", "`uwf thread answer THREAD` answers for a role that is played by a person"),
     ("workflow", "get", "`uwf workflow show WORKFLOW` prints a workflow"),
     ("workflow", "create", "`uwf workflow put FILE` stores a workflow"),
+    ("workflow", "edit", "change its file, then `uwf workflow put FILE` stores the new version"),
+    ("workflow", "remove", "`uwf workflow rm WORKFLOW` removes a name"),
     ("workflow", "delete", "`uwf workflow rm WORKFLOW` removes a name"),
     ("workflow", "check", "`uwf workflow validate FILE` checks a workflow"),
     ("workflow", "run", "`uwf run WORKFLOW -p 'TEXT'` starts a thread and steps it until the end"),
@@ -49,11 +64,20 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("config", "show", "`uwf config list` shows what is set"),
     ("config", "add", "`uwf config set KEY VALUE` sets a value"),
     ("config", "rm", "`uwf config unset KEY` removes a key"),
+    ("config", "remove", "`uwf config unset KEY` removes a key"),
     ("config", "delete", "`uwf config unset KEY` removes a key"),
     ("config", "check", "`uwf config validate` checks the configuration"),
     ("cas", "cat", "`uwf cas get HASH` prints a node"),
     ("cas", "show", "`uwf cas get HASH` prints a node"),
     ("cas", "types", "`uwf cas schema list` lists the types"),
+];
+
+/// Options people try, and what does that here.
+const MEANT_OPTIONS: &[(&str, &str)] = &[
+    ("--json", "`--format json` prints JSON"),
+    ("--yaml", "`--format yaml` prints YAML"),
+    ("--text", "`--format text` prints text, also into a pipe"),
+    ("--output", "`--format json` prints JSON, `--format text` text"),
 ];
 
 /// The format a command line asks for, looked up before the command line is known to be readable.
@@ -95,6 +119,8 @@ pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandE
             Some(("tip", tip)) if tip.starts_with("to pass '-") && !tip.starts_with("to pass '--") => {
                 failure = failure.hint(format!("{tip}; as the value of an option, write it after a `=`"));
             }
+            // No value here begins with two dashes.
+            Some(("tip", tip)) if tip.starts_with("to pass '--") => {}
             Some(("tip", tip)) if !is_answered => failure = failure.hint(tip),
             Some(("Usage", usage)) if !is_answered => failure = failure.hint(format!("usage: {usage}")),
             _ => {}
@@ -103,11 +129,20 @@ pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandE
     failure
 }
 
-/// What somebody may have meant who typed a command that does not exist.
+/// What a person may have meant with an option or a command that does not exist.
 fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    {
+        let hint = MEANT_OPTIONS.iter().find(|(tried, _)| tried == option).map(|(_, hint)| (*hint).to_owned());
+        return hint.into_iter().collect();
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return Vec::new() };
     let group = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     let group = group.trim_start_matches("Usage: uwf").split(['<', '[']).next().unwrap_or_default().trim().to_owned();
+    if ["", "thread"].contains(&&*group) && is_thread_id(word) {
+        return vec![format!("`uwf thread show {word}` shows the thread, `uwf run {word}` runs it")];
+    }
     let word = word.to_lowercase();
     if let Some((_, _, hint)) = MEANT.iter().find(|(within, tried, _)| *within == group && *tried == word) {
         return vec![(*hint).to_owned()];
@@ -133,6 +168,14 @@ fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
         Some(near) => vec![format!("did you mean `{near}`?")],
         None => vec![format!("`{} --help` lists the commands", within.trim_end())],
     }
+}
+
+/// Whether a word is the id of a thread, or the end of one: no command has a digit.
+fn is_thread_id(word: &str) -> bool {
+    let symbols = word.trim_start_matches('…');
+    let has_digit = symbols.bytes().any(|byte| byte.is_ascii_digit());
+    word.starts_with(thread_ids::NEWEST)
+        || has_digit && symbols.len() >= thread_ids::MIN_SYMBOLS && symbols.bytes().all(is_symbol)
 }
 
 /// Every command with its groups before it, `uwf thread step`.

@@ -79,6 +79,9 @@ pub struct Limits {
     /// The limit that it has reached, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<String>,
+    /// Why it is at a limit that is none of these: `maxDepth`, or the limit of another thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// What a thread has used, and how far it may go.
@@ -120,10 +123,12 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
         Change::By(more) => (limits.max_cost.unwrap_or(used.cost) + more).min(MAX_MONEY),
     });
     own.max_cost = cost.or(own.max_cost);
+    let was_reached = limits.reached(used, age).is_some();
     let limits = settings.limits.or(limits);
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, id)?;
-    if limits.reached(used, age).is_none() {
+    // A thread at another limit stays there, whatever these are now.
+    if was_reached && limits.reached(used, age).is_none() {
         marks::clear(home, id, &[Mark::Limited])?;
     }
     // All that can fail was read before: whoever is told of a failure has the old limits.
@@ -155,14 +160,9 @@ fn report(
     age: Duration,
 ) -> Limits {
     let (home, id) = (thread.home(), &thread.id);
-    Limits {
-        thread: id.clone(),
-        state: active(home, id),
-        used,
-        tokens_unknown,
-        cost_unknown,
-        age: age.as_secs(),
-        limits,
-        reached: limits.reached(used, age).map(|reached| reached.to_string()),
-    }
+    let state = active(home, id);
+    let reached = limits.reached(used, age).map(|reached| reached.to_string());
+    let is_elsewhere = state == State::Limited && reached.is_none();
+    let why = is_elsewhere.then(|| marks::get(home, id, Mark::Limited)).flatten().map(|reason| reason.why);
+    Limits { thread: id.clone(), state, used, tokens_unknown, cost_unknown, age: age.as_secs(), limits, reached, why }
 }

@@ -33,6 +33,7 @@ pub(crate) enum Command {
     /// Be a built-in agent for a role of a thread. By hand the step is stored, and the thread stays where it is.
     Run(run::Args),
     /// List the agents: those of the configuration, and those built in.
+    #[command(alias = "ls")]
     List(list::Args),
     /// Make links `uwf-NAME` to this program, by which the built-in agents can be called.
     Link(link::Args),

@@ -40,6 +40,7 @@ pub(crate) enum Command {
     /// Everything reachable from a node.
     Walk(walk::Args),
     /// List nodes, all or those of a type.
+    #[command(alias = "ls")]
     List(list::Args),
     /// Types: store, list, print schemas.
     #[command(subcommand, after_help = schema::EXAMPLES)]

@@ -31,6 +31,7 @@ pub(crate) enum Command {
     /// Edit the whole file in your editor; it is replaced once it is valid.
     Edit(edit::Args),
     /// List what is set.
+    #[command(alias = "ls")]
     List(list::Args),
     /// Tell everything that is wrong with the configuration, on this machine.
     Validate(validate::Args),

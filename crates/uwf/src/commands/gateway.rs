@@ -17,6 +17,7 @@ pub(crate) enum Command {
     /// Make the token by which a machine connects; the one it had before is not valid any more.
     Token(token::Args),
     /// List the machines that have a token.
+    #[command(alias = "ls")]
     List(list::Args),
     /// Make the token of a machine invalid; if it is connected, its connection ends.
     Revoke(revoke::Args),

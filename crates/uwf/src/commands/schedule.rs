@@ -13,6 +13,7 @@ pub(crate) enum Command {
     /// Begin a thread of a workflow again and again, at the times of a cron expression.
     Create(create::Args),
     /// List the schedules.
+    #[command(alias = "ls")]
     List(list::Args),
     /// Remove a schedule; threads it has begun go on.
     Rm(rm::Args),

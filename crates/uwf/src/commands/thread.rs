@@ -66,6 +66,7 @@ pub(crate) enum Command {
     /// Follow a thread as it happens: steps, and what the running agent says and does.
     Live(live::Args),
     /// List threads.
+    #[command(alias = "ls")]
     List(list::Args),
     /// What runs now: role, agent, since when, last sign of life, tokens so far.
     Ps(ps::Args),

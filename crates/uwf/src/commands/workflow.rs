@@ -25,6 +25,7 @@ pub(crate) enum Command {
     /// Print a workflow.
     Show(show::Args),
     /// List the workflows of the registry and of the project's .workflows directory.
+    #[command(alias = "ls")]
     List(list::Args),
     /// Remove a name from the registry; the workflow itself stays in the store.
     Rm(rm::Args),

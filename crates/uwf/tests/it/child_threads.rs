@@ -287,6 +287,13 @@ fn a_workflow_that_plays_a_role_of_itself_is_stopped_at_max_depth() {
     assert!(ended.stderr.contains("would be 3 threads deep, and `maxDepth` is 2"), "{}", ended.stderr);
     assert_eq!(ran(&home), ["plan", "plan", "plan"]);
     assert_eq!(home.json(&["thread", "list", "--state", "limited"]).as_array().unwrap().len(), 3);
+    // Its own limits are not the reason, so raising one changes nothing.
+    let limits = home.json(&["thread", "limit", &thread, "--steps", "+5"]);
+    assert_eq!(limits["state"], "limited");
+    assert!(text(&limits, "why").contains("`maxDepth` is 2"), "{limits}");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "limited");
+    let retried = home.uwf(&["thread", "retry", &thread]);
+    assert!(retried.stderr.contains(&format!("`uwf thread step {thread}` tries again")), "{}", retried.stderr);
     assert_eq!(home.json(&["thread", "kill", &thread])["archived"], true);
     assert_eq!(home.json(&["thread", "list"]), json!([]), "grandchildren go too");
 

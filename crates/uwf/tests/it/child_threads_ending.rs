@@ -1,6 +1,7 @@
 //! Child threads and their parents that are killed, paused, stuck or lose their keeper.
 
 use std::fs;
+use std::process::Stdio;
 use std::time::Duration;
 
 use insta::assert_snapshot;
@@ -223,4 +224,21 @@ mod with_tools {
         assert!(!fs::read_to_string(&index).unwrap().contains(&child), "it was not begun: {ran:?}");
         assert_eq!(text(&recorded(&home, &child, "finished"), "step"), paid);
     }
+}
+
+#[test]
+fn a_killed_parent_is_not_told_to_step() {
+    let home = staffed();
+    let thread = planned(&home);
+    let step = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    checker(&home);
+    home.json(&["thread", "kill", &thread]);
+    let ended = step.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success(), "{said}");
+    assert!(said.contains(&format!("hint: `uwf thread fork {thread}` begins a new one")), "{said}");
+    assert!(
+        !said.contains("then a step of this thread") && !said.contains(&format!("uwf thread step {thread}")),
+        "{said}"
+    );
 }

@@ -174,6 +174,18 @@ fn near_misses_name_the_command_that_was_meant() {
         (&["theard", "list"], "hint: did you mean `uwf thread`?"),
         (&["thread", "lits"], "hint: did you mean `uwf thread list`?"),
         (&["thread", "status"], "hint: `uwf thread show THREAD` shows where a thread stands"),
+        (
+            &["remove", "x"],
+            "hint: `uwf thread rm THREAD` removes a finished thread, `uwf workflow rm WORKFLOW` the name of a workflow",
+        ),
+        (&["workflow", "edit"], "hint: change its file, then `uwf workflow put FILE` stores the new version"),
+        (&["thread", "list", "--json"], "hint: `--format json` prints JSON"),
+        (&["thread", "7Q2M"], "hint: `uwf thread show 7Q2M` shows the thread, `uwf run 7Q2M` runs it"),
+        (&["thread", "@"], "hint: `uwf thread show @` shows the thread, `uwf run @` runs it"),
+        (
+            &["01M8AE5XYZ0123456789ABCDEF"],
+            "hint: `uwf thread show 01M8AE5XYZ0123456789ABCDEF` shows the thread, `uwf run 01M8AE5XYZ0123456789ABCDEF` runs it",
+        ),
         (&["thread", "put"], "hint: did you mean `uwf workflow put`?"),
         (&["cas", "schema", "lst"], "hint: did you mean `uwf cas schema list`?"),
         (&["stpes"], "hint: did you mean `uwf thread steps`?"),
@@ -185,5 +197,26 @@ fn near_misses_name_the_command_that_was_meant() {
         assert_eq!(ran.code, Some(64), "{args:?}");
         assert!(ran.stderr.lines().any(|line| line == said), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.error().unwrap().1["error"]["kind"], "usage");
+        assert!(!ran.stderr.contains("as a value"), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn lists_have_the_short_name_of_a_shell() {
+    let home = counting_home(1);
+    home.start("count-rounds", "x");
+    for group in ["thread", "workflow", "agent", "config"] {
+        assert_eq!(home.json(&[group, "ls"]), home.json(&[group, "list"]), "{group}");
+    }
+    assert_eq!(home.json(&["thread", "ls"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_unknown_type_lists_each_name_once() {
+    let ran = home().uwf(&["cas", "list", "--type", "nosuch"]);
+    assert_eq!(ran.code, Some(69), "{}", ran.stderr);
+    for name in ["Workflow", "attempt", "react-session"] {
+        let words = ran.stderr.split([' ', ',', ';']);
+        assert_eq!(words.filter(|word| *word == name).count(), 1, "{name}: {}", ran.stderr);
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of the storage root.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -115,11 +116,12 @@ fn with_file_hint(error: Error, path: &Path, source: &io::Error) -> Error {
 }
 
 fn other_types(typed: &str) -> String {
-    let titles = OWN_TYPES.iter().map(|own| own.kind.title());
-    nearest::did_you_mean(typed, titles.clone()).unwrap_or_else(|| {
+    // Some kinds have a second type beside the first.
+    let titles: BTreeSet<&str> = OWN_TYPES.iter().map(|own| own.kind.title()).collect();
+    nearest::did_you_mean(typed, titles.iter().copied()).unwrap_or_else(|| {
         format!(
             "a type is a hash, at least 4 symbols of its beginning, or one of {}; `uwf cas schema list` shows all",
-            titles.collect::<Vec<_>>().join(", ")
+            titles.into_iter().collect::<Vec<_>>().join(", ")
         )
     })
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, VerbError};
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark, Reason};
+use crate::root::missing_thread;
 use crate::verbs::child_threads;
 
 /// Marks that the end of an attempt sets.
@@ -100,12 +101,20 @@ impl Step<'_, '_> {
         let is_lost = lease.lost().is_some();
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
         // Where another machine may go on, nothing stands in its way.
-        if !is_lost && self.still_active() {
+        let is_active = self.still_active();
+        if !is_lost && is_active {
             match mark {
                 Some(mark) => self.mark(mark, &opened.role, &error.message),
                 None => self.unmark(),
             }
         }
+        // A thread that was killed meanwhile has no next step, so hints about one mislead.
+        let error = match is_active {
+            true => error,
+            false => {
+                Error { hints: Error::from(missing_thread::not_active(self.home, &self.thread.id)).hints, ..error }
+            }
+        };
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
         let error = match error.kind {
             ErrorKind::Data if has_answer => error.hint(format!(
@@ -113,7 +122,7 @@ impl Step<'_, '_> {
                 self.thread.id
             )),
             ErrorKind::NotExtractable => error.hint(self.reading_again()),
-            kind if kind.is_stop() && self.still_active() => {
+            kind if kind.is_stop() && is_active => {
                 error.hint(format!("to continue: uwf run {}", self.thread.id))
             }
             _ => error,

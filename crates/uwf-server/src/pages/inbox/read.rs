@@ -177,7 +177,11 @@ fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {
             is_own.then(|| Need::Answer { question, schema: Box::new(form.schema) })
         }
         State::Stuck => Some(Need::Retry { agents: config.agents.keys().cloned().collect() }),
-        State::Limited => limit::show(home, thread).ok().map(|limits| Need::Lift(Box::new(limits))),
+        State::Limited => {
+            // No other limit would help a thread that is at none of its own.
+            let limits = limit::show(home, thread).ok().filter(|limits| limits.why.is_none());
+            limits.map(|limits| Need::Lift(Box::new(limits)))
+        }
         State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
     }
 }

@@ -148,7 +148,11 @@ fn waits(home: &Home, id: &ThreadId, state: State) -> Option<Waits> {
                 false => Waits::Child(form.asked.thread),
             })
         }
-        State::Limited => limit::show(home, id).ok().map(|limits| Waits::Lift(Box::new(limits))),
+        State::Limited => {
+            // No other limit would help a thread that is at none of its own.
+            let limits = limit::show(home, id).ok().filter(|limits| limits.why.is_none());
+            limits.map(|limits| Waits::Lift(Box::new(limits)))
+        }
         State::Stuck => Some(Waits::Retry),
         State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
     }

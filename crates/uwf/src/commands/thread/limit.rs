@@ -65,7 +65,7 @@ fn money(text: &str) -> Result<Change<f64>, String> {
 
 impl Report for Limits {
     fn text(&self) -> String {
-        let Limits { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached } = self;
+        let Limits { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached, why } = self;
         let Amount { steps, tokens, cost, .. } = *used;
         let ThreadLimits { max_steps, max_time, max_tokens, max_cost } = *limits;
         let in_words = |seconds: u64| table::duration(Duration::from_secs(seconds));
@@ -85,7 +85,7 @@ impl Report for Limits {
         let reached = match (reached, state) {
             (Some(reached), State::Limited | State::Completed | State::Killed) => format!("{reached}\n"),
             (Some(reached), _) => format!("{reached}: its next step will be refused\n"),
-            (None, _) => String::new(),
+            (None, _) => why.as_ref().map(|why| format!("it is at none of these limits: {why}\n")).unwrap_or_default(),
         };
         let runs = |unknown: usize| table::count(unknown, "run");
         let mut unknown = String::new();

@@ -52,7 +52,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
                 .hint(format!("answer it: uwf thread answer {thread}")))
         }
         State::Limited => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is at a limit"))
-            .hint(format!("`uwf thread limit {thread}` tells which, and gives it another"))),
+            .hint(format!("`uwf thread limit {thread}` shows which; `uwf thread step {thread}` tries again"))),
         state => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is {}", state.name()))
             .hint(format!("to do its next step: uwf thread step {thread}"))),
     }
