@@ -4,11 +4,11 @@
 use durable_files::regular;
 use json_cas::{Draft, Hash};
 use serde_json::Value;
+use uwf_core::agent_name::AgentName;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
 use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession, Tokens};
 use uwf_core::prompt::AnswerForm;
-use uwf_core::thread::AgentName;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};

@@ -6,8 +6,9 @@
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 
+use crate::agent_name::AgentName;
 use crate::node::Tokens;
-use crate::thread::{AgentName, Step, ThreadId};
+use crate::thread::{Step, ThreadId};
 
 /// Version of the format. A reader may meet new events and new fields in one version, and ignores them.
 pub const VERSION: u32 = 1;

@@ -45,6 +45,7 @@
 //! assert_eq!(found.value, json!({ "title": "Fix #42" }));
 //! ```
 
+pub mod agent_name;
 pub mod config;
 pub mod document;
 pub mod escapes;

@@ -5,10 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use agent_name::AgentName;
 pub use step::{ALWAYS_ALLOWED, Step, Unreadable};
 
-mod agent_name;
 mod step;
 
 /// Length of a thread id in symbols.

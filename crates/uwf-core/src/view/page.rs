@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::embed::embed;
 use super::inline::{code, inline, sentence};
 use super::step::{Section, start_of};
-use crate::thread::AgentName;
+use crate::agent_name::AgentName;
 
 /// Failed tries that a page shows, the newest ones: a thread can fail every minute for a night.
 const FAILURES: usize = 5;

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 
 use json_cas::Schema;
 use serde_json::{Value, json};
+use uwf_core::agent_name::AgentName;
 use uwf_core::config::Config;
 use uwf_core::document::{Document, Problem};
 use uwf_core::event::{Event, Stream, ToolCall, VERSION, What};
 use uwf_core::file_schema;
 use uwf_core::node::Tokens;
-use uwf_core::thread::{AgentName, Step, ThreadId};
+use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::check;
 use uwf_testing::Subject;
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use uwf_core::agent_name::AgentName;
 use uwf_core::config::{self, Config, EXTRACT, ExitMeaning, OutputMode};
 use uwf_core::node;
-use uwf_core::thread::AgentName;
 
 use crate::attempt::program;
 use crate::root::home::{Home, ROOT_VARIABLES};

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::agent_name::AgentName;
+use uwf_core::thread::ThreadId;
 
 /// Who is at work, as far as a claim tells.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use json_cas::{Hash, Node, Store};
 use serde_json::Value;
+use uwf_core::agent_name::AgentName;
 use uwf_core::node::{self, NodeKind, ReactSession, StepNode};
-use uwf_core::thread::{AgentName, Step};
+use uwf_core::thread::Step;
 use uwf_core::view;
 
 use crate::thread::error::Result;

@@ -1,8 +1,9 @@
 //! What pages show of a thread: its last step, the failed tries since, how it stands.
 
 use json_cas::{Hash, Store};
+use uwf_core::agent_name::AgentName;
 use uwf_core::node::{self, ThreadEnd};
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, Ending, Failure, Section};
 
 use crate::attempt::recorded;

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
+use uwf_core::agent_name::AgentName;
 use uwf_core::node::Tokens;
 use uwf_core::text;
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::thread::ThreadId;
 
 use crate::attempt::live_trace::follow::{Follower, News};
 use crate::attempt::recorded::{self, Attempt, OutputFiles};

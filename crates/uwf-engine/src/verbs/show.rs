@@ -3,7 +3,8 @@
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::agent_name::AgentName;
+use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
 use crate::attempt::delegation::Decisions;

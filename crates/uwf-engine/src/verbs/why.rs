@@ -5,8 +5,9 @@
 
 use json_cas::{Hash, Node};
 use serde::Serialize;
+use uwf_core::agent_name::AgentName;
 use uwf_core::node::{NodeKind, ReactSession, Rung};
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded;
 use crate::error::Result;

@@ -4,8 +4,9 @@ use std::sync::Barrier;
 
 use json_cas::Swap;
 use serde_json::json;
+use uwf_core::agent_name::AgentName;
 use uwf_core::node::Payload;
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::recorded::{self, Outcome};
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::Home;

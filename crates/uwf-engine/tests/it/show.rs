@@ -2,7 +2,8 @@
 
 use json_cas::Objects;
 use serde_json::json;
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::agent_name::AgentName;
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::error::{ErrorKind, Result};

@@ -1,8 +1,8 @@
 //! From a stored step to a moved head.
 
 use json_cas::{Hash, Swap};
+use uwf_core::agent_name::AgentName;
 use uwf_core::moderator::Next;
-use uwf_core::thread::AgentName;
 
 use super::check;
 use super::failure::{OF_ATTEMPTS, Unmoved};

@@ -2,7 +2,8 @@
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::agent_name::AgentName;
+use uwf_core::thread::ThreadId;
 
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::thread::moderate::Explained;

@@ -2,8 +2,8 @@
 
 use json_cas::Hash;
 use maud::{Markup, html};
+use uwf_core::agent_name::AgentName;
 use uwf_core::node::{self, ReactSession};
-use uwf_core::thread::AgentName;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::nodes;
 

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::agent_name::AgentName;
 use uwf_core::moderator::Next;
 use uwf_core::number::MAX_WHOLE;
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::{plan, settings};
 use uwf_engine::error::{Error, ErrorKind};

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use agent_kit::AgentContext;
 use serde::Serialize;
+use uwf_core::agent_name::AgentName;
 use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
-use uwf_core::thread::{AgentName, ThreadId};
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::plan::Plan;
