@@ -73,7 +73,7 @@ fn the_example_is_an_agent_like_any_other() {
     let (home, thread) = thread(dir.path(), WORKFLOW, "count all of these words");
     let report = step(&home, &thread).unwrap();
     assert_eq!(
-        (report.done, report.role.as_deref(), report.agent.as_ref().map(|agent| agent.short())),
+        (report.done, report.role.as_deref(), report.agent.as_ref().map(uwf_core::agent_name::AgentName::short)),
         (true, Some("counter"), Some("words"))
     );
     assert_eq!(output(&home, &report).unwrap(), json!({ "task": 5, "previous": 0 }));
