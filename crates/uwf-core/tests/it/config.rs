@@ -47,7 +47,8 @@ fn the_example_loads() {
     assert_eq!(config.model_for("extract"), Some("gpt4o-mini"));
     assert_eq!(config.model_for("supervisor"), Some("sonnet"));
     let names: Vec<String> = config.secret_names().into_iter().collect();
-    assert_eq!(names, ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"]);
+    let of_servers = ["WORKFLOW_DASHBOARD_SECRET", "WORKFLOW_GATEWAY_TOKEN"];
+    assert_eq!(names, [&["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"][..], &of_servers].concat());
 }
 
 #[test]
