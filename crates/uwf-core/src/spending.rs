@@ -139,7 +139,7 @@ impl Spender {
 
 /// The price of a model, which the table has by its alias, or by its provider's name for it.
 #[must_use]
-fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> {
+pub fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> {
     let prices = config.prices.as_ref()?;
     let model = model?;
     let name = config.models.get(model).map(|model| &model.name);
