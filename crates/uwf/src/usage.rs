@@ -214,6 +214,27 @@ mod tests {
         }
     }
 
+    /// A list or a header of Markdown begins with a dash, and so does many a text.
+    #[test]
+    fn free_text_may_begin_with_a_dash() {
+        const FREE: [&str; 6] = ["TEXT", "PROMPT", "JSON", "KEY", "EXPRESSION", "VALUE"];
+        let mut root = crate::cli::command();
+        root.build();
+        let mut refusing = Vec::new();
+        for path in paths(&root, "") {
+            let command = path.split_whitespace().fold(&root, |at, word| at.find_subcommand(word).expect("a command"));
+            for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
+                let mut named = argument.get_value_names().unwrap_or_default().iter().flat_map(|name| name.split('|'));
+                // The keys of `config` are paths of keys.
+                let is_free = !path.starts_with(" config") && named.any(|name| FREE.contains(&name));
+                if is_free && !argument.is_allow_hyphen_values_set() {
+                    refusing.push(format!("{path} {argument}"));
+                }
+            }
+        }
+        assert!(refusing.is_empty(), "{refusing:#?}");
+    }
+
     /// What a shell can know is offered: threads, steps, other hashes and roles.
     #[test]
     fn arguments_that_name_something_are_completed() {

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Path of the API, with or without /api, and with its query.
     path: String,
     /// The request as JSON; `-` reads it from stdin.
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
 }
 

@@ -3,10 +3,10 @@
 //! Each tool is a command line. So a tool can do what the command does, no more, and what it answers is the command's report.
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write as _};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use agent_kit::mcp;
@@ -91,6 +91,9 @@ const WAITED: Argument = Argument {
     description: "Seconds to wait for the end, 45 unless given. What takes longer goes on by itself: ask `show`.",
 };
 
+/// The option of a task, which is given on stdin.
+const PROMPT: &str = "--prompt";
+
 /// The tools, in the order they are shown.
 const TOOLS: &[Tool] = &[
     Tool {
@@ -119,7 +122,7 @@ const TOOLS: &[Tool] = &[
                 name: "prompt",
                 kind: "string",
                 is_required: true,
-                option: Some("--prompt"),
+                option: Some(PROMPT),
                 description: "What the thread is to do, in full: it sees nothing else of what you know.",
             },
             option("cwd", "string", "--cwd", "Directory its agents work in; this project's unless given."),
@@ -236,14 +239,14 @@ impl Tool {
         }
     }
 
-    /// The command line for these arguments, without what is asked of the server itself.
-    fn line(&self, given: &Map<String, Value>) -> Result<Vec<String>, String> {
+    /// The command for these arguments, without what is asked of the server itself.
+    fn call(&self, given: &Map<String, Value>) -> Result<Call, String> {
         if let Some(unknown) = given.keys().find(|key| self.arguments.iter().all(|it| it.name != **key)) {
             let known: Vec<&str> = self.arguments.iter().map(|it| it.name).collect();
             return Err(format!("`{}` has no argument `{unknown}`; it takes {}", self.name, known.join(", ")));
         }
         let mut line: Vec<String> = self.command.iter().map(|&word| word.to_owned()).collect();
-        let mut plain = Vec::new();
+        let (mut plain, mut input) = (Vec::new(), String::new());
         for argument in self.arguments.iter().filter(|it| it.name != WAITED.name) {
             let value = match (given.get(argument.name), argument.kind) {
                 (None | Some(Value::Null), _) if argument.is_required => {
@@ -255,6 +258,11 @@ impl Tool {
                 (Some(_), kind) => return Err(format!("`{}` has to be a {kind}", argument.name)),
             };
             match argument.option {
+                // It may be longer than an argument, and `-` may be all of it.
+                Some(PROMPT) => {
+                    line.push(format!("{PROMPT}=-"));
+                    input = value;
+                }
                 // One word, so that a value that begins with a dash is none of our options.
                 Some(option) => line.push(format!("{option}={value}")),
                 None => plain.push(value),
@@ -262,8 +270,16 @@ impl Tool {
         }
         line.push("--".to_owned());
         line.extend(plain);
-        Ok(line)
+        Ok(Call { line, input })
     }
+}
+
+/// A command to run.
+struct Call {
+    /// Its arguments.
+    line: Vec<String>,
+    /// What it gets on stdin.
+    input: String,
 }
 
 /// The tools over one storage root.
@@ -283,21 +299,24 @@ impl Commands<'_> {
     fn outcome(&self, tool: &Tool, arguments: &Value) -> Result<ToolOutcome, String> {
         let none = Map::new();
         let given = arguments.as_object().unwrap_or(&none);
-        let line = tool.line(given)?;
+        let call = tool.call(given)?;
         let wait = match given.get(WAITED.name) {
             None | Some(Value::Null) => WAIT,
             Some(wait) => wait.as_u64().filter(|wait| *wait <= MAX_WAIT).ok_or("`wait` is 0 to 3600 seconds")?,
         };
         let limit = tool.is_long.then(|| Duration::from_secs(wait));
-        self.run(&line, limit).map_err(|error| format!("cannot run uwf: {error}"))
+        self.run(&call, limit).map_err(|error| format!("cannot run uwf: {error}"))
     }
 
     /// Runs a command to its end, or for so long: then it goes on alone.
-    fn run(&self, line: &[String], limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
-        let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    fn run(&self, call: &Call, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
+        let line = &call.line;
+        let (mut stdin, mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
+        stdin.write_all(call.input.as_bytes())?;
+        stdin.rewind()?;
         let mut command = Command::new(self.bin);
         command.args(["--format", "json"].into_iter().filter(|_| line[0] != "--format")).args(line);
-        command.env(ROOT_VARIABLES[0], self.root).current_dir(self.cwd).stdin(Stdio::null());
+        command.env(ROOT_VARIABLES[0], self.root).current_dir(self.cwd).stdin(stdin);
         command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).process_group(0);
         let mut child = command.spawn()?;
         let begun = Instant::now();

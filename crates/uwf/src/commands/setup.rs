@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", value_parser = ["openai", "anthropic"])]
     kind: Option<String>,
     /// The key; `-` reads it from stdin. A key given here itself can be seen by every user of the machine.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     api_key: Option<String>,
     /// Variable of the key: the one it is in already, or the one --api-key is stored as.
     #[arg(long, value_name = "VARIABLE")]

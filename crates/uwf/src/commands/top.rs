@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     /// Only threads with this in their id, workflow, state or role.
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
     filter: String,
 }
 

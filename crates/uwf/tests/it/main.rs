@@ -52,6 +52,7 @@ mod init_workflow;
 mod init_workspace;
 mod keeper;
 mod key_order;
+mod leading_dashes;
 mod links;
 mod llm;
 mod log;

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CRON")]
     cron: String,
     /// What the threads are to do; `-` reads it from stdin.
-    #[arg(short, long, value_name = "PROMPT")]
+    #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
     prompt: String,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// The JSONata expression.
-    #[arg(required_unless_present = "last", conflicts_with = "last")]
+    #[arg(allow_hyphen_values = true, required_unless_present = "last", conflicts_with = "last")]
     expression: Option<String>,
     /// The newest thread, as @ is; then only the expression is given.
     #[arg(long)]

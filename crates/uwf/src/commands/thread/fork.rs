@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(add = ArgValueCompleter::new(complete::roles))]
     from_role: Option<String>,
     /// Another task, for a fork at the start of a thread; `-` reads it from stdin.
-    #[arg(short, long, value_name = "PROMPT", conflicts_with = "from_role")]
+    #[arg(short, long, value_name = "PROMPT", conflicts_with = "from_role", allow_hyphen_values = true)]
     prompt: Option<String>,
     /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one; a
     /// worktree of its own, if the files of the step were recorded.

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     role: Option<String>,
     /// Only threads with this text in their id, the name of their workflow or their task; upper or lower case is the same.
-    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     search: Option<String>,
     /// Only threads older than this one: the next page after one that ended with it.
     #[arg(long, value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]

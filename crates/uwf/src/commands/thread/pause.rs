@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     expect: ExpectHead,
     /// Why, for whoever wonders.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
     /// What the thread is to do; `-` reads it from stdin.
-    #[arg(short, long, value_name = "PROMPT")]
+    #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
     /// Directory agents work in.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]

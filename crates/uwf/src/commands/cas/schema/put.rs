@@ -18,7 +18,7 @@ Examples:
 All of JSON Schema 2020-12 but references to other documents; `format: cas_ref` marks the hash of another node.")]
 pub(crate) struct Args {
     /// The schema: JSON, a file with JSON, or - for stdin.
-    #[arg(value_name = "JSON|FILE|-", value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true, value_hint = clap::ValueHint::FilePath)]
     schema: String,
 }
 
