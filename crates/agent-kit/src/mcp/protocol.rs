@@ -1,6 +1,7 @@
 //! The Model Context Protocol as far as a server of tools needs it. Pure: a message in, a reply or none out, and no
 //! input makes it panic.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, PARSE_ERROR, failure, reply};
@@ -72,7 +73,7 @@ impl<T: ToolSet> Server<T> {
         match serde_json::from_slice(line) {
             Ok(Value::Array(batch)) => self.batch(batch),
             Ok(message) => self.message(message),
-            Err(error) => Some(failure(&Value::Null, PARSE_ERROR, &format!("the line is not JSON: {error}"))),
+            Err(error) => Some(unreadable(line, &error)),
         }
     }
 
@@ -129,6 +130,27 @@ impl<T: ToolSet> Server<T> {
                 Err((INVALID_PARAMS, format!("there is no tool `{name}`; the tools are {}", known.join(", "))))
             }
         }
+    }
+}
+
+/// The reply to a line that is no JSON. A client waits for the reply to its request, so the id is looked for on its own: what is wrong is
+/// most often within one text, such as half of a surrogate pair.
+fn unreadable(line: &[u8], error: &serde_json::Error) -> Value {
+    /// What is read of a message whose other parts cannot be.
+    #[derive(Deserialize)]
+    struct Envelope {
+        #[serde(default)]
+        id: Value,
+    }
+    let mut why = format!("the line is not JSON: {error}");
+    if why.contains("hex escape") {
+        why.push_str("; each surrogate needs the other half of its pair");
+    }
+    let refused = |envelope: Envelope| failure(&envelope.id, PARSE_ERROR, &why);
+    match (serde_json::from_slice(line), serde_json::from_slice::<Vec<Envelope>>(line)) {
+        (Ok(envelope), _) => refused(envelope),
+        (_, Ok(batch)) if (1..=MAX_BATCH).contains(&batch.len()) => batch.into_iter().map(refused).collect(),
+        _ => refused(Envelope { id: Value::Null }),
     }
 }
 

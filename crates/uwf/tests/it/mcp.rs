@@ -1,67 +1,13 @@
 //! `uwf mcp`: the commands as tools, as a client drives them that starts the server with hardly any environment.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::processes::until;
 use uwf_testing::{TestHome, counting_workflow};
 
+use crate::fixtures::mcp_client::Client;
 use crate::home;
-
-struct Client {
-    server: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-    number: u64,
-}
-
-impl Client {
-    fn start(home: &TestHome, more: &[&str]) -> Client {
-        let root = home.root();
-        let mut command = home.command(&[&["mcp", "--root", root.to_str().unwrap()][..], more].concat());
-        for variable in ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"] {
-            command.env_remove(variable);
-        }
-        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (input, output) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
-        let mut client = Client { server, input, output, number: 0 };
-        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-        assert_eq!(client.ask("initialize", &hello)["serverInfo"]["name"], "uwf");
-        client
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.number += 1;
-        let message = json!({ "jsonrpc": "2.0", "id": self.number, "method": method, "params": params });
-        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        let mut reply: Value = serde_json::from_str(&line).unwrap();
-        if reply["error"].is_null() { reply["result"].take() } else { reply["error"].take() }
-    }
-
-    /// What a tool said, and whether it failed.
-    fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
-        let result = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
-        (result["content"][0]["text"].as_str().unwrap().to_owned(), result["isError"].as_bool().unwrap())
-    }
-
-    /// The report of a tool that did not fail.
-    fn report(&mut self, tool: &str, arguments: Value) -> Value {
-        let (said, is_error) = self.call(tool, arguments);
-        assert!(!is_error, "{tool}: {said}");
-        serde_json::from_str(said.lines().next().unwrap()).unwrap()
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        let _ = self.server.wait();
-    }
-}
 
 fn counting(script: &str) -> TestHome {
     let home = home();
@@ -73,7 +19,7 @@ fn counting(script: &str) -> TestHome {
 #[test]
 fn an_agent_runs_a_thread_from_its_start_to_its_end() {
     let home = counting("#!/bin/sh\necho '{\"n\": 1}'\n");
-    let mut client = Client::start(&home, &[]);
+    let mut client = Client::start(&home, &["mcp"]);
     let tools = client.ask("tools/list", &json!({}));
     let names: Vec<&str> =
         tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
@@ -107,7 +53,7 @@ fn what_a_person_says_goes_back_to_the_agent_that_asks() {
         "#!/bin/sh\nif grep -q Apples; then echo '{\"n\": 1}'; else echo '{\"status\": \"needs_input\", \"question\": \"Which?\"}'; fi\n",
     );
     let thread = home.start("count-rounds", "count");
-    let mut client = Client::start(&home, &[]);
+    let mut client = Client::start(&home, &["mcp"]);
     let (said, is_error) = client.call("step", json!({ "thread": thread }));
     assert!(!is_error && said.contains("Which?"), "{said}");
     client.report("answer", json!({ "thread": thread, "text": "Apples." }));
@@ -118,7 +64,7 @@ fn what_a_person_says_goes_back_to_the_agent_that_asks() {
 fn what_takes_long_goes_on_when_nobody_waits() {
     let home = counting("#!/bin/sh\ntouch working\nuntil [ -e go ]; do sleep 0.05; done\necho '{\"n\": 1}'\n");
     let thread = home.start("count-rounds", "count");
-    let mut client = Client::start(&home, &[]);
+    let mut client = Client::start(&home, &["mcp"]);
     let begun = Instant::now();
     let (said, is_error) = client.call("run", json!({ "thread": thread, "wait": 1 }));
     assert!(!is_error && said.contains("still at work"), "{said}");
@@ -136,7 +82,7 @@ fn a_wait_is_news_and_a_failure_says_what_to_do() {
     let home = counting("#!/bin/sh\nexit 3\n");
     home.config("agents:\n  me: { command: uwf-human }\n  w: { command: worker, output: json }\ndefaultAgent: me\n");
     let thread = home.start("count-rounds", "count");
-    let mut client = Client::start(&home, &[]);
+    let mut client = Client::start(&home, &["mcp"]);
     let (said, is_error) = client.call("step", json!({ "thread": thread }));
     assert!(!is_error && said.contains("waiting"), "{said}");
     assert_eq!(client.report("answer", json!({ "thread": thread, "data": "{\"n\": 7}" }))["role"], "worker");
@@ -163,7 +109,7 @@ fn a_wait_is_news_and_a_failure_says_what_to_do() {
 #[test]
 fn who_may_only_look_changes_nothing() {
     let home = counting("#!/bin/sh\necho '{\"n\": 1}'\n");
-    let mut client = Client::start(&home, &["--read-only"]);
+    let mut client = Client::start(&home, &["mcp", "--read-only"]);
     let tools = client.ask("tools/list", &json!({}));
     let names: Vec<&Value> = tools["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(json!(names), json!(["workflows", "validate", "show", "read", "why", "list"]));
@@ -171,4 +117,38 @@ fn who_may_only_look_changes_nothing() {
         .ask("tools/call", &json!({ "name": "start", "arguments": { "workflow": "count-rounds", "prompt": "x" } }));
     assert_eq!(refused["code"], -32602);
     assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+}
+
+/// A client that waits for the reply to its request would wait for ever for one without its id.
+#[test]
+fn an_unreadable_request_is_answered_by_its_id() {
+    let home = counting("#!/bin/sh\necho '{\"n\": 1}'\n");
+    let mut client = Client::start(&home, &["mcp"]);
+    let call = |id: &str, prompt: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"start","arguments":{{"workflow":"count-rounds","prompt":"{prompt}"}}}}}}"#
+        )
+    };
+    for (id, prompt) in [
+        ("7", r"half \ud83d of a pair"),
+        (r#""a""#, r"the other \ude00 half"),
+        ("8", r"\ud83d\ud83d"),
+        (r#""b""#, r"end \ud83d"),
+    ] {
+        let reply = client.send(call(id, prompt).as_bytes());
+        assert_eq!(reply["id"].to_string(), id, "{reply}");
+        assert!(reply["error"]["message"].as_str().unwrap().contains("surrogate"), "{reply}");
+    }
+    let reply = client
+        .send(&call("9", "not \u{1} text").bytes().map(|byte| if byte == 1 { 0xff } else { byte }).collect::<Vec<_>>());
+    assert_eq!(reply["id"], 9, "{reply}");
+    let reply = client.send(call("10", "x").replace("\"x\"", "1e999").as_bytes());
+    assert_eq!(reply["id"], 10, "{reply}");
+    let batch = format!("[{},{}]", call("11", r"\ud83d"), call("12", "fine"));
+    let replies = client.send(batch.as_bytes());
+    assert_eq!(json!([replies[0]["id"], replies[1]["id"], replies[2]]), json!([11, 12, null]), "{replies}");
+    assert!(replies[0]["error"].is_object() && replies[1]["error"].is_object(), "{replies}");
+    let broken = client.send(b"{\"id\": 13, \"method\": ");
+    assert_eq!(broken["id"], Value::Null, "{broken}");
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]), "nothing was guessed");
 }
