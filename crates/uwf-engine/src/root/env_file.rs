@@ -1,10 +1,13 @@
 //! `.env`: reading it, and putting a secret into it. Only its owner can read the file, and all other lines stay as they are.
 
+mod format;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use durable_files::regular;
 
+use self::format::{Assignment, Refusal};
 use crate::root::config_file;
 use crate::root::config_text;
 use crate::root::error::{AtPath, Result, RootError};
@@ -13,22 +16,19 @@ use crate::root::home::Home;
 /// Variables of a `.env` file; none if the file is missing.
 ///
 /// # Errors
-/// `Config` when a line is not `NAME=value`, `Io`.
+/// `Config` when a line has no one meaning, `Io`.
 pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
     // Whole, so that what cannot be read is not taken for a line that is wrong.
     let text = match regular::read(path, regular::MAX_TEXT) {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         text => text.at("read", path)?,
     };
-    parse(&text, path)
+    let assignments = parse(&text, path)?;
+    Ok(assignments.into_iter().map(|Assignment { name, value, .. }| (name, value)).collect())
 }
 
-fn parse(text: &[u8], path: &Path) -> Result<Vec<(String, String)>> {
-    dotenvy::from_read_iter(text).collect::<Result<_, _>>().map_err(|error| {
-        // The parser's message quotes the line, which may hold a key.
-        let column = if let dotenvy::Error::LineParse(_, column) = &error { Some(*column) } else { None };
-        RootError::EnvLine { path: path.to_owned(), column }
-    })
+fn parse(text: &[u8], path: &Path) -> Result<Vec<Assignment>> {
+    format::parse(text).map_err(|Refusal { line, why }| RootError::EnvLine { path: path.to_owned(), line, why })
 }
 
 /// Whether others than its owner can read or change a `.env`; false if the file is missing.
@@ -73,27 +73,29 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
     let _lock = config_file::lock(home)?;
     config_file::stays_inside(home, &path)?;
     let before = config_text::read(&path)?;
-    let others = parse(before.as_bytes(), &path).map_err(|_| RootError::EnvNotChanged(path.clone()))?;
-    if others.iter().any(|(known, _)| known == name) && last(&others, name) == Some(value) {
+    let assignments = parse(before.as_bytes(), &path)?;
+    if last(&assignments, name) == Some(value) {
         protect(&path)?;
         return Ok(false);
     }
-    let after = ["", "'", "\""].iter().map(|quote| with_line(&before, name, &quoted(value, quote))).find(|text| {
-        // All other variables must have the same values as before.
-        parse(text.as_bytes(), &path)
-            .is_ok_and(|now| last(&now, name) == Some(value) && rest(&now, name) == rest(&others, name))
-    });
+    let after =
+        ["", "'", "\""].iter().map(|quote| with(&before, &assignments, name, &quoted(value, quote))).find(|text| {
+            // All other variables must have the same values as before.
+            parse(text.as_bytes(), &path)
+                .is_ok_and(|now| last(&now, name) == Some(value) && others(&now, name).eq(others(&assignments, name)))
+        });
     let after = after.ok_or_else(|| RootError::EnvValue { path: path.clone(), name: name.to_owned() })?;
     durable_files::replace_private(&path, after.as_bytes())?;
     Ok(true)
 }
 
-fn last<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
-    variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+fn last<'v>(assignments: &'v [Assignment], name: &str) -> Option<&'v str> {
+    assignments.iter().rev().find(|known| known.name == name).map(|known| known.value.as_str())
 }
 
-fn rest<'v>(variables: &'v [(String, String)], name: &str) -> Vec<&'v (String, String)> {
-    variables.iter().filter(|(known, _)| known != name).collect()
+fn others<'v>(assignments: &'v [Assignment], name: &str) -> impl Iterator<Item = (&'v str, &'v str)> {
+    let others = assignments.iter().filter(move |known| known.name != name);
+    others.map(|known| (known.name.as_str(), known.value.as_str()))
 }
 
 fn quoted(value: &str, quote: &str) -> String {
@@ -105,32 +107,18 @@ fn quoted(value: &str, quote: &str) -> String {
     format!("{quote}{value}{quote}")
 }
 
-/// The text with the value in every line that sets the variable, or in a new last line.
-fn with_line(text: &str, name: &str, value: &str) -> String {
-    let mut found = false;
-    let mut out = String::with_capacity(text.len() + name.len() + value.len() + 2);
-    for line in text.split_inclusive('\n') {
-        match beginning(line, name) {
-            Some(beginning) => {
-                found = true;
-                let end = &line[line.trim_end_matches(['\r', '\n']).len()..];
-                out.push_str(&format!("{beginning}{value}{end}"));
-            }
-            None => out.push_str(line),
-        }
-    }
-    if !found {
+/// The text with the value in every assignment of the variable, or in a new last line.
+fn with(text: &str, assignments: &[Assignment], name: &str, value: &str) -> String {
+    let mut out = text.to_owned();
+    let places: Vec<_> =
+        assignments.iter().filter(|known| known.name == name).map(|known| known.place.clone()).collect();
+    // From the last on, so that the places before it stay where they are.
+    places.iter().rev().for_each(|place| out.replace_range(place.clone(), value));
+    if places.is_empty() {
         let newline = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
         out.push_str(&format!("{newline}{name}={value}\n"));
     }
     out
-}
-
-/// `NAME=`, with what stands before it, of a line that sets the variable.
-fn beginning<'l>(line: &'l str, name: &str) -> Option<&'l str> {
-    let before_value = &line[..=line.find('=')?];
-    let words: Vec<&str> = before_value.trim_end_matches('=').split_whitespace().collect();
-    matches!(words.as_slice(), [known] | ["export", known] if *known == name).then_some(before_value)
 }
 
 #[cfg(test)]
@@ -158,15 +146,18 @@ mod tests {
     fn one_line_changes_and_the_others_stay() {
         assert_eq!(after("", "sk-1"), "KEY=sk-1\n");
         assert_eq!(after("# mine\nA=1", "sk-1"), "# mine\nA=1\nKEY=sk-1\n");
-        assert_eq!(after("A=1\nexport KEY = old # note\nB='2'\n", "sk-1"), "A=1\nexport KEY =sk-1\nB='2'\n");
+        assert_eq!(after("A=1\nexport KEY = old # note\nB='2'\n", "sk-1"), "A=1\nexport KEY = sk-1 # note\nB='2'\n");
         assert_eq!(after("KEY=a\r\nB=1\r\nKEY=b\r\n", "sk-1"), "KEY=sk-1\r\nB=1\r\nKEY=sk-1\r\n");
         assert_eq!(after("MY_KEY=1\nKEYS=2\n", "sk-1"), "MY_KEY=1\nKEYS=2\nKEY=sk-1\n");
     }
 
     #[test]
     fn values_are_read_back_as_they_are() {
-        for value in ["a b", "a#b", "a $HOME", "it's", "a\\b", "\"x\"", "a'\"$b", "äö", "a=b=="] {
-            after("A=1\n", value);
+        for value in [
+            "a b", "a#b", "a #b", "a $HOME", "${HOME}", "it's", "'${A}'", "a\\b", "\"x\"", "a'\"$b", "äö", "a=b==",
+            " a ", "a\nb", "",
+        ] {
+            after("A=1\nKEY='x\ny'\nB=2\n", value);
         }
     }
 

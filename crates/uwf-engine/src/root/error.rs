@@ -82,17 +82,16 @@ pub enum RootError {
         target: PathBuf,
     },
 
-    /// A `.env` has a line that is none.
-    #[error("{path} has a line that is not NAME=value{}", column.map(|column| format!(" near column {column}")).unwrap_or_default())]
+    /// A `.env` has a line that has no one meaning.
+    #[error("{path}, line {line}: {why}")]
     EnvLine {
         /// The `.env`.
         path: PathBuf,
-        /// Where in the line, if that is known.
-        column: Option<usize>,
+        /// Number of the line, from 1.
+        line: usize,
+        /// Why, without a word of the line.
+        why: &'static str,
     },
-    /// The same in a `.env` that was to be changed.
-    #[error("{0} has a line that is not NAME=value")]
-    EnvNotChanged(PathBuf),
     /// A value has characters that no line of a `.env` can hold.
     #[error("{path} cannot hold the value for `{name}`")]
     EnvValue {

@@ -36,6 +36,7 @@ mod dangling_references;
 mod doctor;
 mod earlier_names;
 mod ends_of_turns;
+mod env_file;
 mod errors;
 mod examples;
 mod expect_head;

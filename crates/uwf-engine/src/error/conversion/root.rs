@@ -48,7 +48,6 @@ pub(super) fn of(error: RootError) -> Error {
         Root::LinkOutside { .. } => {
             of(ErrorKind::Config).hint("edit that file, or put a file of its own into the storage root")
         }
-        Root::EnvNotChanged(_) => of(ErrorKind::Config).hint("correct or remove it; nothing was written"),
         Root::EnvValue { .. } => {
             of(ErrorKind::Config).hint("a key is one line without quotes; is something else in the clipboard?")
         }
@@ -95,7 +94,8 @@ pub(super) fn of(error: RootError) -> Error {
         Root::RecordLine(_) => of(ErrorKind::Internal),
         Root::OwnProgram(_) => of(ErrorKind::Io),
         Root::ConfigChanged(_) => of(ErrorKind::Busy),
-        Root::NotText(_) | Root::EnvLine { .. } => of(ErrorKind::Config),
+        Root::NotText(_) => of(ErrorKind::Config),
+        Root::EnvLine { .. } => of(ErrorKind::Config).hint("`uwf help configuration` describes the format of .env"),
     };
     Error { source: Some(Box::new(error)), ..edge }
 }
