@@ -4,12 +4,14 @@ use std::path::Path;
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};
+use axum::middleware::from_fn;
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 use uwf_engine::root::home::Home;
 
 use crate::api;
 use crate::app::{App, Door};
+use crate::refusal;
 use crate::serve::ServeError;
 
 /// A request to the API.
@@ -47,7 +49,7 @@ async fn answered(call: Call<'_>, mut write: impl FnMut(&[u8]) -> bool) -> Resul
         .header(header::ACCEPT, "application/json")
         .body(Body::from(body))
         .map_err(|error| invalid(&error))?;
-    let router = axum::Router::new().nest("/api", api::routes()).with_state(app);
+    let router = axum::Router::new().nest("/api", api::routes()).layer(from_fn(refusal::reported)).with_state(app);
     let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
     let status = response.status().as_u16();
     let mut body = response.into_body();

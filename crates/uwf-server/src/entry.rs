@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::guard::attempts::{self, Verdict};
-use crate::guard::{Guard, peer};
+use crate::guard::{Guard, bearer, peer};
 use crate::respond::{cookie, wants_json};
 
 /// Refuses requests that were meant for another server.
@@ -63,9 +63,8 @@ pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) 
 
 fn proof(app: &App, request: &Request) -> Result<Proof, Box<Response>> {
     let Some(guard) = app.guard() else { return Ok(Proof::Tunnel) };
-    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    if let Some(bearer) = bearer {
-        let given = bearer.strip_prefix("Bearer ").unwrap_or_default().trim();
+    if request.headers().contains_key(header::AUTHORIZATION) {
+        let given = bearer(request.headers()).unwrap_or_default();
         return match guard.attempts.judge(&guard.secret, given, peer(request.extensions())) {
             Verdict::Right => Ok(Proof::Bearer),
             Verdict::Wrong => Err(Box::new(unauthorized("this is not the secret of this server"))),

@@ -79,6 +79,11 @@ impl Failure {
         self
     }
 
+    /// The whole report.
+    pub(crate) fn report(&self) -> &Value {
+        &self.report
+    }
+
     /// Whether the thread waits for a person still, so that what was answered was not taken.
     pub(crate) fn still_waits(&self) -> bool {
         self.report["state"] == State::Waiting.name()

@@ -5,7 +5,7 @@ pub(crate) mod token;
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::Extensions;
+use axum::http::{Extensions, HeaderMap, header};
 
 use self::attempts::Attempts;
 use self::token::Secret;
@@ -43,6 +43,13 @@ impl Guard {
         let is_address = name.parse::<IpAddr>().is_ok_and(|ip| ip == self.address.ip() || ip.is_loopback());
         is_address || name == "localhost" || self.hosts.contains(&name)
     }
+}
+
+/// What a script sends to prove that it may come in: `Authorization: Bearer SECRET`, the word in any case. `None` when it sends something else.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, given) = value.trim().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(given.trim())
 }
 
 /// Where a request comes from; attempts are counted by it.

@@ -24,6 +24,7 @@ mod open_files;
 mod pages;
 mod place;
 mod reader;
+mod refusal;
 mod respond;
 mod serve;
 mod tls;

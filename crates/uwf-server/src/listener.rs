@@ -1,5 +1,7 @@
 //! Connections as they come in, with TLS where the server has a certificate, and what is answered on each.
 
+mod no_request;
+
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
@@ -19,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use self::no_request::Reporting;
 use crate::tunnel::Connection;
 
 /// How long a client may take to begin TLS.
@@ -130,7 +133,7 @@ async fn answer(stream: Box<dyn Connection>, from: SocketAddr, router: Router, p
     });
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(patience.head);
-    let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let connection = server.serve_connection(TokioIo::new(Reporting::new(stream)), TowerToHyperService::new(service));
     // What ends a connection is the client's business: it goes away, is too slow, or does not speak HTTP.
     let _ = connection.with_upgrades().await;
 }

@@ -4,7 +4,9 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+
+use crate::failure::Failure;
 
 /// Answers up to this size get an `ETag`: pages and reports, not streams.
 const MAX_TAGGED: u64 = 8 << 20;
@@ -41,9 +43,9 @@ pub(crate) async fn tagged(request: Request, next: Next) -> Response {
     if size.is_none_or(|size| size > MAX_TAGGED) {
         return Response::from_parts(parts, body);
     }
-    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
-        parts.status = StatusCode::INTERNAL_SERVER_ERROR;
-        return Response::from_parts(parts, Body::empty());
+    let bytes = match to_bytes(body, usize::MAX).await {
+        Ok(bytes) => bytes,
+        Err(error) => return Failure::internal(error).into_response(),
     };
     let tag = format!("\"{:016x}\"", json_cas::xxh64(&bytes).as_u64());
     if let Ok(value) = HeaderValue::from_str(&tag) {

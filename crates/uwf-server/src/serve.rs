@@ -18,7 +18,7 @@ use crate::listener::{Patience, Socket};
 use crate::machines::Gateway;
 use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, Certificate, TlsError};
-use crate::{api, assets, forward, open_files, pages, respond};
+use crate::{api, assets, forward, open_files, pages, refusal, respond};
 
 /// How long requests that are open may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -135,6 +135,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(gateway::dialled())
         .merge(assets::routes())
         .layer(middleware::from_fn(respond::tagged))
+        .layer(middleware::from_fn(refusal::reported))
         .layer(middleware::from_fn_with_state(app.clone(), pages::shown_as_page))
         .layer(middleware::from_fn_with_state(app.clone(), entry::expected_host))
         .layer(middleware::map_response(entry::headers::protect))

@@ -24,7 +24,8 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Fields, Fai
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.starts_with("application/x-www-form-urlencoded") {
         let form = Form::<Vec<(String, String)>>::from_request(request, state).await;
-        let Form(texts) = form.map_err(|error| Failure::bad_request(format!("the form cannot be read: {error}")))?;
+        let Form(texts) =
+            form.map_err(|error| Failure::new(error.status(), format!("the form cannot be read: {error}")))?;
         return Ok(Fields::of_form(texts));
     }
     let body = axum::body::Bytes::from_request(request, state).await;

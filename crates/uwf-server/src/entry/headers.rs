@@ -11,7 +11,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// Adds the headers.
-pub(crate) async fn protect(mut response: Response) -> Response {
+pub(crate) async fn protect(response: Response) -> Response {
+    protected(response)
+}
+
+/// The same at once.
+pub(crate) fn protected(mut response: Response) -> Response {
     // Of an answer "not modified" a browser takes over the headers for the page that it has.
     let is_kept = response.status() == StatusCode::NOT_MODIFIED;
     let is_page = is_of_kind(response.headers(), "text/html");

@@ -17,6 +17,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use super::lists;
 use crate::app::App;
 use crate::failure::Failure;
+use crate::guard::bearer;
 use crate::machines::name::MachineName;
 use crate::machines::{About, Gateway, tokens};
 use crate::tunnel;
@@ -45,7 +46,7 @@ async fn accept(
     };
     // Who has no token is not told which names there are, or how a name has to look.
     let name: Option<MachineName> = name.parse().ok();
-    let given = text(&headers, header::AUTHORIZATION).strip_prefix("Bearer ").map(|token| tokens::hash(token.trim()));
+    let given = bearer(&headers).map(tokens::hash);
     let valid = gateway.read_tokens().await?;
     let (Some(name), Some(token)) = (name, given) else { return Ok(unauthorized()) };
     if valid.get(&name) != Some(&token) {

@@ -87,6 +87,7 @@ mod serve_graph;
 mod serve_live;
 mod serve_node;
 mod serve_open_files;
+mod serve_refusals;
 mod serve_search;
 mod serve_security;
 mod serve_start;
