@@ -70,9 +70,14 @@ pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
     utf8(regular::read_named(path, MAX_OBJECT).at("read", path)?, &path.display().to_string())
 }
 
+/// The text. The byte order mark that some programs put before one says how it is encoded and is no part of it.
 fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {
-    String::from_utf8(bytes).map_err(|error| {
+    let mut text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::new(ErrorKind::Data, format!("{origin} is not UTF-8 text (byte {at})")).into()
-    })
+        Error::new(ErrorKind::Data, format!("{origin} is not UTF-8 text (byte {at})"))
+    })?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
 }

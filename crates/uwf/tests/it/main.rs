@@ -16,6 +16,7 @@ mod any_bytes;
 mod api;
 mod beginning;
 mod binding;
+mod byte_order_mark;
 mod cas;
 mod cas_put;
 mod cas_reindex;
