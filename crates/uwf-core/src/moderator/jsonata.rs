@@ -3,6 +3,7 @@
 //! [`analyse`] turns text into a [`Program`] and what is known about it; a [`EvaluationSession`] runs programs on one
 //! history. Both sides agree on how recognised references to the history are rewritten (`names`).
 
+mod constant;
 mod cost;
 mod evaluate;
 mod fields;
@@ -54,7 +55,8 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let fields::Found { fields, warnings, comparisons } = fields::of(&tree, &bound);
+    let fields::Found { fields, mut warnings, comparisons } = fields::of(&tree, &bound);
+    warnings.extend(constant::warnings(&tree, &bound, expression));
     // Rewriting first: a reference that became a plain variable no longer counts against the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };

@@ -34,6 +34,7 @@ mod config_trust;
 mod config_unset;
 mod config_validate;
 mod dangling_references;
+mod constant_conditions;
 mod doctor;
 mod earlier_names;
 mod ends_of_turns;

@@ -104,14 +104,15 @@ impl FieldReader<'_> {
     fn compare(&mut self, op: BinaryOp, at: &At, side: &AstNode, other: &AstNode) {
         let what = match at {
             At::RoleName => Compared::Role,
-            _ if op == BinaryOp::NotEqual => return,
             _ => match field_read(at, text::of(side)) {
                 Some(field) => Compared::Field(field),
                 None => return,
             },
         };
         let literals = literals(other, op == BinaryOp::In);
-        self.comparisons.extend(literals.into_iter().map(|literal| Comparison { what: what.clone(), literal }));
+        // `x != null` asks whether it is there.
+        let literals = literals.into_iter().filter(|literal| op != BinaryOp::NotEqual || !literal.is_null());
+        self.comparisons.extend(literals.map(|literal| Comparison { what: what.clone(), literal }));
     }
 
     fn variable(&mut self, name: &str, at: &At) -> At {

@@ -140,6 +140,7 @@ fn unknown_and_unused_conditions() {
     let graph = "conditions:\n  approved: { expression: 'steps[-1].output.ok' }\n  spare: { expression: 'true' }\ngraph:\n  $START: [ { role: coder, condition: aproved }, { role: planner, condition: zzz }, { role: coder } ]\n  planner: [ { role: coder } ]\n  coder: [ { role: coder, condition: approved }, { role: $END } ]\n";
     insta::assert_snapshot!(with_graph(graph), @r"
     w.yaml:7:3: warning[unused-condition]: no transition uses the condition `spare`
+    w.yaml:7:24: warning[doubtful-condition]: the condition `spare`: it is always true: `true` always counts as true
     w.yaml:9:39: error[unknown-condition]: there is no condition `aproved`
         did you mean `approved`?
     w.yaml:9:78: error[unknown-condition]: there is no condition `zzz`

@@ -1,0 +1,349 @@
+//! Conditions that decide nothing, because they are always true or always false.
+
+use std::collections::BTreeSet;
+
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, UnaryOp};
+use jsonata_core::value::with_stack;
+
+use super::super::truth::truth;
+use super::super::{History, Reads};
+use super::{EvaluationSession, Program, cost, functions, names, text, walk};
+
+/// Comparisons of one expression that are named: each compilation looks for them, so they must stay few.
+const MOST_NAMED: usize = 8;
+
+/// What an expression always counts as, and why, in words that follow a colon.
+struct Verdict {
+    value: bool,
+    why: String,
+}
+
+/// What there is to say about an expression, in words for its author.
+pub(super) fn warnings(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) -> Vec<String> {
+    let mut reader = ConstantReader { bound };
+    if let Some(Verdict { value, why }) = reader.verdict(tree) {
+        return vec![format!("it is always {value}: {why}")];
+    }
+    if reader.is_closed(tree) {
+        return vec![of_closed(tree, expression)];
+    }
+    let mut warnings = Vec::new();
+    walk::each(tree, &mut |node| {
+        if warnings.len() < MOST_NAMED
+            && let Some(Verdict { why, .. }) = with_itself(node)
+            && !warnings.contains(&why)
+        {
+            warnings.push(why);
+        }
+    });
+    warnings
+}
+
+/// An expression that reads nothing is worked out at once, if that costs next to nothing.
+fn of_closed(tree: &AstNode, expression: &str) -> String {
+    const WHY: &str = "it reads nothing of the thread";
+    if !cost::is_plain(tree, expression) {
+        return format!("its result never changes: {WHY}");
+    }
+    let mut session = EvaluationSession::new(&History::default(), &Reads::none());
+    match session.run(&Program { tree: tree.clone() }) {
+        Ok(value) => format!("it is always {}: {WHY}", truth(value.as_ref())),
+        Err(error) => format!("it always fails: {error}"),
+    }
+}
+
+fn always(value: bool, why: impl Into<String>) -> Option<Verdict> {
+    Some(Verdict { value, why: why.into() })
+}
+
+struct ConstantReader<'a> {
+    bound: &'a BTreeSet<String>,
+}
+
+impl ConstantReader<'_> {
+    /// What a node always counts as; `None` if that depends on the thread, or is hard to say.
+    fn verdict(&mut self, node: &AstNode) -> Option<Verdict> {
+        with_stack(|| match node {
+            AstNode::Path { steps } => path(steps),
+            AstNode::Variable(name) => self.variable(name),
+            AstNode::Regex { .. } | AstNode::Lambda { .. } | AstNode::Transform { .. } => of_function(node),
+            AstNode::Function { name, args, .. } => self.function(node, name, args),
+            AstNode::Array(items) => self.array(node, items),
+            AstNode::Object(pairs) => object(node, pairs),
+            AstNode::Block(items) => self.verdict(items.last()?),
+            AstNode::Conditional { condition, then_branch, else_branch } => {
+                self.conditional(condition, then_branch, else_branch.as_deref())
+            }
+            AstNode::Binary { op, lhs, rhs } => self.binary(node, *op, lhs, rhs),
+            _ => literal(node),
+        })
+    }
+
+    fn variable(&self, name: &str) -> Option<Verdict> {
+        match name {
+            _ if self.bound.contains(name) => None,
+            names::START | names::THREAD_ID => always(true, format!("`${name}` is always there")),
+            _ if names::VARIABLES.contains(&name) || !functions::exists(name) => None,
+            _ => always(false, format!("`${name}` is a function that is not called")),
+        }
+    }
+
+    fn function(&mut self, node: &AstNode, name: &str, args: &[AstNode]) -> Option<Verdict> {
+        match (name, args) {
+            _ if self.bound.contains(name) => None,
+            _ if args.iter().any(|arg| matches!(arg, AstNode::Placeholder)) => of_function(node),
+            ("not", [arg]) => self.verdict(arg).map(|Verdict { value, why }| Verdict { value: !value, why }),
+            ("boolean", [arg]) => self.verdict(arg),
+            ("exists", [arg]) => self
+                .is_there(arg)
+                .then_some(())
+                .and_then(|()| always(true, format!("`{}` is always there", text::of(arg)))),
+            _ => None,
+        }
+    }
+
+    /// Whether something is there in every thread.
+    fn is_there(&mut self, node: &AstNode) -> bool {
+        let is_root = |name: &str| [names::START, names::STEPS, names::THREAD_ID, names::DEPTH].contains(&name);
+        match node {
+            AstNode::Variable(name) => is_root(name) && !self.bound.contains(name),
+            AstNode::Path { steps } => match steps.as_slice() {
+                [PathStep { node: AstNode::Name(name), stages, .. }] => is_root(name) && stages.is_empty(),
+                _ => false,
+            },
+            _ => literal(node).is_some() && *node != AstNode::Undefined,
+        }
+    }
+
+    fn array(&mut self, node: &AstNode, items: &[AstNode]) -> Option<Verdict> {
+        let verdicts: Vec<Option<Verdict>> = items.iter().map(|item| self.verdict(item)).collect();
+        let is = |value| move |verdict: &Option<Verdict>| verdict.as_ref().is_some_and(|it| it.value == value);
+        if verdicts.iter().any(is(true)) {
+            return written(node, true);
+        }
+        if verdicts.iter().all(is(false)) { written(node, false) } else { None }
+    }
+
+    fn conditional(&mut self, asked: &AstNode, then: &AstNode, other: Option<&AstNode>) -> Option<Verdict> {
+        let other = |reader: &mut Self| match other {
+            Some(other) => reader.verdict(other),
+            None => always(false, "it has no value for the other case"),
+        };
+        match self.verdict(asked) {
+            Some(Verdict { value: true, .. }) => self.verdict(then),
+            Some(Verdict { value: false, .. }) => other(self),
+            None => {
+                let then = self.verdict(then)?;
+                other(self).filter(|other| other.value == then.value)
+            }
+        }
+    }
+
+    fn binary(&mut self, node: &AstNode, op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<Verdict> {
+        match op {
+            BinaryOp::And | BinaryOp::Or => self.chain(node, op),
+            BinaryOp::Concatenate => [lhs, rhs].into_iter().find_map(|side| match side {
+                AstNode::String(text) if !text.is_empty() => {
+                    always(true, format!("it is never shorter than `'{text}'`"))
+                }
+                _ => None,
+            }),
+            BinaryOp::Default => self.verdict(rhs).filter(|rhs| rhs.value),
+            BinaryOp::In if matches!(rhs, AstNode::Array(items) if items.is_empty()) => {
+                always(false, "nothing is in an empty list")
+            }
+            _ => with_itself(node).or_else(|| of_count(op, lhs, rhs)),
+        }
+    }
+
+    /// `a or b or c`, or the same with `and`.
+    fn chain(&mut self, node: &AstNode, op: BinaryOp) -> Option<Verdict> {
+        let decides = op == BinaryOp::Or;
+        let mut links = Vec::new();
+        collect(node, op, &mut links);
+        let mut same = None;
+        let mut is_open = false;
+        for link in &links {
+            match self.verdict(link) {
+                Some(verdict) if verdict.value == decides => return Some(verdict),
+                Some(verdict) => same = Some(verdict),
+                None => is_open = true,
+            }
+        }
+        if !is_open {
+            return same;
+        }
+        contradiction(&links, decides)
+    }
+
+    /// Whether a node reads nothing of the thread.
+    fn is_closed(&self, tree: &AstNode) -> bool {
+        let mut is_closed = true;
+        walk::each(tree, &mut |node| {
+            is_closed &= match node {
+                AstNode::Name(_) | AstNode::Wildcard | AstNode::Descendant | AstNode::Parent(_) => false,
+                AstNode::ParentVariable(_) => false,
+                AstNode::Variable(name) => self.bound.contains(name) || functions::exists(name),
+                AstNode::Function { name, args, .. } => {
+                    !names::FUNCTIONS.contains(&name.as_str())
+                        && (self.bound.contains(name) || !functions::reads_context(name, args.len()))
+                }
+                _ => true,
+            };
+        });
+        is_closed
+    }
+}
+
+/// What is written out, such as `'yes'` or `1`.
+fn literal(node: &AstNode) -> Option<Verdict> {
+    match node {
+        AstNode::String(value) => written(node, !value.is_empty()),
+        AstNode::Number(value) => written(node, *value != 0.0),
+        AstNode::Unary { op: UnaryOp::Negate, operand } => match &**operand {
+            AstNode::Number(value) => written(node, *value != 0.0),
+            _ => None,
+        },
+        AstNode::Boolean(value) => written(node, *value),
+        AstNode::Null | AstNode::Undefined => written(node, false),
+        _ => None,
+    }
+}
+
+fn written(node: &AstNode, value: bool) -> Option<Verdict> {
+    always(value, format!("`{}` always counts as {value}", text::of(node)))
+}
+
+fn of_function(node: &AstNode) -> Option<Verdict> {
+    let why = match node {
+        AstNode::Regex { .. } => "a pattern counts as false; `$contains` and `$match` apply it",
+        _ => "its value is a function, which counts as false",
+    };
+    always(false, why)
+}
+
+fn object(node: &AstNode, pairs: &[(AstNode, AstNode)]) -> Option<Verdict> {
+    let is_there = |(key, value): &(AstNode, AstNode)| {
+        matches!(key, AstNode::String(_)) && literal(value).is_some() && *value != AstNode::Undefined
+    };
+    match pairs {
+        [] => written(node, false),
+        pairs if pairs.iter().any(is_there) => always(true, "an object that is not empty counts as true"),
+        _ => None,
+    }
+}
+
+fn path(steps: &[PathStep]) -> Option<Verdict> {
+    if !steps.iter().all(|step| step.stages.is_empty()) {
+        return None;
+    }
+    let names: Option<Vec<&str>> = steps
+        .iter()
+        .map(|step| match &step.node {
+            AstNode::Name(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    match names?.as_slice() {
+        [names::START | names::THREAD_ID] | [names::START, "workflow" | "prompt"] => {
+            always(true, format!("`{}` is always there", text::path(steps)))
+        }
+        _ => None,
+    }
+}
+
+/// A comparison of something with itself.
+fn with_itself(node: &AstNode) -> Option<Verdict> {
+    let AstNode::Binary { op, lhs, rhs } = node else { return None };
+    let value = match op {
+        BinaryOp::Equal | BinaryOp::LessThanOrEqual | BinaryOp::GreaterThanOrEqual => true,
+        BinaryOp::NotEqual | BinaryOp::LessThan | BinaryOp::GreaterThan => false,
+        _ => return None,
+    };
+    let is_same = literal(lhs).is_none() && with_stack(|| lhs == rhs);
+    is_same.then(|| Verdict { value, why: format!("`{}` compares a value with itself", text::of(node)) })
+}
+
+/// `$count(…) >= 0` and its like.
+fn of_count(op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<Verdict> {
+    let is_count =
+        |node: &AstNode| matches!(node, AstNode::Function { name, args, .. } if name == "count" && args.len() == 1);
+    let (op, limit) = match (number(lhs), number(rhs)) {
+        (None, Some(limit)) if is_count(lhs) => (op, limit),
+        (Some(limit), None) if is_count(rhs) => (mirrored(op)?, limit),
+        _ => return None,
+    };
+    let value = match op {
+        BinaryOp::GreaterThanOrEqual if limit <= 0.0 => true,
+        BinaryOp::GreaterThan | BinaryOp::NotEqual if limit < 0.0 => true,
+        BinaryOp::LessThan if limit <= 0.0 => false,
+        BinaryOp::LessThanOrEqual | BinaryOp::Equal if limit < 0.0 => false,
+        _ => return None,
+    };
+    always(value, "a count is never less than 0")
+}
+
+fn number(node: &AstNode) -> Option<f64> {
+    match node {
+        AstNode::Number(number) => Some(*number),
+        AstNode::Unary { op: UnaryOp::Negate, operand } => number(operand).map(|number| -number),
+        _ => None,
+    }
+}
+
+fn mirrored(op: BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOp::GreaterThan => BinaryOp::LessThan,
+        BinaryOp::GreaterThanOrEqual => BinaryOp::LessThanOrEqual,
+        BinaryOp::LessThan => BinaryOp::GreaterThan,
+        BinaryOp::LessThanOrEqual => BinaryOp::GreaterThanOrEqual,
+        BinaryOp::Equal | BinaryOp::NotEqual => op,
+        _ => return None,
+    })
+}
+
+fn collect<'a>(node: &'a AstNode, op: BinaryOp, links: &mut Vec<&'a AstNode>) {
+    with_stack(|| match node {
+        AstNode::Binary { op: own, lhs, rhs } if *own == op => {
+            collect(lhs, op, links);
+            collect(rhs, op, links);
+        }
+        AstNode::Block(items) if items.len() == 1 => collect(&items[0], op, links),
+        _ => links.push(node),
+    });
+}
+
+/// Two links that cannot both be false, as in `x != 1 or x != 2`, or not both true, as in `x = 1 and x = 2`.
+fn contradiction(links: &[&AstNode], is_or: bool) -> Option<Verdict> {
+    /// Links that are compared with each other; conditions of people have fewer.
+    const MOST: usize = 32;
+    let compared: Vec<(bool, &AstNode, &AstNode)> = links.iter().take(MOST).filter_map(|link| equality(link)).collect();
+    for (index, (is_equal, side, value)) in compared.iter().enumerate() {
+        for (other_is_equal, other_side, other_value) in &compared[index + 1..] {
+            let is_certain = match (is_or, is_equal, other_is_equal) {
+                (true, false, false) | (false, true, true) => value != other_value,
+                (_, one, other) => one != other && value == other_value,
+            };
+            if is_certain && side == other_side {
+                let (word, side) = (if is_or { "is always" } else { "is never" }, text::of(side));
+                let both = if is_or { "at least one of two comparisons" } else { "more than one of two comparisons" };
+                return always(is_or, format!("{both} of `{side}` {word} true"));
+            }
+        }
+    }
+    None
+}
+
+/// Whether a comparison asks for equality, what it compares, and the value that is written out.
+fn equality(node: &AstNode) -> Option<(bool, &AstNode, &AstNode)> {
+    let (is_equal, lhs, rhs) = match node {
+        AstNode::Binary { op: BinaryOp::Equal, lhs, rhs } => (true, lhs, rhs),
+        AstNode::Binary { op: BinaryOp::NotEqual, lhs, rhs } => (false, lhs, rhs),
+        _ => return None,
+    };
+    match (literal(lhs), literal(rhs)) {
+        (None, Some(_)) => Some((is_equal, lhs, rhs)),
+        (Some(_), None) => Some((is_equal, rhs, lhs)),
+        _ => None,
+    }
+}
