@@ -120,6 +120,10 @@ impl Context {
 
     /// A variable of the environment, otherwise of the storage root's `.env`; `None` if it is empty in both.
     pub(crate) fn variable(&self, name: &str) -> Result<Option<String>, CommandError> {
+        // The system's own words would quote the value, which may be a secret.
+        if std::env::var_os(name).is_some_and(|value| value.to_str().is_none()) {
+            return Err(CommandError::new(ErrorKind::Config, format!("{name}: it is not UTF-8 text")));
+        }
         let env_file = env_file::read(&self.home.env_file()).map_err(uwf_engine::error::Error::from)?;
         Ok(env_file::value_of(name, &env_file))
     }

@@ -1,6 +1,9 @@
 //! Keys, tokens and the configuration: in no page, no report, no event; and agents that a server starts do not get its secret.
 
 use std::fs;
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use uwf_testing::server::Server;
@@ -90,4 +93,47 @@ fn an_agent_that_the_server_starts_does_not_get_its_secret() {
     assert!(environment.contains(KEY), "this is what the agent was given: {environment}");
     assert!(!environment.contains(CHOSEN) && !environment.contains("WORKFLOW_DASHBOARD_SECRET"), "{environment}");
     assert!(!home.root().join("dashboard.token").exists(), "a secret that somebody chose is kept in no file");
+}
+
+/// Neither where it listens nor why it cannot: what it says goes to logs that others read.
+#[test]
+fn no_word_of_the_server_holds_a_secret_of_the_environment() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    const PASSWORD: &str = "hush-hush-password";
+    let home = home();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let store = format!("postgres://uwf:{PASSWORD}@127.0.0.1:1/db?sslmode=sometimes");
+    let (short, long, blanks) = (&CHOSEN[..11], CHOSEN.repeat(50), format!("{CHOSEN} {CHOSEN}"));
+    let odd = OsStr::from_bytes(b"a-secret-that-somebody-chose\xff");
+    let with = |address: &str, variables: &[(&str, &OsStr)]| {
+        let mut command = home.command(&["serve", "--address", address]);
+        command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = command.spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while server.try_wait().unwrap().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = server.kill();
+        let output = server.wait_with_output().unwrap();
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.code(), said.concat())
+    };
+    let secret = |text: &'static str| ("WORKFLOW_DASHBOARD_SECRET", OsStr::new(text));
+    for (address, variables, code) in [
+        ("127.0.0.1:0", vec![secret(CHOSEN)], None),
+        ("0.0.0.0:0", vec![secret(CHOSEN)], None),
+        (&*taken, vec![secret(CHOSEN)], Some(74)),
+        ("127.0.0.1:0", vec![secret(short)], Some(78)),
+        ("127.0.0.1:0", vec![("WORKFLOW_DASHBOARD_SECRET", OsStr::new(&*long))], Some(78)),
+        ("127.0.0.1:0", vec![("WORKFLOW_DASHBOARD_SECRET", OsStr::new(&*blanks))], Some(78)),
+        ("127.0.0.1:0", vec![("WORKFLOW_DASHBOARD_SECRET", odd)], Some(78)),
+        ("127.0.0.1:0", vec![secret(CHOSEN), ("UWF_STORE_URL", OsStr::new(&*store))], None),
+    ] {
+        let (ended, said) = with(address, &variables);
+        assert_eq!(ended, code, "{variables:?}: {said}");
+        assert!(!said.is_empty() && !said.contains(short) && !said.contains(PASSWORD), "{variables:?}: {said}");
+    }
 }
