@@ -9,6 +9,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
 use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession, Tokens};
 use uwf_core::prompt::AnswerForm;
+use uwf_core::text::one_line;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};
@@ -81,7 +82,8 @@ fn released(context: &AgentContext<'_>) -> Result<bool> {
 /// `NotExtractable` with everything that is wrong.
 pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, rungs: &ExtractRungs) -> Result<Hash> {
     let mut climb = Climb::of(context, form);
-    let (found, _) = climb.first(answer, rungs).map_err(|failure| not_extractable(context, &climb.rungs, &failure))?;
+    let (found, _) =
+        climb.first(answer, rungs).map_err(|failure| not_extractable(context, &climb.rungs, &failure, &answer.raw))?;
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
 }
 
@@ -152,7 +154,7 @@ fn extract(
                 // A sum that lacks the cost of the reading must not hide what the agent itself cost.
                 recorder.total(answer.tokens.as_ref().filter(|tokens| tokens.cost.is_some() || !has_cost));
             }
-            not_extractable(context, &climb.rungs, &failure)
+            not_extractable(context, &climb.rungs, &failure, &answer.raw)
         })
     })?;
     Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })
@@ -172,13 +174,23 @@ pub fn keep(context: &AgentContext<'_>, raw: &str) -> Result<()> {
     Ok(regular::write(&file, raw.as_bytes()).at("write", &file)?)
 }
 
-fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &Failure) -> Error {
+fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &Failure, raw: &str) -> Error {
     let role = context.role_name();
     let why = match rungs {
         [] | [_] => failure.errors.join("; "),
         several => each(several),
     };
-    Error::new(ErrorKind::NotExtractable, format!("the answer has no valid output for role `{role}`: {why}"))
+    let said = sentence(raw).map(|said| format!("; the answer reads: {said}")).unwrap_or_default();
+    Error::new(ErrorKind::NotExtractable, format!("the answer has no valid output for role `{role}`: {why}{said}"))
+}
+
+/// A short answer that is prose, as a refusal is: it says best why there is no output.
+fn sentence(raw: &str) -> Option<String> {
+    /// Longest answer that is quoted.
+    const MOST: usize = 200;
+    let said = one_line(raw.trim());
+    let is_prose = said.split_whitespace().count() > 1 && !said.contains(['{', '[']) && !said.starts_with("---");
+    (is_prose && said.chars().count() <= MOST).then_some(said)
 }
 
 /// What was wrong at each rung. Nothing but this says so of an answer that is never stored as a step.

@@ -23,6 +23,7 @@ use uwf_engine::attempt::recorded::{self, Opened, OutputFiles, room_in};
 use uwf_engine::error::AtPath;
 
 use crate::acp;
+use crate::last_call;
 use crate::model_exchange::millis;
 use crate::program::how_it_ended;
 use crate::progress;
@@ -176,7 +177,7 @@ impl CommandAgent {
         let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = millis(begun.elapsed());
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
-            return answer_of(&spec.name, trace, format, duration_ms).map(Ran::Answered);
+            return answer_of(context, opened, trace, format, duration_ms).map(Ran::Answered);
         }
         let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
         if let Some(failure) = reported_failure(&raw) {
@@ -260,7 +261,14 @@ fn says_tool(spec: &AgentSpec) -> Result<bool> {
 }
 
 /// The answer in a trace: its final message, with everything before it.
-fn answer_of(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<Answer> {
+fn answer_of(
+    context: &AgentContext<'_>,
+    opened: &Opened,
+    trace: Trace,
+    format: Format,
+    duration_ms: u64,
+) -> Result<Answer> {
+    let agent = &opened.agent.name;
     if let Some(gaps) = trace.gaps() {
         progress::line(&format!("{agent}: trace: {gaps}"));
     }
@@ -268,13 +276,11 @@ fn answer_of(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Res
     if let Some(error) = trace.error.as_ref().filter(|_| trace.answer.is_some()) {
         return Err(ended_badly(agent, error));
     }
+    let trace = last_call::answered(context, opened, trace)?;
     let Some(raw) = trace.answer else {
         let why =
             trace.error.unwrap_or_else(|| format!("nothing in its stdout is one in the format of {}", format.as_str()));
-        return Err(Error::new(
-            ErrorKind::AgentFailed,
-            format!("agent `{agent}` ended without a final message: {why}"),
-        ));
+        return Err(last_call::no_final_message(agent, &why));
     };
     Ok(Answer {
         turns: trace.turns,

@@ -16,6 +16,7 @@ use uwf_engine::error::AtPath;
 use uwf_engine::thread::steps::Parts;
 
 use crate::command::MAX_PROMPT_ARGUMENT;
+use crate::last_call;
 use crate::program::{Program, Ran};
 use crate::progress;
 use crate::settings;
@@ -124,6 +125,7 @@ impl CursorAgent {
         self.exit_code = ran.status.code();
         let trace = (settings.output_format == Output::StreamJson).then(|| Format::Cursor.read(&ran.stdout));
         check(opened, &ran, trace.as_ref())?;
+        let trace = trace.map(|trace| last_call::answered(context, opened, trace)).transpose()?;
         self.answer_of(ran, trace, asked, resume)
     }
 

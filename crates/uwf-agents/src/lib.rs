@@ -32,6 +32,7 @@ pub mod documents;
 pub mod extractor;
 pub mod hermes;
 pub mod human;
+mod last_call;
 pub mod llm;
 pub mod mock;
 pub mod model;

@@ -25,10 +25,10 @@ impl Agent for ReextractAgent {
         };
         let raw = reextract::text(context.thread(), attempt)?;
         let answer = match command::printed_trace(&context.opened()?.agent, &raw)? {
-            Some(Trace { answer: Some(said), turns, session_id, .. }) => {
-                Answer { turns, session_id, ..Answer::text(said) }
+            Some(Trace { answer, last_said, turns, session_id, .. }) => {
+                Answer { turns, session_id, ..Answer::text(answer.or(last_said).unwrap_or(raw)) }
             }
-            Some(_) | None => Answer::text(raw),
+            None => Answer::text(raw),
         };
         // The run counts with the failed attempt.
         let tokens = Some(Tokens { input: Some(0), output: Some(0), cost: Some(0.0), ..Tokens::default() });

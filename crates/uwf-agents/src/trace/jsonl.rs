@@ -36,6 +36,8 @@ pub(super) fn read(events: &[Value]) -> Trace {
     }
     let last = trace.turns.last().filter(|turn| turn.tool_calls.is_empty() && !turn.output.trim().is_empty());
     trace.answer = last.map(|turn| turn.output.clone());
+    let said = trace.turns.iter().rev().find(|turn| !turn.output.trim().is_empty());
+    trace.last_said = said.map(|turn| turn.output.clone());
     trace
 }
 

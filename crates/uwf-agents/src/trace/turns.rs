@@ -27,6 +27,8 @@ pub(super) struct Turns {
     is_open: bool,
     /// What the last turn said to its reader, its reasoning left out.
     said: String,
+    /// What the last turn before it said that said anything.
+    said_before: String,
     calls: HashMap<String, Call>,
     left_out: usize,
 }
@@ -138,15 +140,20 @@ impl Turns {
     /// A trace with these turns. Its answer is what the last one said, if it called no tool after it.
     pub(super) fn into_trace(self, source: &str, trace: Trace) -> Trace {
         let ended = self.turns.last().is_some_and(|turn| turn.tool_calls.is_empty());
-        let answer = Some(self.said).filter(|said| ended && !said.trim().is_empty()).or(trace.answer);
+        let is_text = |said: &String| !said.trim().is_empty();
+        let answer = Some(self.said.clone()).filter(|said| ended && is_text(said)).or(trace.answer);
+        let last_said = [self.said, self.said_before].into_iter().find(is_text);
         let turns = self.turns.into_iter().map(|turn| Turn { output: clip(without_gap(&turn.output)), ..turn });
-        Trace { answer, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..trace }
+        Trace { answer, last_said, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..trace }
     }
 
     /// The last turn, or a new one, is what goes on at this time. `false` when it is over the limit.
     fn grow(&mut self, at: Option<u64>) -> bool {
         if !self.is_open {
-            self.said.clear();
+            let said = std::mem::take(&mut self.said);
+            if !said.trim().is_empty() {
+                self.said_before = said;
+            }
             if self.turns.len() == MAX_TURNS {
                 self.left_out += 1;
                 return false;

@@ -104,7 +104,7 @@ fn a_key_that_was_withheld_from_an_agent_that_failed_is_named() {
     insta::assert_snapshot!(told("silent"), @"
     exit 41
     --- stderr
-    error: the answer has no valid output for role `worker`: the output is not JSON
+    error: the answer has no valid output for role `worker`: the output is not JSON; the answer reads: not logged in
     hint: if it needs A_KEY: `uwf config set agents.silent.env '[A_KEY]'`
     ");
     insta::assert_snapshot!(told("w --from-the-command-line"), @"

@@ -150,7 +150,10 @@ fn without_a_model_the_rung_is_not_there() {
     assert_eq!(ran.code, Some(41), "{}", ran.told());
     assert_eq!(
         ran.stderr.lines().next(),
-        Some(format!("error: the answer has no valid output for role `worker`: {NO_HEADER}").as_str())
+        Some(
+            format!("error: the answer has no valid output for role `worker`: {NO_HEADER}; the answer reads: I counted some.")
+                .as_str()
+        )
     );
 }
 
@@ -337,7 +340,7 @@ fn what_a_reading_cost_is_kept_when_it_fails() {
     {"found":false,"why":"it is empty"}
     [scripted-model: 11 tokens read, 7 written]
     [scripted-model: 50 tokens read (20 cached), 9 written, $0.001]
-    error: the answer has no valid output for role `worker`: [frontmatter] there is no header: the answer must begin with `---`, the keys, and `---` again; [llm] the text does not hold the output: it is empty
+    error: the answer has no valid output for role `worker`: [frontmatter] there is no header: the answer must begin with `---`, the keys, and `---` again; [llm] the text does not hold the output: it is empty; the answer reads: The result is in <hash>.
     "#);
 }
 

@@ -48,7 +48,7 @@ fn the_same_error_twice_ends_the_feedback() {
     );
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(41), "{}", ran.stderr);
-    let why = format!("[frontmatter] {NO_HEADER}; [feedback] the same");
+    let why = format!("[frontmatter] {NO_HEADER}; [feedback] the same; the answer reads: I counted to one.");
     assert!(ran.stderr.starts_with(&format!("error: {NO_OUTPUT}: {why}\n")), "{}", ran.stderr);
 }
 
@@ -62,7 +62,7 @@ fn there_are_two_rounds_of_feedback_and_every_error_is_kept() {
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
     let why = "[frontmatter] NO_HEADER; [feedback] NOT_INTEGER; [feedback] the header has none of the \
-               keys that are asked for: n";
+               keys that are asked for: n; the answer reads: I counted to one.";
     let why = why.replace("NO_HEADER", NO_HEADER).replace("NOT_INTEGER", NOT_INTEGER);
     assert_eq!(attempt["error"], format!("{NO_OUTPUT}: {why}"));
     assert_eq!(attempt["raw"], "I counted to one.");
@@ -90,8 +90,9 @@ fn without_frontmatter_no_reply_to_feedback_is_read_as_such() {
         assert_eq!(ran.code, Some(41), "{}", ran.told());
         ran.stderr.lines().next().unwrap_or_default().to_owned()
     });
-    let only = format!("error: {NO_OUTPUT}: {off}");
-    let asked_once = format!("error: {NO_OUTPUT}: [frontmatter] {off}; [feedback] the same");
+    let only = format!("error: {NO_OUTPUT}: {off}; the answer reads: I counted to one.");
+    let asked_once =
+        format!("error: {NO_OUTPUT}: [frontmatter] {off}; [feedback] the same; the answer reads: I counted to one.");
     assert_eq!(told, [asked_once, only]);
 }
 

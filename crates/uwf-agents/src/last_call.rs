@@ -1,0 +1,39 @@
+//! Agents that end by calling a tool and say nothing after it, as some do that tick off a task at the end.
+
+use agent_kit::{AgentContext, Error, ErrorKind, Result, submitted_value};
+use uwf_core::text::{ellipsize, one_line};
+use uwf_engine::attempt::recorded::Opened;
+
+use crate::trace::Trace;
+
+/// Characters shown of what an agent said.
+const SHOWN: usize = 300;
+
+/// A trace that ended by saying something, as it is. In one that ended by a call, what was said before is the answer beside a value that was
+/// handed in.
+///
+/// # Errors
+/// `AgentFailed` if it ended by a call and nothing was handed in. It offers what the agent said before, which may be all that was asked
+/// for; but nobody knows whether it was meant as the answer.
+pub(crate) fn answered(context: &AgentContext<'_>, opened: &Opened, trace: Trace) -> Result<Trace> {
+    let Trace { answer: None, error: None, .. } = &trace else { return Ok(trace) };
+    let Some(call) = trace.turns.last().and_then(|turn| turn.tool_calls.last()) else { return Ok(trace) };
+    if submitted_value::take(context)?.is_some() {
+        return Ok(Trace { answer: Some(trace.last_said.clone().unwrap_or_default()), ..trace });
+    }
+    let agent = &opened.agent.name;
+    let did = format!("the last thing it did was to call `{}`", call.name);
+    Err(match &trace.last_said {
+        Some(said) => {
+            let said = ellipsize(&one_line(said.trim()), SHOWN).into_owned();
+            no_final_message(agent, &format!("{did}. Before that it said: {said}"))
+                .hint(format!("`uwf thread step {} --reextract` takes that text for its answer", opened.thread))
+        }
+        None => no_final_message(agent, &did),
+    })
+}
+
+/// The failure of an agent that said nothing at its end.
+pub(crate) fn no_final_message(agent: &str, why: &str) -> Error {
+    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` ended without a final message: {why}"))
+}
