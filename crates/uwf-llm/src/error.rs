@@ -117,6 +117,16 @@ pub enum Error {
         /// The beginning of what it sent.
         body: String,
     },
+    /// The reply has no choice: the model gave nothing, not even an end.
+    #[error("{url} answered without any choice")]
+    NoChoice {
+        /// URL.
+        url: String,
+        /// The beginning of what it sent.
+        body: String,
+        /// Text that had come in an earlier try.
+        partial: String,
+    },
     /// The model reached `max_tokens` before the value was complete.
     #[error("the model `{model}` reached its limit of output tokens before the value was complete")]
     Truncated {
@@ -172,7 +182,7 @@ impl Error {
             Error::Status { code: 404, .. } => "check the model's name and `baseUrl` (usually it ends in /v1)",
             Error::Status { code: 402 | 429, .. } => "check the account's limits and credit, or wait and try again",
             Error::Status { code: 300..=399, .. } => "`baseUrl` redirects; use the address it redirects to",
-            Error::Status { code: 500.., .. } | Error::CutStream { .. } => {
+            Error::Status { code: 500.., .. } | Error::CutStream { .. } | Error::NoChoice { .. } => {
                 "this is a fault of the provider; try again later or use another model"
             }
             Error::BadReply { .. } => "check that `baseUrl` is that of an API and `kind` of the provider is right",
@@ -200,6 +210,7 @@ impl Error {
             | Error::Status { partial, .. }
             | Error::Auth { partial, .. }
             | Error::CutStream { partial, .. }
+            | Error::NoChoice { partial, .. }
             | Error::Ended { partial, .. }
             | Error::Truncated { partial, .. } => partial,
             Error::NoValue { text, .. } => text,
@@ -210,7 +221,7 @@ impl Error {
     /// Another try may succeed without anything being changed.
     pub fn is_transient(&self) -> bool {
         match self {
-            Error::Connect { .. } | Error::CutStream { .. } => true,
+            Error::Connect { .. } | Error::CutStream { .. } | Error::NoChoice { .. } => true,
             Error::Timeout { which, .. } => *which != Waited::Total,
             Error::Status { code, .. } => matches!(code, 408 | 429 | 500..=599),
             _ => false,
@@ -228,6 +239,7 @@ impl Error {
         | Error::Connect { partial, .. }
         | Error::Status { partial, .. }
         | Error::Auth { partial, .. }
+        | Error::NoChoice { partial, .. }
         | Error::CutStream { partial, .. } = &mut self
         {
             so_far.clone_into(partial);
@@ -258,6 +270,11 @@ impl Error {
         let code = number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
         let code = code.or_else(|| code_of(error.get("type")?.as_str()?)).unwrap_or(500);
         Some(Error::refused(endpoint, &endpoint.chat_url(), code, None, &reply.to_string()))
+    }
+
+    pub(crate) fn no_choice(endpoint: &Endpoint, raw: &Value) -> Error {
+        let body = excerpt(&endpoint.redact(&raw.to_string()));
+        Error::NoChoice { url: shown(&endpoint.chat_url()), body, partial: String::new() }
     }
 
     pub(crate) fn bad_reply(endpoint: &Endpoint, reason: impl Into<String>, body: &str) -> Error {

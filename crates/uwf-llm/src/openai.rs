@@ -101,6 +101,9 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     if let Some(error) = Error::inside(endpoint, &raw) {
         return Err(error);
     }
+    if raw.get("choices").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        return Err(Error::no_choice(endpoint, &raw));
+    }
     let Some(message) = raw.pointer("/choices/0/message").filter(|message| message.is_object()) else {
         return Err(Error::bad_reply(endpoint, "there is no message in it", &raw.to_string()));
     };

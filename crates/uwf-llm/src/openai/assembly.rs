@@ -20,6 +20,8 @@ pub(crate) struct Completion {
     /// Everything outside `choices`.
     outer: Map<String, Value>,
     message: Map<String, Value>,
+    /// Whether any piece had a choice.
+    has_choice: bool,
     finish: Option<Value>,
     done: bool,
 }
@@ -44,6 +46,7 @@ impl Assembly for Completion {
         let choices = fields.remove("choices");
         self.outer.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
         let Some(choice) = choices.as_ref().and_then(|choices| choices.get(0)) else { return Ok(()) };
+        self.has_choice = true;
         if let Some(Value::Object(delta)) = choice.get("delta") {
             tell(delta, on_delta);
             merge(&mut self.message, delta);
@@ -74,7 +77,8 @@ impl Assembly for Completion {
         let mut reply = self.outer;
         reply.insert("object".to_owned(), json!("chat.completion"));
         let choice = json!({ "index": 0, "message": self.message, "finish_reason": finish });
-        reply.insert("choices".to_owned(), json!([choice]));
+        let choices = if self.has_choice { vec![choice] } else { Vec::new() };
+        reply.insert("choices".to_owned(), Value::from(choices));
         Some(Value::Object(reply))
     }
 }

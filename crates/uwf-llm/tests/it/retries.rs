@@ -28,6 +28,24 @@ fn what_may_pass_is_tried_again() {
     }
 }
 
+/// Gateways answer so when the model behind them gave nothing.
+#[test]
+fn a_reply_without_choices_is_tried_again() {
+    let whole = || Say::raw(200, "application/json", r#"{"id":"x","object":"chat.completion","choices":[]}"#);
+    let pieces = || Say::raw(200, "text/event-stream", "data: {\"id\":\"x\",\"choices\":[]}\n\ndata: [DONE]\n\n");
+    for say in [whole(), pieces()] {
+        for request in [ask("go"), streamed("go")] {
+            let (server, client) = talk(Wire::OpenAi, [say.clone(), say.clone(), Say::text("at last")]);
+            assert_eq!(client.chat(&request).unwrap().text, "at last");
+            assert_eq!(server.requests().len(), 3);
+        }
+        let (_server, client) = talk(Wire::OpenAi, [say.repeated()]);
+        let error = client.chat(&ask("go")).unwrap_err();
+        assert!(matches!(error, Error::NoChoice { .. }), "{error:?}");
+        assert!(error.to_string().ends_with("answered without any choice") && error.hint().is_some(), "{error}");
+    }
+}
+
 #[test]
 fn what_will_not_pass_is_not() {
     for wire in WIRES {
