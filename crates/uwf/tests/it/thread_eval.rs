@@ -241,6 +241,8 @@ fn a_bomb_in_a_condition_cannot_hang_a_step() {
     --- stderr
     error: thread <id> cannot be routed from `reviewer`: the condition `rejected` could not be evaluated: <limit>, in `$length($reduce([1..28], function($a, $i) { $a & $a }, '0123456789')) > 1`
     hint: `uwf thread eval <id> EXPR` shows what an expression gives
+    hint: `uwf thread fork <id> --from-role reviewer` begins a thread in which `reviewer` is next
+    hint: a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it
     ");
 }
 

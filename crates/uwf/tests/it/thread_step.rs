@@ -81,6 +81,57 @@ fn a_condition_that_fails_after_the_head_moved_undoes_nothing_and_stops_the_next
 }
 
 #[test]
+fn a_thread_stuck_on_a_condition_says_how_to_continue() {
+    let home = answering_home();
+    home.put("do-work", &workflow("do-work", "steps[-1].output.n > \"text\""));
+    let thread = home.start("do-work", "x");
+    home.json(&["thread", "step", &thread]);
+    let file = home.work().join("do-work.yaml");
+    for command in [&["thread", "step"][..], &["run"], &["thread", "retry"]] {
+        let ran = home.uwf(&[command, &[&thread]].concat());
+        let told = home.steady(&ran.told());
+        assert_eq!(ran.code, Some(65), "{command:?}: {told}");
+        assert!(told.contains("hint: `uwf thread eval <id> EXPR` shows what an expression gives"), "{told}");
+        assert!(
+            told.contains("hint: `uwf thread fork <id> --from-role worker` begins a thread in which `worker` is next"),
+            "{told}"
+        );
+        assert!(told.contains("hint: a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it"), "{told}");
+    }
+    // What the hints say works.
+    let fork = text(&home.json(&["thread", "fork", &thread, "--from-role", "worker"]), "thread");
+    assert_eq!(home.json(&["thread", "show", &fork])["state"], "active");
+    let source = fs::read_to_string(&file).unwrap();
+    home.put("do-work", &source.replace("\"text\"", "0"));
+    let corrected = home.start("do-work", "x");
+    assert_eq!(home.json(&["thread", "step", &corrected])["done"], true);
+}
+
+#[test]
+fn a_hint_quotes_a_role_of_several_words() {
+    let home = answering_home();
+    let source = workflow("do-work", "steps[-1].output.n > \"text\"").replace("worker", "hard worker");
+    home.put("do-work", &source);
+    let thread = home.start("do-work", "x");
+    home.json(&["thread", "step", &thread]);
+    let told = home.steady(&home.uwf(&["thread", "step", &thread]).told());
+    assert!(told.contains("hint: `uwf thread fork <id> --from-role 'hard worker'` begins"), "{told}");
+}
+
+#[test]
+fn a_thread_that_cannot_begin_says_how_to_continue() {
+    let home = answering_home();
+    let source = workflow("do-work", "start.prompt > 1")
+        .replace("$START: [ { role: worker } ]", "$START: [ { role: worker, condition: asked } ]");
+    home.put("do-work", &source);
+    let thread = home.start("do-work", "x");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(65), "{ran:?}");
+    let told = home.steady(&ran.told());
+    assert!(told.contains("hint: `uwf thread fork <id> -p 'TEXT'` begins a thread with another task"), "{told}");
+}
+
+#[test]
 fn explain_tells_each_expression_its_value_and_why() {
     let home = answering_home();
     home.put("do-work", &workflow("do-work", "steps[-1].output.missing"));

@@ -3,10 +3,27 @@
 use crate::error::conversion::root;
 use crate::error::{Error, ErrorKind};
 use crate::thread::error::ThreadError;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::START;
 
 /// What to do about a node that is missing.
 const BRING_BACK: &str =
     "`uwf cas verify` tells what else is missing; put it back from a backup of cas/, or put the same content again";
+
+/// What to do about a condition that is wrong.
+const NEW_VERSION: &str = "a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it";
+
+/// What to do where a condition is right, and what it reads is not.
+fn around(thread: &ThreadId, position: &str) -> String {
+    match position {
+        START => format!("`uwf thread fork {thread} -p 'TEXT'` begins a thread with another task"),
+        role => {
+            let is_word = role.chars().all(|symbol| symbol.is_alphanumeric() || ['-', '_', '.'].contains(&symbol));
+            let word = if is_word { role.to_owned() } else { format!("'{}'", role.replace('\'', "'\\''")) };
+            format!("`uwf thread fork {thread} --from-role {word}` begins a thread in which `{role}` is next")
+        }
+    }
+}
 
 pub(super) fn of(error: ThreadError) -> Error {
     use ThreadError as Thread;
@@ -18,9 +35,10 @@ pub(super) fn of(error: ThreadError) -> Error {
             .hint(BRING_BACK),
         Thread::Gone { .. } => of(ErrorKind::Data).hint(BRING_BACK),
         Thread::HeadMoved { .. } => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
-        Thread::Routing { ref thread, .. } => {
-            of(ErrorKind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
-        }
+        Thread::Routing { ref thread, ref position, .. } => of(ErrorKind::Data)
+            .hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
+            .hint(around(thread, position))
+            .hint(NEW_VERSION),
         Thread::Expression(_)
         | Thread::Evaluation { .. }
         | Thread::WrongKind { .. }
