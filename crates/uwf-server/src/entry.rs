@@ -1,6 +1,5 @@
 //! The way in: the right host name, the secret, and no other site's forms.
 
-pub(crate) mod headers;
 pub(crate) mod login;
 pub(crate) mod own_path;
 

@@ -17,6 +17,7 @@ mod filter;
 mod forward;
 mod gateway;
 mod guard;
+mod headers;
 mod listener;
 mod machines;
 mod named;

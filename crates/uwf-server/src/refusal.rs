@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::failure::Failure;
+use crate::headers;
 
 /// Bytes read of the words that a refusal has; all have fewer.
 const MOST_WORDS: usize = 64 << 10;
@@ -68,7 +69,7 @@ pub(crate) fn of_no_request(status: StatusCode) -> Vec<u8> {
     };
     let failure = Failure::new(status, why);
     let body = failure.report().to_string();
-    let response = crate::entry::headers::protected(failure.into_response());
+    let response = headers::protected(failure.into_response());
     let mut answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\n").into_bytes();
     for (name, value) in response.headers() {
         if name != header::CONTENT_LENGTH {

@@ -18,7 +18,7 @@ use crate::listener::{Patience, Socket};
 use crate::machines::Gateway;
 use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, Certificate, TlsError};
-use crate::{api, assets, forward, open_files, pages, refusal, respond};
+use crate::{api, assets, forward, headers, open_files, pages, refusal, respond};
 
 /// How long requests that are open may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -138,6 +138,6 @@ pub(crate) fn router(app: App) -> Router {
         .layer(middleware::from_fn(refusal::reported))
         .layer(middleware::from_fn_with_state(app.clone(), pages::shown_as_page))
         .layer(middleware::from_fn_with_state(app.clone(), entry::expected_host))
-        .layer(middleware::map_response(entry::headers::protect))
+        .layer(middleware::map_response(headers::protect))
         .with_state(app)
 }
