@@ -34,6 +34,13 @@ fn an_agent_of_somebody_else_describes_itself() {
 }
 
 #[test]
+fn document_agents_describe_what_they_do() {
+    let capabilities = |agent: &str| home().json(&["agent", "describe", agent])["capabilities"].take();
+    assert_eq!(capabilities("office"), json!(["office-agent-cli", "docx-generate", "docx-edit"]));
+    assert_eq!(capabilities("docx-diff"), json!(["docx-diff-cli", "docx-diff-report"]));
+}
+
+#[test]
 fn the_configuration_of_such_an_agent_is_checked() {
     let home = with_described();
     let ran = home.uwf(&["config", "validate", "--format", "text"]);

@@ -86,6 +86,8 @@ fn header_fields_survive_when_a_model_reads() {
         assert_eq!(home.json(&["thread", "step", &thread])["done"], true, "{answer}");
         let session = home.last_detail(&thread);
         assert_eq!(json!([session["extractedBy"], session["extras"]]), json!(["llm", header]), "{answer}");
+        let read = home.json(&["thread", "eval", &thread, "$frontmatter(steps[-1])"]);
+        assert_eq!(read, header, "{answer}");
     }
 }
 

@@ -103,6 +103,13 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
+fn claude_is_sent_to_the_page_for_agents() {
+    let page = fs::read_to_string(repository().join("CLAUDE.md")).unwrap();
+    assert!(page.lines().any(|line| line == "@AGENTS.md"), "{page}");
+    assert!(repository().join("AGENTS.md").exists());
+}
+
+#[test]
 fn every_file_that_guides_a_contributor_is_there() {
     let mut missing = Vec::new();
     let mut looked_at = 0;
