@@ -265,7 +265,11 @@ fn submitted(value: &Value, schema: &Schema) -> Extraction {
 }
 
 fn unfit(violations: &[Violation]) -> Extraction {
-    Extraction::Failed(Failure { errors: violations.iter().map(ToString::to_string).collect(), candidates: 1, ..Failure::default() })
+    Extraction::Failed(Failure {
+        errors: violations.iter().map(ToString::to_string).collect(),
+        candidates: 1,
+        ..Failure::default()
+    })
 }
 
 fn record(rung: &str, errors: Vec<String>, fixes: Vec<String>) -> RungRecord {

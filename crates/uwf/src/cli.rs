@@ -43,7 +43,7 @@ Examples:
   uwf run solve-issue -p 'Fix #42'            start and step until the end
   uwf thread read 7Q2M                        what happened, to be read
 
-A thread is named by its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+A thread is named by its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
 Short forms: uwf ls, step, show and read are uwf thread list, step, show and read.
 `uwf help TOPIC` prints the documentation: workflow-format, configuration, agent-protocol and more.
 The storage root is $UNCAGED_WORKFLOW_STORAGE_ROOT, else $WORKFLOW_STORAGE_ROOT, else ~/.uncaged/workflow.";
@@ -63,7 +63,7 @@ enum Group {
     /// Threads: start, step, look at, fork, end.
     #[command(subcommand, after_help = THREAD_EXAMPLES)]
     Thread(thread::Command),
-    /// Start a thread (or go on with one) and step it until it is done, waiting, stuck or at a limit.
+    /// Start or continue a thread, and run it until it is done, waiting, stuck or at a limit.
     Run(thread::run::Args),
     /// All threads on one screen, kept up to date.
     Top(top::Args),
@@ -88,12 +88,12 @@ enum Group {
     /// The content-addressed store.
     #[command(subcommand, after_help = cas::EXAMPLES)]
     Cas(cas::Command),
-    /// What agents are made of, for agents in any language.
+    /// Commands that agents call, in any language.
     #[command(subcommand, after_help = agent::EXAMPLES)]
     Agent(agent::Command),
-    /// What was noted while threads were stepped.
+    /// Show log messages of threads.
     Log(log::Args),
-    /// Spans of what threads did, for a collector of OpenTelemetry.
+    /// Export threads as OpenTelemetry spans.
     #[command(subcommand, after_help = otel::EXAMPLES)]
     Otel(otel::Command),
     /// Serve the commands to agents as tools of an MCP server.
@@ -105,11 +105,11 @@ enum Group {
     Setup(setup::Args),
     /// Look at what is installed, reachable and left over.
     Doctor(doctor::Args),
-    /// Make a damaged or lost index of threads anew from everything else that is known of them.
+    /// Rebuild a damaged or missing thread index.
     Recover(recover::Args),
-    /// Remove nodes that nothing leads to any more.
+    /// Remove unreferenced nodes.
     Gc(gc::Args),
-    /// Files to begin with: a project, a workflow from a template.
+    /// Create starter files: a project, a workflow from a template.
     #[command(subcommand, after_help = init::EXAMPLES)]
     Init(init::Command),
     /// Move the nodes of ended threads into compressed files.

@@ -41,7 +41,7 @@ pub(crate) struct Addressed {
     /// Its namespace. Default: `TEMPORAL_NAMESPACE`, else `temporal.namespace`, else `default`.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) namespace: Option<String>,
-    /// What workers and threads find each other by. Default: `temporal.taskQueue`, else `uwf`.
+    /// Name by which workers and threads find each other. Default: `temporal.taskQueue`, else `uwf`.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) task_queue: Option<String>,
     /// A client certificate for mTLS, in PEM.
@@ -50,7 +50,7 @@ pub(crate) struct Addressed {
     /// The certificate's private key, in PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// The authority that signed the server's certificate, in PEM; by default those of the system.
+    /// CA certificate of the server, PEM; by default those of the system.
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
 }

@@ -29,8 +29,7 @@ pub struct QuestionInput<'a> {
 pub fn question(input: &QuestionInput<'_>) -> String {
     let role = input.role;
     let mut text = format!("You are asked to play role `{}` of workflow `{}`.\n", input.role_name, input.workflow);
-    for (title, content) in [("Goal", &role.goal), ("Procedure", &role.procedure), ("Required output", &role.output)]
-    {
+    for (title, content) in [("Goal", &role.goal), ("Procedure", &role.procedure), ("Required output", &role.output)] {
         paragraph(&mut text, title, content);
     }
     let (task, left_out) = head(input.task.trim(), TASK_SHOWN);

@@ -643,10 +643,7 @@ fn headings_of_others_are_fenced() {
             _ => {}
         }
     }
-    assert_eq!(
-        headings,
-        ["# How to answer", "# Your role", "# Task", "# Step 1: output of role `developer`"]
-    );
+    assert_eq!(headings, ["# How to answer", "# Your role", "# Task", "# Step 1: output of role `developer`"]);
     assert_eq!(open, None);
 }
 

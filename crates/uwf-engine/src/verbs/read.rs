@@ -29,7 +29,7 @@ pub enum ReadFrom {
     End,
     /// The oldest that fit.
     Start,
-    /// The newest that fit before this step: its hash, or a beginning of it.
+    /// The newest that fit before this step: its hash, or the start of the hash.
     Before(String),
     /// The oldest that fit, none of them this step or a later one.
     Until(String),

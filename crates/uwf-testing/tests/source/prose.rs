@@ -21,8 +21,21 @@ const HABITS: [(&str, &[&str]); 7] = [
     (
         "go-on",
         &[
-            "go on", "goes on", "going on", "gone on", "went on", "anew", "tell", "tells", "told", "is at it", "leads to",
-            "lead to", "led to", "stands still", "stand still",
+            "go on",
+            "goes on",
+            "going on",
+            "gone on",
+            "went on",
+            "anew",
+            "tell",
+            "tells",
+            "told",
+            "is at it",
+            "leads to",
+            "lead to",
+            "led to",
+            "stands still",
+            "stand still",
         ],
     ),
     ("is-no", &["is no", "are no", "was no", "is none", "are none", "no more", "has to", "have to", "so long as"]),
@@ -211,7 +224,8 @@ fn ceilings() -> BTreeMap<(String, String), f64> {
 fn no_habit_exceeds_its_ceiling() {
     let (rates, ceilings) = (rates(), ceilings());
     if std::env::var_os("UWF_LOWER_CEILINGS").is_some() {
-        let mut text = String::from("# Group, habit, and how often it may occur in 10,000 words. Ceilings only fall.\n");
+        let mut text =
+            String::from("# Group, habit, and how often it may occur in 10,000 words. Ceilings only fall.\n");
         for ((group, habit), rate) in &rates {
             let most = ceilings.get(&(group.clone(), habit.clone())).map_or(*rate, |most| most.min(*rate));
             let _ = writeln!(text, "{group} {habit} {most:.1}");
@@ -225,7 +239,10 @@ fn no_habit_exceeds_its_ceiling() {
         .iter()
         .filter(|(key, rate)| **rate > ceilings[*key])
         .map(|((group, habit), rate)| {
-            format!("{group}: `{habit}` {rate} times in 10,000 words, at most {}", ceilings[&(group.clone(), habit.clone())])
+            format!(
+                "{group}: `{habit}` {rate} times in 10,000 words, at most {}",
+                ceilings[&(group.clone(), habit.clone())]
+            )
         })
         .collect();
     assert!(above.is_empty(), "write as jj and uv do, with the actor first and plain verbs: {above:#?}");

@@ -22,7 +22,7 @@ use crate::printer::{CommandResult, Format, Stdout};
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// What a role has to know: the task, the steps so far, the schema of its output, the prompt.
+    /// Print what a role needs: the task, the steps so far, the schema of its output, the prompt.
     Context(context::Args),
     /// Hand in a role's output: it is checked and stored, and the step's hash printed.
     Submit(submit::Args),
@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Mcp(mcp::Args),
     /// Be a built-in agent for a role of a thread. By hand the step is stored, and the thread stays where it is.
     Run(run::Args),
-    /// List the agents: those of the configuration, and those built in.
+    /// List configured and built-in agents.
     #[command(alias = "ls")]
     List(list::Args),
     /// Make links `uwf-NAME` to this program, by which the built-in agents can be called.

@@ -31,15 +31,15 @@ pub(crate) enum Command {
     Put(put::Args),
     /// Store a text as a `content` node.
     PutText(put_text::Args),
-    /// Tell the hash a node would have; nothing is stored.
+    /// Print the hash of a node without storing it.
     Hash(hash::Args),
-    /// Tell whether a node is there: exit 0 or 69.
+    /// Check whether a node exists: exit 0 or 69.
     Has(has::Args),
     /// The nodes a node refers to.
     Refs(refs::Args),
     /// Everything reachable from a node.
     Walk(walk::Args),
-    /// List nodes, all or those of a type.
+    /// List nodes.
     #[command(alias = "ls")]
     List(list::Args),
     /// Types: store, list, print schemas.
@@ -49,9 +49,9 @@ pub(crate) enum Command {
     Verify(verify::Args),
     /// Delete and rebuild whatever can be derived (the cache), and remove left-over temporary files.
     Reindex(reindex::Args),
-    /// Remove nodes that nothing leads to any more (`uwf gc`).
+    /// Remove unreferenced nodes (`uwf gc`).
     Gc(gc::Args),
-    /// Remove a node that nothing leads to.
+    /// Remove an unreferenced node.
     Rm(rm::Args),
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// List what is set.
     #[command(alias = "ls")]
     List(list::Args),
-    /// Tell everything that is wrong with the configuration, on this machine.
+    /// Check the configuration on this machine.
     Validate(validate::Args),
     /// Print where the configuration is.
     Path(path::Args),

@@ -29,13 +29,14 @@ Examples:
   uwf connect --name laptop --gateway https://gateway.example --token-file ~/.config/uwf-gateway-token
   uwf connect --read-only
 
-`uwf gateway token NAME` on the gateway's machine makes the token. It is never an argument, because all users of a machine can
-see those. This machine dials and opens no port; when the connection ends, it dials again. Whoever has logged in at the gateway
-can do here what `uwf serve` lets people do: start threads, and with them commands, unless --read-only is set.
+Run `uwf gateway token NAME` on the gateway's machine to create the token. It is never an argument, because other users of a machine
+can see arguments. This machine opens no port; it connects to the gateway, and connects again if the connection ends. Everyone who
+is logged in at the gateway can do here what `uwf serve` allows, including starting threads, which run commands, unless --read-only
+is set.
 
-It goes through the proxy that HTTPS_PROXY (for http:// HTTP_PROXY) or ALL_PROXY names, except to hosts in NO_PROXY.")]
+Uses the proxy in HTTPS_PROXY (HTTP_PROXY for http://) or ALL_PROXY, except for hosts in NO_PROXY.")]
 pub(crate) struct Args {
-    /// What the gateway calls this machine. Default: its host name.
+    /// Name of this machine at the gateway. Default: its host name.
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<MachineName>,
     /// Where the gateway is: https://HOST:PORT, or http:// on loopback and in networks you trust. Default:
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     /// File with the token, readable by you alone. Default: WORKFLOW_GATEWAY_TOKEN of the environment, or of the storage root's .env.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Let nobody change anything here.
+    /// Refuse all changes on this machine.
     #[arg(long)]
     read_only: bool,
 }

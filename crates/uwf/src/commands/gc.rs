@@ -22,16 +22,16 @@ Examples:
   uwf gc --grace 0s               when no program but uwf itself stores nodes
   uwf gc | jq .bytes
 
-In use is what can be reached from a thread, active or ended, from the record of one, from a workflow with a name and its \
-earlier versions, and from the configuration. Everything else goes if it is older than the grace; `uwf thread rm` and \
-`uwf workflow rm` are what makes nodes unused. Git worktrees of threads that ended before the grace go, too, unless \
-something in them is not committed. What git recorded of the files of a removed thread goes with its nodes. Others may start, step and fork threads meanwhile. If anything in use cannot be \
-read, nothing is removed (exit 65, or 74 if the disk fails).")]
+A node is in use if it can be reached from a thread, active or ended, from the record of a thread, from a named workflow or its \
+earlier versions, or from the configuration. All other nodes are removed if they are older than the grace; `uwf thread rm` and \
+`uwf workflow rm` make nodes unused. Git worktrees of threads that ended before the grace are removed as well, unless they have \
+uncommitted changes, and so are the recorded files of removed threads. Running this while threads run is safe. If a node in use \
+cannot be read, nothing is removed (exit 65, or 74 if the disk fails).")]
 pub(crate) struct Args {
     /// Only report what would be removed.
     #[arg(long)]
     dry_run: bool,
-    /// Keep what is younger, and what that leads to: `90s`, `15m`, `24h`, `7d`.
+    /// Keep younger nodes, and the nodes they reference: `90s`, `15m`, `24h`, `7d`.
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration::given)]
     grace: Duration,
 }

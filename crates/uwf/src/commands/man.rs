@@ -18,7 +18,7 @@ Examples:
   uwf man thread step | man -l -        one page, installed or not
   uwf man --install --dir /usr/local/share/man/man1")]
 pub(crate) struct Args {
-    /// The command of which to print the page. Default: uwf itself.
+    /// Print the page of this command. Default: uwf itself.
     #[arg(conflicts_with = "install")]
     command: Vec<String>,
     /// Write the pages of all commands where `man` looks for them.

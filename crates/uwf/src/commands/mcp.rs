@@ -81,7 +81,7 @@ const fn option(name: &'static str, kind: &'static str, option: &'static str, de
 }
 
 const THREAD: Argument =
-    required("thread", "The thread: its id, a unique beginning or end of it, or @ for the newest.");
+    required("thread", "The thread: its id, a unique start or end of the id, or @ for the newest.");
 
 const WAITED: Argument = Argument {
     name: "wait",

@@ -14,7 +14,7 @@ use crate::printer::{CommandResult, Format, Stdout};
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Send the spans of a thread, all of them, or print them.
+    /// Send or print all spans of a thread.
     Export(export::Args),
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Command {
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   uwf config set otel.endpoint http://localhost:4318    from now on each step sends its spans
-  uwf otel export 7Q2M                                  send those of a thread, all of them
+  uwf otel export 7Q2M                                  send all spans of a thread
   uwf help tracing";
 
 impl Command {

@@ -24,11 +24,10 @@ Examples:
   uwf pack --undo                 before another implementation reads the store
   uwf pack --forget 2XY1PEX26ZD0Y a pack that is damaged for good
 
-The nodes of threads that have ended move from a file each into one compressed file, cas/packs/NAME.pack. Every command \
-reads, forks, verifies and removes them there as before; nodes that active threads share with them may be among them. Each \
-pack is read back from the disk and compared before a file is removed. Others may start, step and read threads \
-meanwhile. Workflows with a name stay in their files. Programs that read cas/*.bin themselves do not find what is in \
-packs: `--undo` writes all of it back. What cannot be read is named, exit 65.")]
+Moves the nodes of ended threads, one file each, into one compressed file, cas/packs/NAME.pack. All commands read packed \
+nodes as before, including nodes that active threads share. Files are removed only after the pack was read back from the disk \
+and compared. Running this while threads run is safe. Named workflows keep their files. Programs that read cas/*.bin \
+themselves do not find packed nodes: `--undo` restores the files. Unreadable nodes are listed, with exit 65.")]
 pub(crate) struct Args {
     /// Only threads that ended so long ago: `90s`, `15m`, `24h`, `7d`.
     #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = duration::given)]
@@ -39,7 +38,7 @@ pub(crate) struct Args {
     /// Give every node in a pack a file again, and remove the packs.
     #[arg(long, conflicts_with_all = ["older_than", "dry_run"])]
     undo: bool,
-    /// Give up a pack that is damaged or missing, when there is no backup of it: what can be read of it gets files, the rest is lost.
+    /// Give up a damaged or missing pack without a backup: readable nodes become files, the rest is lost.
     #[arg(long, value_name = "PACK", conflicts_with_all = ["older_than", "dry_run", "undo"])]
     forget: Option<Hash>,
 }

@@ -19,14 +19,13 @@ Examples:
   uwf recover
   uwf recover --dry-run | jq '.threads[] | select(.finding != \"kept\")'
 
-For an index of threads (threads.yaml) that is damaged, lost, or restored from an old backup. Where a thread stands is \
-read from the index as far as it is readable, from the records of its attempts, and from the history. The old file is \
-kept beside the new one as threads.yaml.broken-TIME. uwf's own node types are stored again if damaged. Exit 65 when there are threads of which nothing says where they \
-stand.
+Use this if the thread index (threads.yaml) is damaged, lost, or restored from an old backup. Heads are read from the readable \
+part of the index, the records of attempts, and the history. The old file is kept as threads.yaml.broken-TIME. Damaged node \
+types of uwf are stored again. Exits with 65 if the head of a thread can't be determined.
 
-On a store that machines share: for heads of threads, and of the names of workflows, that are missing or damaged there, or \
-point at a node that is gone. They are set again from the notes in the store and the records of this machine; nodes that \
-the store has lost are put back from the cache of this machine. What another machine moves meanwhile is left alone.")]
+On a shared store, use this if heads of threads, or names of workflows, are missing, damaged, or reference a missing node. They \
+are restored from the notes in the store and the records of this machine, and lost nodes from the cache of this machine. Heads \
+that another machine moves meanwhile are left alone.")]
 pub(crate) struct Args {
     /// Only report what would be done.
     #[arg(long)]

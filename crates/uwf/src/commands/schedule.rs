@@ -15,7 +15,7 @@ pub(crate) enum Command {
     /// List the schedules.
     #[command(alias = "ls")]
     List(list::Args),
-    /// Remove a schedule; threads it has begun go on.
+    /// Remove a schedule; threads it started continue.
     Rm(rm::Args),
 }
 

@@ -20,7 +20,7 @@ An editor with the YAML language server completes and checks a file whose first 
   # yaml-language-server: $schema=schemas/workflow.json
 with the path of the schema from there. `uwf help schemas` says more.")]
 pub(crate) struct Args {
-    /// What the schema is of. Without it they are listed.
+    /// Schema to print; without it, all schemas are listed.
     #[arg(value_parser = PossibleValuesParser::new(file_schemas::ALL.map(|schema| schema.name)))]
     name: Option<String>,
 }

@@ -21,10 +21,10 @@ Examples:
   uwf serve --address 0.0.0.0:443 --host box.example --tls-cert cert.pem --tls-key key.pem
   curl -H \"Authorization: Bearer $SECRET\" http://127.0.0.1:7717/api/threads
 
-Nobody gets in without the secret, on loopback neither: other users of the machine could. It is made at the first start and
-kept in the storage root. WORKFLOW_DASHBOARD_SECRET of the environment or of the root's .env sets another one; an address other
-than loopback requires it.
-The server keeps no state: several of them, commands and cron work on one root, and ending one loses nothing.")]
+Every connection needs the secret, even on loopback, because other users of the machine can connect. uwf creates it at the first
+start and stores it in the storage root. WORKFLOW_DASHBOARD_SECRET, in the environment or in the root's .env, sets another one; an
+address other than loopback requires it.
+The server keeps no state: several servers, commands and cron can use one root, and stopping a server loses nothing.")]
 pub(crate) struct Args {
     /// Where to listen; port 0 takes any that is free.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7717")]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// A name besides localhost under which the server is reached, behind a proxy for instance; may be repeated.
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Let nobody change anything.
+    /// Refuse all changes.
     #[arg(long)]
     read_only: bool,
     /// Let other machines connect, and show their threads and pages, too.

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Its API, as its documentation gives it; most end in /v1.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// What it speaks, when that cannot be told from its URL.
+    /// API of the provider, if its URL does not identify it.
     #[arg(long, value_name = "KIND", value_parser = ["openai", "anthropic"])]
     kind: Option<String>,
     /// The key; `-` reads it from stdin. A key given here itself can be seen by every user of the machine.

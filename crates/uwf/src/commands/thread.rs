@@ -45,9 +45,9 @@ use crate::printer::{CommandResult, Format, Stdout};
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Begin a thread. Nothing is executed.
+    /// Create a thread without running it.
     Start(start::Args),
-    /// Do one step: moderator, agent, extract.
+    /// Do one step: choose the role, run its agent, read the answer.
     Step(step::Args),
     /// Step until the thread is done, waiting, stuck or at a limit.
     Run(run::Args),
@@ -55,11 +55,11 @@ pub(crate) enum Command {
     Retry(retry::Args),
     /// Answer for a role that is played by a person.
     Answer(answer::Args),
-    /// Let no further step of a thread begin.
+    /// Pause a thread.
     Pause(pause::Args),
-    /// Let a paused thread go on.
+    /// Resume a paused thread.
     Resume(resume::Args),
-    /// How far a thread may go and what it has used of that; other limits for it.
+    /// Show or change the limits of a thread.
     Limit(limit::Args),
     /// Where a thread stands.
     Show(show::Args),
@@ -68,17 +68,17 @@ pub(crate) enum Command {
     /// List threads.
     #[command(alias = "ls")]
     List(list::Args),
-    /// What runs now: role, agent, since when, last sign of life, tokens so far.
+    /// List running steps: role, agent, start, last activity, tokens.
     Ps(ps::Args),
     /// The steps of a thread with their outputs.
     Steps(steps::Args),
-    /// A thread as a page of markdown, made to be read.
+    /// Print a thread as a Markdown page.
     Read(read::Args),
     /// Everything about how an output came to be: texts, turns, tool calls, attempts.
     StepDetails(step_details::Args),
     /// Why a step came about: each transition that was tried, the values its condition read, how the output was obtained.
     Why(why::Args),
-    /// What threads spent: tokens, money, time, failed attempts.
+    /// Show what threads cost: tokens, money, time, failed attempts.
     Cost(cost::Args),
     /// Begin a new thread at an old step.
     Fork(fork::Args),
@@ -86,15 +86,15 @@ pub(crate) enum Command {
     Diff(diff::Args),
     /// Bring what a thread did in its git worktree into the branch checked out here.
     Merge(merge::Args),
-    /// Whether a thread is still what was recorded of it: its digests made anew and compared.
+    /// Check a thread against its recorded digests.
     Verify(verify::Args),
-    /// Step past what makes a thread unreadable: sound steps in the place of those that are not.
+    /// Replace unreadable steps so that the thread can continue.
     Repair(repair::Args),
     /// End a thread and its running agent.
     Kill(kill::Args),
     /// Remove a finished thread from the history; no node is deleted.
     Rm(rm::Args),
-    /// What a JSONata expression gives on a thread, for authors of conditions.
+    /// Evaluate a JSONata expression on a thread.
     Eval(eval::Args),
 }
 

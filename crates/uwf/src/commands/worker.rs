@@ -21,9 +21,9 @@ Examples:
   uwf worker --engine temporal --agent claude --agent codex     only steps that these play
   uwf thread run --on temporal 7Q2M                             gives a thread to the workers
 
-It dials out, so nothing has to reach this machine. Its threads are those of its store. It ends with TERM or Ctrl-C: no step
-begins any more, and those that run may end within --drain; what still runs then, or when it is told again, is ended and taken
-by another worker. An API key is in TEMPORAL_API_KEY: an argument could be seen by others.")]
+A worker connects to the server, so this machine accepts no connections. It runs threads of its store. On TERM or Ctrl-C it
+takes no more steps and lets running steps finish within --drain. Steps that still run then, or at a second signal, are ended
+and taken by another worker. Set an API key in TEMPORAL_API_KEY, because other users can see arguments.")]
 pub(crate) struct Args {
     /// The engine that says what there is to do.
     #[arg(long, value_name = "ENGINE")]
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// clone of their repository. By default the current one.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
-    /// How long steps may go on after TERM.
+    /// Time that running steps may take after TERM.
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration::given)]
     drain: Duration,
 }

@@ -20,7 +20,7 @@ pub(crate) enum Command {
     /// Check a workflow file and store it, under NAME if there is one; `put` is the newer form.
     #[command(hide = true)]
     Add(put::AddArgs),
-    /// Tell everything that is wrong with workflow files; nothing is written.
+    /// Check workflow files without storing them.
     Validate(validate::Args),
     /// Print a workflow.
     Show(show::Args),

@@ -38,10 +38,10 @@ pub(crate) struct Args {
     /// Print only the prompt, as it is.
     #[arg(long)]
     prompt: bool,
-    /// Print only the step at this position of the thread (the first is 1), nothing of it left out.
+    /// Print only the step at this position of the thread (the first is 1), in full.
     #[arg(long, value_name = "N", conflicts_with_all = ["prompt", "task"])]
     step: Option<usize>,
-    /// Print only the task, nothing of it left out.
+    /// Print only the task, in full.
     #[arg(long, conflicts_with = "prompt")]
     task: bool,
     /// The form of answer the prompt asks for.

@@ -32,7 +32,7 @@ Examples:
 Reads as a step does: the header, tolerantly and typed by the schema; then the model of `modelOverrides.extract`, which is \
 told to fail rather than invent. Prints the value as JSON; when there is none, every reason, and exits with 41.")]
 pub(crate) struct Args {
-    /// What to look for: a file with a JSON Schema, `WORKFLOW.ROLE`, or the hash of a stored schema.
+    /// Schema of the value: a file with a JSON Schema, `WORKFLOW.ROLE`, or the hash of a stored schema.
     schema: String,
     /// The text; stdin when left out.
     file: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Ask no model.
     #[arg(long)]
     no_llm: bool,
-    /// Tell what was tried.
+    /// Show what was tried.
     #[arg(long)]
     explain: bool,
 }

@@ -18,7 +18,7 @@ Examples:
 A step needs no links: a command `uwf-NAME` of the configuration is the built-in agent anyway. What has one of the names \
 and is another program is left alone, and then nothing is changed.")]
 pub(crate) struct Args {
-    /// The directory; it is made if there is none.
+    /// The directory; created if missing.
     dir: PathBuf,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// The answer is a text: markdown under a YAML header (frontmatter) that holds the output.
     #[arg(long)]
     text: bool,
-    /// What the agent said, to be kept beside its output.
+    /// Text of the agent, kept beside its output.
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     raw: Option<PathBuf>,
     /// The agent's own session id.
@@ -65,10 +65,10 @@ pub(crate) struct Args {
     /// How long the agent worked, milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 0, hide_default_value = true)]
     duration_ms: u64,
-    /// What the agent did, turn by turn: a trace as it, or uwf's own format, writes it. See `uwf help trace-format`.
+    /// Turns of the agent: a trace in its own format, or in uwf's. See `uwf help trace-format`.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Format of the trace; told from its content by default.
+    /// Format of the trace; detected by default.
     #[arg(long, value_name = "FORMAT", requires = "trace", value_parser = Format::ALL.map(Format::as_str))]
     trace_format: Option<String>,
 }

@@ -19,7 +19,7 @@ Examples:
 
 `timestamp` is when the node was first stored, in Unix milliseconds.")]
 pub(crate) struct Args {
-    /// The node: its hash, or a unique beginning of it.
+    /// The node: its hash, or a unique start of the hash.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
     /// Accepted for scripts written for an earlier command: the timestamp is always printed.

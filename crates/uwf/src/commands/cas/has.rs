@@ -18,7 +18,7 @@ Examples:
 
 Only whether something is stored under the hash; `uwf cas verify HASH` says whether it is sound.")]
 pub(crate) struct Args {
-    /// The node: its hash, or a unique beginning of it.
+    /// The node: its hash, or a unique start of the hash.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
 }

@@ -20,7 +20,7 @@ Examples:
 
 In order of hash. Types are remembered in the cache, so that only new nodes are read.")]
 pub(crate) struct Args {
-    /// Only nodes of this type: its hash, a unique beginning of it, or the title of one of uwf's own.
+    /// Only nodes of this type: its hash, a unique start of the hash, or the title of one of uwf's own.
     #[arg(long = "type", value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
     type_name: Option<String>,
     /// At most this many.

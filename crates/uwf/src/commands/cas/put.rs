@@ -22,7 +22,7 @@ Examples:
 
 The value must fit the type. Storing the same value again is no error and gives the same hash.")]
 pub(crate) struct Args {
-    /// The type: its hash, a unique beginning of it, or the title of one of uwf's own (content, agent, StepNode…).
+    /// The type: its hash, a unique start of the hash, or the title of one of uwf's own (content, agent, StepNode…).
     #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
     type_name: String,
     /// The value: JSON, a file with JSON, or - for stdin.

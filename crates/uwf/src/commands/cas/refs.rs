@@ -14,7 +14,7 @@ Examples:
   uwf cas refs 2XY1PEX26ZD0Y
   uwf cas refs 2XY1 | jq -r '.[]' | xargs -n1 uwf cas get")]
 pub(crate) struct Args {
-    /// The node: its hash, or a unique beginning of it.
+    /// The node: its hash, or a unique start of the hash.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
 }

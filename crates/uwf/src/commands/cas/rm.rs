@@ -15,11 +15,11 @@ use crate::style;
 Examples:
   uwf cas rm 2XY1PEX26ZD0Y
 
-A node in use is refused (exit 64), with what leads to it: a thread, active or ended, the record of one, a workflow with a \
-name or one of its earlier versions, the configuration, uwf itself, or another node. So is everything if that cannot be told. \
-`uwf gc` removes all nodes that nothing leads to.")]
+If the node is in use, exits with 64 and names what references it: a thread, active or ended, the record of a thread, a named \
+workflow or an earlier version, the configuration, uwf itself, or another node. If references cannot be read, nothing is removed. \
+`uwf gc` removes all unreferenced nodes.")]
 pub(crate) struct Args {
-    /// The node: its hash, or a unique beginning of it.
+    /// The node: its hash, or a unique start of the hash.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
 }

@@ -21,12 +21,11 @@ Examples:
   uwf cas verify 2XY1PEX26ZD0Y               only what is reachable from this node
   uwf cas verify | jq '.problems[]'
 
-Each node: are its bytes those of its hash, does it fit its type, is everything it refers to there, and everything that \
-threads and workflow names refer to? Exit 65 when not. \
-Putting the same content again repairs a corrupt node. With a shared store: what the cache of this machine has garbled is \
-removed, and read from the store again.")]
+Checks that each node matches its hash and its type, that the nodes it references exist, and the nodes that threads and \
+workflow names reference. Exits with 65 if not. Storing the same content again repairs a corrupt node. With a shared store, \
+garbled nodes are removed from this machine's cache and read from the store again.")]
 pub(crate) struct Args {
-    /// The node to begin at: its hash, or a unique beginning of it. Default: the whole store.
+    /// Start at this node: its hash, or a unique start of the hash. Default: the whole store.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: Option<String>,
 }

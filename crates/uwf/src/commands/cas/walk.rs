@@ -18,12 +18,12 @@ Examples:
   uwf cas walk 2XY1PEX26ZD0Y
   uwf cas walk 2XY1 --types | jq -r '.[].hash'      all it takes to copy it to another store
 
-Breadth first, each node once. What is missing or corrupt is told on stderr; the walk goes on and ends with 65.")]
+Breadth first, each node once. Missing and corrupt nodes are reported on stderr; the walk continues and exits with 65.")]
 pub(crate) struct Args {
-    /// The node: its hash, or a unique beginning of it.
+    /// The node: its hash, or a unique start of the hash.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
-    /// The types of the nodes too, up to the meta-schema.
+    /// Include the types of the nodes, up to the meta-schema.
     #[arg(long)]
     types: bool,
 }

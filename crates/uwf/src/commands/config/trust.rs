@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// A directory of the project.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// Trust it no more.
+    /// Revoke the trust.
     #[arg(long)]
     revoke: bool,
 }

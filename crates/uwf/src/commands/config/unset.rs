@@ -15,7 +15,7 @@ Examples:
   uwf config unset agents.coder.timeout
   uwf config unset agentOverrides.solve-issue
 
-What is below the key goes with it; comments and everything else in the file stay. A key that is not set is no error.")]
+Removes the key and everything below it; comments and the rest of the file stay. A key that is not set is not an error.")]
 pub(crate) struct Args {
     /// The key, its parts joined by dots.
     #[arg(add = ArgValueCompleter::new(complete::config_keys))]

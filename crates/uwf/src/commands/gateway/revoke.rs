@@ -17,7 +17,7 @@ Examples:
 
 A server that runs ends the machine's connection within some seconds.")]
 pub(crate) struct Args {
-    /// What the gateway calls the machine.
+    /// Name of the machine at the gateway.
     #[arg(value_parser = super::name)]
     name: MachineName,
 }

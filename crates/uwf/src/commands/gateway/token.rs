@@ -17,10 +17,10 @@ Examples:
 On the machine itself:
   WORKFLOW_GATEWAY_TOKEN=… uwf connect --name laptop --gateway https://gateway.example
 
-Whoever has the token can serve pages under the name of the machine to people who have logged in at the gateway. Give it \
-only to a machine that you trust as you trust the gateway.")]
+A machine with this token can serve pages under its name to everyone who is logged in at the gateway. Give the token only to \
+machines that you trust as much as the gateway.")]
 pub(crate) struct Args {
-    /// What the gateway calls the machine.
+    /// Name of the machine at the gateway.
     #[arg(value_parser = super::name)]
     name: MachineName,
 }

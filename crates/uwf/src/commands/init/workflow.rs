@@ -20,9 +20,9 @@ Examples:
 The workflow goes into the project's .workflows (that of the current directory or above it, up to the repository; else one is
 made), its script beside it. A file that is there with another content is an error (exit 64).")]
 pub(crate) struct Args {
-    /// What the workflow is to be called: words joined by `-`.
+    /// Name of the workflow: words joined by `-`.
     name: String,
-    /// What it is made from. Default: the template of that name, else review.
+    /// Template. Default: the template of that name, else review.
     #[arg(long)]
     template: Option<Template>,
 }

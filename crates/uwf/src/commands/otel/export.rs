@@ -28,7 +28,7 @@ With `otel: {endpoint: …}` in config.yaml each step sends its own spans once i
 threads again, with the same ids: after a collector was away, or for threads from before. The span of a thread itself is sent
 once it has ended. Tasks, prompts, answers and what tools were given and said are left out unless `otel.content` is true.")]
 pub(crate) struct Args {
-    /// A thread: its id, a unique beginning or end of it, @ for the newest.
+    /// A thread: its id, a unique start or end of the id, @ for the newest.
     #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// Print what would be sent, as OTLP in JSON; nothing is sent.

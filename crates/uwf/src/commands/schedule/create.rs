@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// When: minute, hour, day of the month, month, day of the week, in UTC unless it begins with CRON_TZ=ZONE.
     #[arg(long, value_name = "CRON")]
     cron: String,
-    /// What the threads are to do; `-` reads it from stdin.
+    /// Task of the threads; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
     prompt: String,
 }

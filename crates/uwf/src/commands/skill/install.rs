@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// For all your projects, into your home directory.
     #[arg(long, conflicts_with = "dir")]
     global: bool,
-    /// Replace files that somebody has changed, too.
+    /// Also replace files that were changed.
     #[arg(long)]
     force: bool,
 }

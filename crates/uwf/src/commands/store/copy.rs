@@ -26,12 +26,12 @@ Examples:
   uwf store copy . postgres://uwf@db.example/uwf 7Q2M4 9XQ1     only these threads
   uwf store copy s3://team-bucket/uwf /srv/backup/uwf
 
-A store is a URL, the directory of a storage root, or `.` for the files of the one that is used here. Each node is compared with what is
-there. A thread or a name that is something else there stays as it is, and the exit code is 65. What was copied is left
-alone, so run it again after an interruption, or to bring what has happened since.
+A store is a URL, the directory of a storage root, or `.` for the files of this storage root. Each node is compared with the
+target. A thread or name that differs in the target is left alone, and the exit code is 65. Run the command again after an
+interruption, or to copy what is new.
 
-Copy a thread that is active, and both can go on: two threads of the same id that know nothing of each other. Settings and
-records of threads stay on this machine.")]
+If you copy an active thread, both copies can continue: two independent threads with the same id. Settings and records of
+threads stay on this machine.")]
 pub(crate) struct Args {
     /// Where from.
     #[arg(value_name = "FROM")]

@@ -10,11 +10,11 @@ use crate::error::CommandError;
 /// Agents a thread is bound to.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentArgs {
-    /// Agent of all roles, or with ROLE= of one: an alias, or a command line. Can be given several times.
+    /// Agent for every role, or for one role (ROLE=AGENT): an alias, or a command line. Can be given several times.
     #[arg(long = "agent", value_name = "[ROLE=]AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::roles_with_agents))]
     pub(crate) agents: Vec<String>,
-    /// What a command line given by --agent prints: the answer as `text` under a header or as `json`, or the hash of the
+    /// Output of the --agent command line: the answer as `text` under a header or as `json`, or the hash of the
     /// `step` it stored. By default a text; a step when a word of it is a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agents", value_parser = output_parser())]
     pub(crate) output: Option<OutputMode>,

@@ -33,18 +33,18 @@ Examples:
   uwf thread cost --since 2026-11-01 --by day --format csv > november.csv
   uwf thread cost --format json | jq '.total.cost'
 
-Money is what the provider, or the agent's program, said; else the tokens times `prices` of the configuration, for the
-model's alias or its provider's name for it. What is not known is shown as unknown and never counted as nothing. A thread's
-row has its child threads and the steps it shares with forks; in the total each step counts once.")]
+The cost is what the provider or the agent's program reported; otherwise the tokens times the configured `prices`, by the model's
+alias or its name at the provider. Unknown cost is shown as unknown and never counts as 0. The row of a thread includes its
+child threads and the steps it shares with forks; the total counts each step once.")]
 pub(crate) struct Args {
-    /// The threads: ids, unique beginnings or ends of them, or @ for the newest. Default: all, finished ones too.
+    /// The threads: ids, unique starts or ends of ids, or @ for the newest. Default: all, finished ones too.
     #[arg(value_name = "THREAD")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     threads: Vec<String>,
     /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01, UTC).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// What a line is of.
+    /// Group rows by this.
     #[arg(long, value_name = "WHAT", default_value = "thread")]
     by: By,
     /// At most this many lines of threads as text. Default: 30.
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
-/// What a line is of.
+/// Group rows by this.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum By {
     Thread,

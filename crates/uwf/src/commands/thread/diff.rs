@@ -32,21 +32,21 @@ const SAME_FILES: &str = "the files are the same";
 /// Arguments of `uwf thread diff`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread diff 7Q2M                          the newest step against the one before\n  uwf thread diff 7Q2M M4K8 --stat              two threads: outputs, and which files differ by how many lines\n  uwf thread diff 2XY1PEX26ZD0Y 7GR8D63H2JTSB   two steps of any threads\n  uwf thread diff 7Q2M M4K8 --files | git apply\n\nOf two threads the outputs of the steps that they do not share are compared, each with that at the same position.\nFiles are known of threads that work in a git worktree (uwf thread start --worktree). Text unless --format says otherwise."
+    after_help = "Examples:\n  uwf thread diff 7Q2M                          the newest step against the one before\n  uwf thread diff 7Q2M M4K8 --stat              two threads: outputs, and which files differ by how many lines\n  uwf thread diff 2XY1PEX26ZD0Y 7GR8D63H2JTSB   two steps of any threads\n  uwf thread diff 7Q2M M4K8 --files | git apply\n\nFor two threads, compares the outputs of the steps that they do not share, position by position. Files are compared for\nthreads with a git worktree (uwf thread start --worktree). Prints text unless --format says otherwise."
 )]
 pub(crate) struct Args {
-    /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
+    /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
     #[arg(value_name = "THREAD|HASH", required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     from: Option<String>,
-    /// What it is compared with. Default: the newest step with the one before.
+    /// Compare with this. Default: the newest step with the one before.
     #[arg(value_name = "THREAD|HASH", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     to: Option<String>,
     /// The newest thread, as @ is.
     #[arg(long)]
     last: bool,
-    /// Of files only how many lines differ.
+    /// For files, show only the number of changed lines.
     #[arg(long)]
     stat: bool,
     /// Files only.

@@ -16,7 +16,7 @@ use crate::printer::{CommandResult, Printed};
     after_help = "Examples:\n  uwf thread eval 7Q2M 'steps[-1].output'\n  uwf thread eval 7Q2M '$count(steps[role = \"coder\"])'\n  uwf thread eval 7Q2M '$last(\"reviewer\").approved'\n\nThe report is the value itself, so that it can be piped on. A missing value prints nothing (said on stderr; exit 0),\nas in jq; that is not the same as null. The expression sees what conditions see: start, steps, $start, $steps,\n$threadId, $depth, $first(ROLE), $last(ROLE), $extractedBy(STEP). It has 2 s and 512 MB."
 )]
 pub(crate) struct Args {
-    /// The thread, active or finished: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    /// The thread, active or finished: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// The JSONata expression.

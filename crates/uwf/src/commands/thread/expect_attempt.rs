@@ -5,7 +5,7 @@ use uwf_engine::verbs::newest_attempt::NewestAttempt;
 /// The attempt that a command was made for.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct ExpectAttempt {
-    /// Do it only if the newest attempt at that head is still this one, or there is none; else exit 75.
+    /// Exit with 75 unless the newest attempt at that head is this one, or `none`.
     #[arg(long = "expect-attempt", value_name = "ID|none", requires = "expected")]
     pub(crate) newest: Option<NewestAttempt>,
 }

@@ -8,7 +8,7 @@ use crate::complete;
 /// The head that a command was made for.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct ExpectHead {
-    /// Do it only if the thread's head is still this one; else exit 75 and change nothing.
+    /// Exit with 75, and change nothing, unless this is the head of the thread.
     #[arg(long = "expect-head", value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     pub(crate) expected: Option<Hash>,
 }

@@ -24,7 +24,7 @@ use crate::style;
     after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow. Where the files of\nthe step were recorded, since its thread works in a git worktree, the new thread gets a worktree with those files."
 )]
 pub(crate) struct Args {
-    /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
+    /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
     #[arg(value_name = "THREAD|HASH", required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     from: Option<String>,

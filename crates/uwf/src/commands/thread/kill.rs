@@ -12,7 +12,7 @@ use crate::style;
 /// Arguments of `uwf thread kill`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread kill 7Q2M\n\nThe thread leaves the index first, so that no step can be added any more; then its agent is ended, with everything\nit started. What the agent printed is kept. `uwf thread fork` goes on from where the thread was."
+    after_help = "Examples:\n  uwf thread kill 7Q2M\n\nRemoves the thread from the index, so that no step can be added, and then ends its agent and everything the agent\nstarted. The output of the agent is kept. `uwf thread fork` continues from the last step."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

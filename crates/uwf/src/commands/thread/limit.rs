@@ -21,7 +21,7 @@ use crate::table::{self, Table};
 /// Arguments of `uwf thread limit`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread limit 7Q2M                  what it has used, and how far it may go\n  uwf thread limit 7Q2M --cost +5        five dollars more\n  uwf thread limit 7Q2M --steps 60 --time +2h\n\nA step that is running is not ended by a limit; the next one is refused with exit 30. Limits come from the thread's start\n(--max-steps, --max-time, --max-tokens, --max-cost), else from `limits` in its workflow, else from config.yaml. What a\nchild thread uses counts for its parent, too."
+    after_help = "Examples:\n  uwf thread limit 7Q2M                  what it has used, and how far it may go\n  uwf thread limit 7Q2M --cost +5        five dollars more\n  uwf thread limit 7Q2M --steps 60 --time +2h\n\nA limit does not end a running step; the next step exits with 30. Limits come from the start of the thread (--max-steps,\n--max-time, --max-tokens, --max-cost), otherwise from `limits` in its workflow, otherwise from config.yaml. The usage of\nchild threads counts for their parent."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

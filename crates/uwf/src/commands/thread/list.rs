@@ -37,7 +37,7 @@ const WIDE: usize = 120;
 /// Arguments of `uwf thread list`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck,waiting --format json | jq -r '.[].thread'\n  uwf thread list --all --search 'dark mode'\n\nNewest thread first. Without --all, and unless --state asks for them, finished threads are left out. Text shows 30\nunless --limit says otherwise, child threads below their parents, and of the roles the one that is played, waited for\nor next. JSON is an array of all; its `role` is that of the last step, its times are Unix milliseconds."
+    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck,waiting --format json | jq -r '.[].thread'\n  uwf thread list --all --search 'dark mode'\n\nNewest thread first. Finished threads are shown only with --all or --state. Text shows 30 threads unless --limit says\notherwise, child threads below their parents, and the role that is running, waiting or next. JSON is an array of all\nthreads; `role` is the role of the last step, and times are Unix milliseconds."
 )]
 pub(crate) struct Args {
     /// The workflow, as --workflow gives it.

@@ -35,7 +35,7 @@ const PACE: Duration = Duration::from_millis(100);
     after_help = "Examples:\n  uwf live 7Q2M                 from its beginning to its end\n  uwf live --last --tail 0      from now on\n  uwf live --all --role coder   what coders do in all threads\n  uwf live 7Q2M --format json | jq -r 'select(.event == \"step\").role'\n\nIt only looks: who steps the thread makes no difference, and Ctrl-C ends nothing else. It ends with the thread. With\n--format json it prints one event a line."
 )]
 pub(crate) struct Args {
-    /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
     #[arg(required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,

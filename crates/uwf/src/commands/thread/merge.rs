@@ -14,7 +14,7 @@ const COMMIT: usize = 7;
 /// Arguments of `uwf thread merge`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread merge 7Q2M            into the branch checked out here: fast-forward, else a merge commit\n  uwf thread merge 7Q2M --squash   as one commit\n  uwf thread merge 7Q2M --abort    back to before a merge that has conflicts\n\nWhat is uncommitted in the thread's worktree is committed on its branch first. Conflicts are named and left to you\n(exit 20): resolve them, `git add` them, `git commit`. Thread, worktree and branch stay as they are."
+    after_help = "Examples:\n  uwf thread merge 7Q2M            into the branch checked out here: fast-forward, else a merge commit\n  uwf thread merge 7Q2M --squash   as one commit\n  uwf thread merge 7Q2M --abort    back to before a merge that has conflicts\n\nCommits uncommitted changes of the thread's worktree on its branch first. Conflicts are listed and left to you (exit 20):\nresolve them, `git add` them, `git commit`. Thread, worktree and branch stay as they are."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -15,14 +15,14 @@ use crate::style;
 /// Arguments of `uwf thread pause`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread pause 7Q2M\n  uwf thread pause 7Q2M --reason 'until the release is out'\n\nA step that is running ends as it would; the next one is refused with exit 20, also those of child threads."
+    after_help = "Examples:\n  uwf thread pause 7Q2M\n  uwf thread pause 7Q2M --reason 'until the release is out'\n\nA running step finishes. The next step exits with 20, including steps of child threads."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
     expect: ExpectHead,
-    /// Why, for whoever wonders.
+    /// Reason, shown to people.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }

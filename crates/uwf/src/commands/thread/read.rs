@@ -23,10 +23,10 @@ pub(crate) struct Args {
     /// Characters that task and steps may take together, about.
     #[arg(long, value_name = "CHARS", default_value_t = DEFAULT_QUOTA)]
     quota: usize,
-    /// The newest steps before this one: its hash, or a beginning of it.
+    /// The newest steps before this one: its hash, or the start of the hash.
     #[arg(long, value_name = "HASH", conflicts_with = "after", add = ArgValueCompleter::new(complete::hashes))]
     before: Option<String>,
-    /// The steps after this one, oldest first: its hash, or a beginning of it.
+    /// The steps after this one, oldest first: its hash, or the start of the hash.
     #[arg(long, value_name = "HASH", conflicts_with = "start", add = ArgValueCompleter::new(complete::hashes))]
     after: Option<String>,
     /// From the thread's start on, instead of the newest steps; with --before up to that step.

@@ -15,10 +15,10 @@ Examples:
   uwf thread repair 7Q2M --dry-run
   uwf thread repair 7Q2M
 
-For a thread whose steps fail because a node of its history is missing, damaged, or not what its type says, as an older uwf \
-accepted them. Nodes never change: a step with a bad detail is made anew with the same output and a note instead of the \
-detail, and the steps after it are put behind the new one. A step whose output is bad is dropped with all that follow, and \
-its role plays again. The old steps stay in the store; `uwf thread fork` still begins at them.")]
+Use this if steps of a thread fail because a node of its history is missing, damaged, or does not fit its type, which older \
+versions of uwf accepted. Nodes never change: a step with a bad detail is replaced by a step with the same output and a note \
+instead of the detail, followed by new copies of the later steps. A step with a bad output is dropped, with all later steps, and \
+its role plays again. The old steps stay in the store, and `uwf thread fork` can still start at them.")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,

@@ -16,7 +16,7 @@ use crate::printer::CommandResult;
 /// Arguments of `uwf thread retry`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this try\n\nOne step of a thread that is stuck. What the failed attempts did is kept, and the step that succeeds leads to it. To read the\ntext of the failed attempt again instead of paying for another: uwf thread step 7Q2M --reextract"
+    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this try\n\nDoes one step of a stuck thread. Failed attempts are kept, and the step that succeeds lists them. To read the text of the\nfailed attempt again without running the agent: uwf thread step 7Q2M --reextract"
 )]
 pub(crate) struct Args {
     #[command(flatten)]

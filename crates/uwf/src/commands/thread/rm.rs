@@ -25,10 +25,10 @@ use crate::table::count;
 /// Arguments of `uwf thread rm`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread rm 7Q2M\n  uwf thread rm --older-than 90d --state completed --dry-run\n  uwf thread rm --older-than 90d && uwf gc\n\nAn active thread is refused: `uwf thread kill` ends it first. No node is deleted: who has the hash of a step can\nstill read it, and fork from it, until `uwf gc`. The git worktree of a thread is removed with it, unless it has\nuncommitted changes; its branch is kept as long as no other has all of its commits.\n\n--older-than removes many threads, counted from their ends. Child threads of an active one stay. What cannot be\nremoved is reported, the others are removed, and the exit code is that of the first failure."
+    after_help = "Examples:\n  uwf thread rm 7Q2M\n  uwf thread rm --older-than 90d --state completed --dry-run\n  uwf thread rm --older-than 90d && uwf gc\n\nKill an active thread before you remove it. Nodes stay until `uwf gc`: you can still read a step, or fork from it, by its\nhash. The git worktree of a thread is removed with it unless it has uncommitted changes. Its branch is kept if it has\ncommits that no other branch has.\n\n--older-than removes all threads that ended before then, except child threads of active threads. If a thread can't be\nremoved, the command reports it, removes the others, and exits with the code of the first failure."
 )]
 pub(crate) struct Args {
-    /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
     #[arg(required_unless_present_any = ["last", "older_than", "dry_run"], conflicts_with_all = ["last", "older_than"])]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
@@ -38,13 +38,13 @@ pub(crate) struct Args {
     /// All threads that ended so long ago: `12h`, `90d`.
     #[arg(long, value_name = "DURATION", value_parser = duration::given)]
     older_than: Option<Duration>,
-    /// Of these only those that ended so.
+    /// Only threads with this end state.
     #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", conflicts_with_all = ["thread", "last"], ignore_case = true)]
     state: Option<EndStatus>,
-    /// Only tell what would be removed.
+    /// Only print what would be removed.
     #[arg(long)]
     dry_run: bool,
-    /// Remove git worktrees, too, though there are uncommitted changes in them.
+    /// Also remove git worktrees with uncommitted changes.
     #[arg(long)]
     discard: bool,
 }

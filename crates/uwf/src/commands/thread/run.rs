@@ -45,7 +45,7 @@ use crate::{style, table};
     after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run --all --jobs 4              all active threads, four at once"
 )]
 pub(crate) struct Args {
-    /// A thread to go on with (@ is the newest), or with --prompt a workflow to start.
+    /// A thread to continue (@ is the newest), or with --prompt a workflow to start.
     #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
     #[arg(add = ArgValueCompleter::new(complete::threads_or_workflows))]
     target: Option<String>,
@@ -55,10 +55,10 @@ pub(crate) struct Args {
     /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
     #[arg(long, conflicts_with_all = ["last", "prompt", "cwd", "agents", "expected"])]
     all: bool,
-    /// With --all, most threads at once.
+    /// With --all: how many threads run in parallel.
     #[arg(long, short, value_name = "N", default_value_t = 1, requires = "all", conflicts_with_all = ["target", "last"], value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
-    /// With --all, threads too whose last attempt failed.
+    /// With --all: include stuck threads.
     #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
     stuck: bool,
     /// Stop before this role would be played; with --all, threads whose workflow has no such role are run all the same.
@@ -206,9 +206,7 @@ fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandE
         return Err(CommandError::usage("--max-steps is a limit of the thread, and needs --prompt")
             .hint("to change the limits of a thread: uwf thread limit THREAD --steps N"));
     }
-    context
-        .printer
-        .warn(&format!("--max-steps is a limit of a new thread; to stop early, use --steps {most}"));
+    context.printer.warn(&format!("--max-steps is a limit of a new thread; to stop early, use --steps {most}"));
     Ok(Some(most))
 }
 

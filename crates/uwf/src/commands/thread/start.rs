@@ -35,7 +35,7 @@ pub(crate) struct Args {
 /// How a thread is started, shared by `thread start` and `run`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// What the thread is to do; `-` reads it from stdin.
+    /// Task of the thread; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
     /// Directory agents work in.

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::agents))]
     agent: Option<String>,
-    /// What the command line given by --agent prints: the answer as `text` under a header or as `json`, or the hash of
+    /// Output of the --agent command line: the answer as `text` under a header or as `json`, or the hash of
     /// the `step` it stored. By default a text; a step when a word of it is a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agent", value_parser = output_parser())]
     output: Option<OutputMode>,
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// Directory agents work in if this machine does not know the thread; one that it knows keeps its own.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "cwd")]
     cwd_if_unknown: Option<PathBuf>,
-    /// Tell how the moderator decided: each expression, its value, why it did or did not match.
+    /// Explain the moderator's decision: each expression, its value, and why it did or did not match.
     #[arg(long)]
     explain: bool,
     /// Show role, agent and the full prompt; run nothing.

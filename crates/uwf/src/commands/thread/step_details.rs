@@ -19,7 +19,7 @@ use crate::printer::{CommandResult, Printed, Report};
     after_help = "Examples:\n  uwf thread step-details 2XY1PEX26ZD0Y\n  uwf thread step-details 2XY1 --format yaml\n  uwf thread step-details 2XY1 --format json | jq .detail.turns\n\nText for people unless --format says otherwise. As YAML or JSON the document is the node with everything it refers to in\nits place: a text or node that is there already is not repeated, `toldAbove` has its hash; timestamps are Unix\nmilliseconds. A child thread is only named: its last step can be asked for in the same way."
 )]
 pub(crate) struct Args {
-    /// A step, a detail or a failed attempt: its hash, or a unique beginning of it.
+    /// A step, a detail or a failed attempt: its hash, or a unique start of the hash.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
     #[command(flatten)]

@@ -18,14 +18,14 @@ Examples:
   uwf thread verify 7Q2M
   uwf thread verify 7Q2M --expect \"$(cat digest-of-yesterday)\"
 
-Every finished step is recorded with a BLAKE3 digest over its nodes and the digest before; `uwf thread show` prints the last \
-one, which stands for the whole run. It is made anew from the nodes here and compared. Whoever can change nodes can also \
-change the record beside them: keep the digest elsewhere and give it with --expect to be sure.
+Every finished step is recorded with a BLAKE3 digest over its nodes and the previous digest. `uwf thread show` prints the last \
+digest, which covers the whole run. This command computes the digests again and compares them. A program that can change nodes \
+can also change the record: to be sure, keep the digest elsewhere and pass it with --expect.
 
-Exit 65 when something was changed or is missing, 69 when nothing was recorded to compare with: then the next step begins a \
-chain with what is there.")]
+Exits with 65 if something was changed or is missing, and with 69 if no digest was recorded; then the next step starts a chain \
+of digests.")]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
+    /// The thread: its id, or a unique start or end of the id.
     #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// A digest the thread had once, at its head or at an earlier step.

@@ -7,7 +7,7 @@ use uwf_core::thread::ThreadId;
 /// The thread a command is about.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
-    /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
     #[arg(required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,

@@ -26,11 +26,11 @@ Examples:
   uwf thread why 2XY1PEX26ZD0Y    any step of any thread, by its hash
   uwf thread why @ --format json | jq '.next.routing.considered'
 
-Of each decision: the transitions in the order in which they were tried up to the one that was taken, with the condition's
-name, description and expression, the values it read and what it gave. Decisions are made anew from the nodes of the thread,
-which never change; nothing is run and nothing is written.")]
+Shows the transitions of each decision in the order in which they were tried, up to the one that was taken, with the name,
+description and expression of the condition, the values it read, and its result. Decisions are made again from the nodes of
+the thread, which never change. Runs and writes nothing.")]
 pub(crate) struct Args {
-    /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
+    /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
     #[arg(value_name = "THREAD|STEP", required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     what: Option<String>,

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// The name.
     #[arg(add = ArgValueCompleter::new(complete::workflow_names))]
     name: String,
-    /// A version of its history: the hash, or a unique beginning of it. Default: the newest.
+    /// A version of its history: the hash, or a unique start of the hash. Default: the newest.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     version: Option<String>,
 }

@@ -14,7 +14,7 @@ Examples:
   uwf cas schema get content
   uwf cas schema get 2XY1PEX26ZD0Y > review.schema.json")]
 pub(crate) struct Args {
-    /// The type: its hash, a unique beginning of it, or the title of one of uwf's own.
+    /// The type: its hash, a unique start of the hash, or the title of one of uwf's own.
     #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
     type_name: String,
 }
