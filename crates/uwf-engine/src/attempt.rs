@@ -33,6 +33,7 @@ pub mod settings;
 pub mod snapshot;
 pub(crate) mod spent;
 mod stand_in;
+pub(crate) mod stop_signals;
 pub(crate) mod travel;
 pub mod turns;
 pub(crate) mod unenforced;

@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use durable_files::regular::{self, Refused};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGCHLD;
 
 use crate::attempt::broker::Broker;
 pub use crate::attempt::ended::Ended;
 use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::lease::Lease;
+use crate::attempt::stop_signals::{self, STOP_SIGNALS};
 use crate::attempt::{processes, program};
 use crate::root::error::{AtPath, RootError};
 use crate::root::store_keys::Handover;
@@ -72,12 +73,13 @@ impl Signals {
         let install = || -> io::Result<Signals> {
             let (wake, write) = UnixStream::pair()?;
             wake.set_nonblocking(true)?;
+            stop_signals::listen()?;
             let told = Arc::new(AtomicUsize::new(0));
-            for signal in [SIGINT, SIGTERM, SIGHUP] {
+            for signal in STOP_SIGNALS {
                 let number = usize::try_from(signal).unwrap_or_default();
                 signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?;
             }
-            for signal in [SIGINT, SIGTERM, SIGHUP, SIGCHLD] {
+            for signal in STOP_SIGNALS.into_iter().chain([SIGCHLD]) {
                 signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
             }
             Ok(Signals { told, wake })

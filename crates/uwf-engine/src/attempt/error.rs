@@ -331,7 +331,10 @@ pub type Result<T, E = AttemptError> = std::result::Result<T, E>;
 
 impl From<GitError> for AttemptError {
     fn from(error: GitError) -> AttemptError {
-        AttemptError::Git(error)
+        match error {
+            GitError::Stopped { signal } => AttemptError::Stopped { signal },
+            error => AttemptError::Git(error),
+        }
     }
 }
 

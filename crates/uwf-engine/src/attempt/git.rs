@@ -6,6 +6,7 @@
 
 mod checkout;
 mod diff;
+mod errand;
 mod merge;
 mod remote;
 mod snapshot;
@@ -23,16 +24,18 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use durable_files::FileError;
-use rustix::process::{Pid, Signal};
 use uwf_core::text::ellipsize;
 
 pub(crate) use self::checkout::Checkout;
 pub use self::diff::{FileChange, Patch};
+pub(crate) use self::errand::Errand;
 pub(crate) use self::merge::Brought;
 pub use self::merge::{How, Manner};
 pub(crate) use self::remote::Pushed;
 pub(crate) use self::snapshot::{Files, Kept};
 pub(crate) use self::view::own_dir;
+use crate::attempt::processes;
+use crate::attempt::stop_signals::Watch;
 
 /// Characters shown of what git says.
 const SHOWN: usize = 400;
@@ -45,6 +48,12 @@ const LIMIT: Duration = Duration::from_mins(10);
 
 /// After that time one looks whether git waits for a pipe.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
+
+/// How long a call may take that begins after this process was told to stop: it tidies up, or stores what was paid for.
+const AFTER_STOP: Duration = Duration::from_secs(5);
+
+/// Time between TERM and KILL. Git removes its locks in it.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Files that git reads in every directory of a working tree.
 const READ_EVERYWHERE: [&str; 4] = [".git", ".gitattributes", ".gitignore", ".gitmodules"];
@@ -205,9 +214,15 @@ pub enum GitError {
         /// What git printed to stderr.
         said: String,
     },
-    /// Git does not come to an end.
+    /// Git did not come to an end in its time.
     #[error("git was ended after {} s", .0.as_secs())]
     TookTooLong(Duration),
+    /// This process was told to stop.
+    #[error("git was ended: uwf was told to stop")]
+    Stopped {
+        /// The signal.
+        signal: i32,
+    },
     /// Git failed.
     #[error("cannot {action}: git says: {said}")]
     Failed {
@@ -280,6 +295,9 @@ impl<'d> Git<'d> {
             command.envs(objects.iter().map(|objects| ("GIT_OBJECT_DIRECTORY", objects)));
         }
         command.envs(self.author.iter().copied());
+        if let Some(attempt) = errand::attempt() {
+            command.env(processes::ATTEMPT_VARIABLE, attempt);
+        }
         command
     }
 
@@ -307,32 +325,37 @@ impl<'d> Git<'d> {
             command.stdin(handle(input)?);
         }
         command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
+        // From before git is there: a signal that ends this process would leave git behind.
+        let watch = Watch::begin().map_err(GitError::NotRun)?;
         let mut child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => GitError::Missing,
             _ => GitError::NotRun(error),
         })?;
-        let status = self.wait(&mut child)?;
+        let status = self.wait(&mut child, &watch)?;
         Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
     }
 
-    /// Waits for the end of git, and ends it, with what it has started, when that takes too long.
-    fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
+    /// Waits for the end of git, and ends it, with what it has started, when that takes too long or this process is to stop.
+    fn wait(&self, child: &mut Child, watch: &Watch) -> Result<ExitStatus> {
         let begun = Instant::now();
+        let limit = errand::time_left().into_iter().chain(self.limit).min();
         let mut is_looked_at = false;
         loop {
             if let Some(status) = child.try_wait().map_err(GitError::NotRun)? {
                 return Ok(status);
             }
-            if let Some(limit) = self.limit.filter(|limit| begun.elapsed() >= *limit) {
+            let why = if let Some(signal) = watch.told().filter(|_| !watch.was_told || begun.elapsed() >= AFTER_STOP) {
+                Some(GitError::Stopped { signal })
+            } else if let Some(limit) = limit.filter(|limit| begun.elapsed() >= *limit) {
+                Some(GitError::TookTooLong(limit))
+            } else if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
+                self.pipe_in_the_way().map(GitError::Blocked)
+            } else {
+                None
+            };
+            if let Some(why) = why {
                 self.end(child);
-                return Err(GitError::TookTooLong(limit));
-            }
-            if begun.elapsed() >= SUSPICIOUS
-                && !std::mem::replace(&mut is_looked_at, true)
-                && let Some(pipe) = self.pipe_in_the_way()
-            {
-                self.end(child);
-                return Err(GitError::Blocked(pipe));
+                return Err(why);
             }
             // Most calls take some milliseconds.
             std::thread::sleep(Duration::from_millis(1).max(begun.elapsed() / 10).min(LOOK));
@@ -349,14 +372,18 @@ impl<'d> Git<'d> {
         files.into_iter().find(is_pipe).or_else(|| pipe_below(self.dir))
     }
 
-    /// Ends git, with all that it has started if that is in a group of its own.
+    /// Ends git, with all that it has started.
     fn end(&self, child: &mut Child) {
-        match Pid::from_raw(child.id().cast_signed()).filter(|_| !self.may_ask) {
-            // It may have ended in this moment, which is as good.
-            Some(group) => drop(rustix::process::kill_process_group(group, Signal::KILL)),
-            None => drop(child.kill()),
+        match self.may_ask {
+            // It is in the group of this process.
+            true => processes::end_tree(child, GRACE),
+            false => processes::end_group(child, GRACE),
         }
-        let _ = child.wait();
+    }
+
+    /// The same git, which reads nothing.
+    fn again(&self) -> Git<'d> {
+        Git { named: self.named.clone(), input: None, ..*self }
     }
 
     /// Runs git, which has to succeed. Gives what it prints, without the last line break.

@@ -5,6 +5,7 @@
 //! Elsewhere only the process group is ended.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -53,6 +54,64 @@ pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration, sp
 /// Ends what an attempt started whose keeper is gone, but not the keepers among them: those perform steps of their own.
 pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
     end(None, attempt, Reach::NoKeepers, grace);
+}
+
+/// Ends a child that leads a process group, with its group: TERM, a grace, KILL.
+pub(crate) fn end_group(child: &mut Child, grace: Duration) {
+    let Some(group) = pid(child.id()) else { return };
+    let is_there = || {
+        // A keeper is handed the orphans, and they count until somebody asks how they ended.
+        while let Ok(Some(_)) = rustix::process::waitpgid(group, WaitOptions::NOHANG) {}
+        rustix::process::test_kill_process_group(group).is_ok()
+    };
+    // It may have ended in this moment, which is as good.
+    let signal = |signal| {
+        let _ = rustix::process::kill_process_group(group, signal);
+    };
+    end_child(child, grace, is_there, signal);
+}
+
+/// Ends a child and its descendants: TERM, a grace, KILL.
+pub(crate) fn end_tree(child: &mut Child, grace: Duration) {
+    // Of those that the child leaves behind nothing tells later whose they were.
+    let found: Vec<Pid> = with_descendants(child.id()).into_iter().filter_map(pid).collect();
+    let is_there = || found.iter().any(|pid| rustix::process::test_kill_process(*pid).is_ok());
+    let signal = |signal| {
+        for pid in &found {
+            let _ = rustix::process::kill_process(*pid, signal);
+        }
+    };
+    end_child(child, grace, is_there, signal);
+}
+
+fn end_child(child: &mut Child, grace: Duration, is_there: impl Fn() -> bool, signal: impl Fn(Signal)) {
+    signal(Signal::TERM);
+    let deadline = Instant::now() + grace;
+    loop {
+        if matches!(child.try_wait(), Ok(Some(_))) && !is_there() {
+            return;
+        }
+        if Instant::now() >= deadline {
+            signal(Signal::KILL);
+            let _ = child.wait();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A process and all that it has started, as far as their parents are alive.
+fn with_descendants(root: u32) -> BTreeSet<u32> {
+    let table = process_table();
+    let mut found = BTreeSet::from([root]);
+    loop {
+        let before = found.len();
+        found
+            .extend(table.iter().filter(|(_, parent)| found.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>());
+        if found.len() == before {
+            return found;
+        }
+    }
 }
 
 /// Which descendants of an attempt's processes are ended with it.

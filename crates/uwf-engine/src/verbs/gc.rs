@@ -88,7 +88,8 @@ pub struct Collected {
     pub deleted_refs: usize,
 }
 
-/// Removes every node that nothing leads to and that is older than the grace. `progress` is told how many nodes were looked at.
+/// Removes every node that nothing leads to and that is older than the grace, then worktrees of ended threads, and refs of git to the
+/// files of removed ones. `progress` is told how many nodes were looked at.
 ///
 /// # Errors
 /// `Data` and `Io` when something that leads to nodes, or a node that is reached, cannot be read: nothing is removed then. `Busy`
@@ -96,6 +97,24 @@ pub struct Collected {
 pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
     let least = if home.shared().is_some() { SHARED_GRACE } else { Duration::ZERO };
     let request = GcRequest { grace: request.grace.max(least), ..request };
+    let begun = SystemTime::now();
+    let (mut done, going) = collect_nodes(home, request, begun, progress)?;
+    // Without the lock: others need not wait for git, which may wait for whatever an agent left.
+    let ended_before = begun.checked_sub(request.grace).unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH);
+    let ended_before = u64::try_from(ended_before.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    let swept = worktrees::sweep(home, ended_before, request.dry_run)?;
+    (done.removed_worktrees, done.kept_worktrees) = (swept.removed, swept.kept);
+    done.deleted_refs = removed_files::sweep(home, &|node| going.contains(&node), request.dry_run)?;
+    Ok(done)
+}
+
+/// Removes nodes, or with `dry_run` counts them and says which.
+fn collect_nodes(
+    home: &Home,
+    request: GcRequest,
+    begun: SystemTime,
+    progress: &mut dyn FnMut(usize),
+) -> Result<(Collected, HashSet<Hash>)> {
     // Where nothing is, nothing is made.
     let _lock = if home.exists()? && !request.dry_run { Some(lock(home)?) } else { None };
     if !request.dry_run {
@@ -103,7 +122,6 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
         // written anew before nodes were removed: the disk may be full.
         home.store().objects().reclaim(Reclaim::Nothing)?;
     }
-    let begun = SystemTime::now();
     let mut marked = Marked::of(home);
     let first = marked.update(progress)?;
     let young_since = first.young_since(begun, request.grace);
@@ -124,26 +142,20 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
         done.open_since = Some(open.since);
         done.open_thread = Some(open.thread.to_string());
     }
-    let ended_before = begun.checked_sub(request.grace).unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH);
-    let ended_before = u64::try_from(ended_before.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-    let swept = worktrees::sweep(home, ended_before, request.dry_run)?;
-    (done.removed_worktrees, done.kept_worktrees) = (swept.removed, swept.kept);
     if request.dry_run {
-        let going: HashSet<Hash> = candidates.iter().copied().collect();
-        done.deleted_refs = removed_files::sweep(home, &|node| going.contains(&node), true)?;
         for some in candidates.chunks(READ_AT_ONCE) {
             for stored in home.store().objects().stored_all(some)?.into_iter().flatten() {
                 done.deleted_entries += 1;
                 done.bytes += stored.bytes;
             }
         }
-        return Ok(done);
+        return Ok((done, candidates.into_iter().collect()));
     }
     let layers = home.store().layers(&candidates)?;
     sweep(home, &mut marked, layers, (begun, request.grace), &mut done)?;
-    done.deleted_refs = removed_files::sweep(home, &|_| false, false)?;
     done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(Reclaim::Worthwhile))?;
-    Ok(done)
+    // Those that are gone by now are found to be.
+    Ok((done, HashSet::new()))
 }
 
 /// Why packs were not written anew, if the disk is too full for that: it is no failure of what was done before.

@@ -14,6 +14,7 @@ mod play;
 mod report;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use json_cas::{Hash, Head, Version};
 use serde::{Deserialize, Serialize};
@@ -185,6 +186,7 @@ pub(crate) struct Step<'a, 'h> {
     plan: &'a Plan,
     request: &'a StepRequest,
     log: Log,
+    began: Instant,
 }
 
 impl<'a, 'h> Step<'a, 'h> {
@@ -196,7 +198,7 @@ impl<'a, 'h> Step<'a, 'h> {
     ) -> Step<'a, 'h> {
         let home = thread.home();
         let log = Log::open(&home.log_file(&thread.id));
-        Step { home, thread, head, plan, request, log }
+        Step { home, thread, head, plan, request, log, began: Instant::now() }
     }
 
     /// A process may be killed between any two lines of this, or the power may fail. What keeps the promise that nothing paid

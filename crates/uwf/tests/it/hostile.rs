@@ -10,6 +10,7 @@ mod repositories;
 mod secrets;
 mod sharing;
 mod terminal;
+mod waiting_git;
 
 use uwf_testing::TestHome;
 

@@ -216,7 +216,7 @@ impl Git<'_> {
             return Ok(());
         }
         let listed: String = paths.iter().flat_map(|path| [path, "\0"]).collect();
-        let git = Git { input: Some(input(listed.as_bytes())?), ..Git::at(self.dir) };
+        let git = Git { input: Some(input(listed.as_bytes())?), ..self.again() };
         let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
         git.run("undo a merge that was killed", ["--literal-pathspecs"].into_iter().chain(args).chain(from)).map(drop)
     }

@@ -95,6 +95,6 @@ impl Git<'_> {
 
     /// The same with what signs in to a remote.
     fn signing_in(&self) -> Git<'_> {
-        Git { is_remote: true, may_ask: self.may_ask, ..Git::at(self.dir) }
+        Git { is_remote: true, ..self.again() }
     }
 }

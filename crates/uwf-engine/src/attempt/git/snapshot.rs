@@ -115,7 +115,7 @@ impl Git<'_> {
     pub(crate) fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String> {
         let parents = parents.iter().flat_map(|parent| ["-p", parent]);
         let args = ["commit-tree", tree, "-m", message].into_iter().chain(parents);
-        let git = Git { named: self.named.clone(), limit: self.limit, author: &AUTHOR, ..Git::at(self.dir) };
+        let git = Git { author: &AUTHOR, ..self.again() };
         git.text("record the files", args)
     }
 

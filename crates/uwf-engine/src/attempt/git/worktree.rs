@@ -60,7 +60,7 @@ impl Git<'_> {
             return Ok(());
         }
         let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
-        let git = Git { named: self.named.clone(), input: Some(input(lines.as_bytes())?), ..Git::at(self.dir) };
+        let git = Git { input: Some(input(lines.as_bytes())?), ..self.again() };
         git.run("delete git refs", ["update-ref", "--stdin"]).map(drop)
     }
 

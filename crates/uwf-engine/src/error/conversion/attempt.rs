@@ -201,6 +201,7 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
         GitError::NoCommit(_) => of(ErrorKind::Usage)
             .hint("a worktree begins at a commit: `git commit` the files first"),
         GitError::Failed { .. } => of(ErrorKind::Io),
+        GitError::Stopped { signal } => of(stopped_by(*signal)),
     }
 }
 

@@ -64,7 +64,7 @@ impl<'a, 'h> Step<'a, 'h> {
         let next = match moderate::next(self.thread, &self.plan.workflow)?.next {
             Next::Role(next) if next == *role => {
                 if attempt.opened.machine.is_some() {
-                    self.fetch_files(recorded)?;
+                    self.fetch_files(recorded, &attempt.opened.agent)?;
                 }
                 let stored = Stored::new(self, &attempt.opened, recorded, attempt.finished.clone());
                 // What a person has handed in is taken over at once: nothing went wrong.

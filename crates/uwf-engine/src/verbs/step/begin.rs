@@ -109,7 +109,7 @@ impl Step<'_, '_> {
         unread: Option<&Attempt>,
     ) -> Result<Begun> {
         let Position { earlier, note } = position;
-        self.fetch_files(self.head.hash)?;
+        self.fetch_files(self.head.hash, &agent)?;
         let last = if reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
         // A damaged record of an earlier failure must not make the result of this attempt unsound.

@@ -206,7 +206,7 @@ impl Step<'_, '_> {
         matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(head)) if head.hash != self.head.hash)
     }
 
-    fn still_active(&self) -> bool {
+    pub(super) fn still_active(&self) -> bool {
         matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(_)))
     }
 

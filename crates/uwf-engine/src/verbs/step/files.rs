@@ -1,8 +1,13 @@
 //! The files of a step in the worktree of its thread: recorded and pushed once it is done, fetched before the next one.
 
+use std::time::{Duration, Instant};
+
 use json_cas::Hash;
 
 use super::Step;
+use crate::attempt::agents::AgentSpec;
+use crate::attempt::error::AttemptError;
+use crate::attempt::git::Errand;
 use crate::attempt::recorded::Opened;
 use crate::attempt::snapshot::{self, PushedFiles, StepFiles};
 use crate::attempt::travel;
@@ -10,12 +15,25 @@ use crate::error::Result;
 use crate::root::log::log;
 use crate::root::worktree::Worktree;
 
+/// Time that git has at least for the files of a step, whatever its agent has left of its own: that was paid for.
+const LEAST_TIME: Duration = Duration::from_secs(5);
+
 impl Step<'_, '_> {
+    /// Git, as part of a step by an agent: its time counts as the agent's.
+    fn errand(&self, agent: &AgentSpec, attempt: Option<&str>) -> Errand {
+        let until = agent.timeout_ms.map(|limit| {
+            let left = Duration::from_millis(limit).saturating_sub(self.began.elapsed());
+            Instant::now() + left.max(LEAST_TIME)
+        });
+        Errand::begin(attempt, until)
+    }
+
     /// Has the thread's worktree hold the files that it has at a node, if another machine has made them.
     ///
     /// # Errors
     /// Those of [`travel::bring_up_to_date`].
-    pub(super) fn fetch_files(&self, node: Hash) -> Result<()> {
+    pub(super) fn fetch_files(&self, node: Hash, agent: &AgentSpec) -> Result<()> {
+        let _errand = self.errand(agent, None);
         let (settings, remote) = (&self.plan.settings, self.plan.config.worktree_remote.as_ref());
         if travel::bring_up_to_date(self.home, &self.thread.id, node, settings, remote)? {
             log!(self.log, "F7J4B2YH", Info, "the files at {node} came from another machine");
@@ -28,20 +46,29 @@ impl Step<'_, '_> {
     /// The agent has ended and was paid, so nothing that goes wrong here may cost the step: it lands, and its report says that
     /// its files were not recorded. That happens before the head moves, so that no step is the head whose files are still to
     /// come. Whoever is killed in between leaves a step that the next one takes over, and records the files of.
-    pub(super) fn record_files(&self, opened: &Opened, step: Hash) -> Option<StepFiles> {
-        let worktree = self.plan.settings.worktree_in_use()?;
-        let recorded = snapshot::take(self.home, worktree, opened, step);
+    ///
+    /// # Errors
+    /// `Interrupted`, `Terminated` when uwf was told to stop while the thread is active: the same is left then.
+    pub(super) fn record_files(&self, opened: &Opened, step: Hash) -> Result<Option<StepFiles>> {
+        let Some(worktree) = self.plan.settings.worktree_in_use() else { return Ok(None) };
+        let _errand = self.errand(&opened.agent, Some(&opened.attempt));
+        let recorded = match snapshot::take(self.home, worktree, opened, step) {
+            Err(AttemptError::Stopped { signal }) if self.still_active() => {
+                return Err(AttemptError::Stopped { signal }.into());
+            }
+            recorded => recorded,
+        };
         let tree = recorded.as_ref().ok().and_then(StepFiles::tree).map(str::to_owned);
         if let Err(error) = self.plan.settings.workplace(step).with_files(tree).tell(self.home, &opened.thread) {
             log!(self.log, "M6V3Q9TD", Warn, "other machines do not know where the files of step {step} are: {error}");
         }
-        Some(match recorded {
+        Ok(Some(match recorded {
             Ok(files) => self.pushed(worktree, step, files),
             Err(error) => {
                 log!(self.log, "W4D8K1ZR", Warn, "the files of step {step} were not recorded: {error}");
                 StepFiles::NotRecorded { not_recorded: error.to_string() }
             }
-        })
+        }))
     }
 
     /// Files that were recorded, pushed to the remote if there is one. A push that fails costs no step, either: the next one on this

@@ -82,7 +82,7 @@ impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
     /// where it is and the error names it. When the move itself fails, it may have come to pass nevertheless.
     pub(crate) fn link(self) -> Result<Linked<'s, 'a, 'h>> {
         let Verified { step, opened, moved, is_adopted } = self;
-        let files = step.record_files(&opened, moved.head);
+        let files = step.record_files(&opened, moved.head)?;
         let unmoved = match step.home.heads().swap(step.thread.id.as_str(), &step.head.version, moved.head) {
             Ok(Swap::Done) => {
                 let linked = Linked { step, opened, moved, files };

@@ -1,0 +1,46 @@
+//! What git is run for: the attempt by whose name it is found, and the time that is left.
+//!
+//! It holds for every call of the thread of execution, whichever function makes it, so that none can be forgotten.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+thread_local! {
+    static ERRAND: RefCell<Scope> = const { RefCell::new(Scope { attempt: None, until: None }) };
+}
+
+#[derive(Clone)]
+struct Scope {
+    attempt: Option<String>,
+    until: Option<Instant>,
+}
+
+/// As long as it lives, git is run for this.
+#[must_use]
+pub(crate) struct Errand {
+    before: Scope,
+}
+
+impl Errand {
+    /// For an attempt: what is left of git when its keeper is killed ends as what is left of the agent. All calls together
+    /// have until then.
+    pub(crate) fn begin(attempt: Option<&str>, until: Option<Instant>) -> Errand {
+        let scope = Scope { attempt: attempt.map(str::to_owned), until };
+        Errand { before: ERRAND.replace(scope) }
+    }
+}
+
+impl Drop for Errand {
+    fn drop(&mut self) {
+        ERRAND.set(self.before.clone());
+    }
+}
+
+pub(super) fn attempt() -> Option<String> {
+    ERRAND.with_borrow(|errand| errand.attempt.clone())
+}
+
+/// How long git may take.
+pub(super) fn time_left() -> Option<Duration> {
+    ERRAND.with_borrow(|errand| errand.until).map(|until| until.saturating_duration_since(Instant::now()))
+}

@@ -1,0 +1,160 @@
+//! The signals that tell this process to stop, for what it must not leave behind.
+//!
+//! A process that listens ([`Signals`](super::agent_process::Signals)) decides itself what a signal means. In any other, a signal ends
+//! the process as if this module did not exist, except while a [`Watch`] lives: then it ends when the last one is dropped.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
+
+/// Signals that ask a process to stop.
+pub(crate) const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// What a process knows of its signals.
+struct State {
+    /// The last stop signal, 0 for none.
+    told: Arc<AtomicUsize>,
+    /// Whether a signal ends the process at once.
+    is_fatal: Arc<AtomicBool>,
+    /// Watches that live, and whether the process listens for good.
+    users: Mutex<Users>,
+}
+
+#[derive(Default)]
+struct Users {
+    watches: usize,
+    listens: bool,
+}
+
+static STATE: OnceLock<State> = OnceLock::new();
+
+/// As long as it lives, no stop signal ends this process.
+pub(crate) struct Watch {
+    state: &'static State,
+    /// Whether a signal had arrived before.
+    pub(crate) was_told: bool,
+}
+
+impl Watch {
+    /// # Errors
+    /// If the handlers can't be installed.
+    pub(crate) fn begin() -> io::Result<Watch> {
+        let state = state()?;
+        state.change(|users| users.watches += 1);
+        Ok(Watch { state, was_told: state.told().is_some() })
+    }
+
+    /// The signal that told this process to stop.
+    pub(crate) fn told(&self) -> Option<i32> {
+        self.state.told()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.state.change(|users| users.watches -= 1);
+        // A signal that arrived meanwhile has waited for this.
+        if self.state.is_fatal.load(Ordering::SeqCst)
+            && let Some(signal) = self.state.told()
+        {
+            // It fails only for signals that don't exist.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+    }
+}
+
+/// From now on no stop signal ends this process by itself.
+///
+/// # Errors
+/// If the handlers can't be installed.
+pub(crate) fn listen() -> io::Result<()> {
+    state()?.change(|users| users.listens = true);
+    Ok(())
+}
+
+fn state() -> io::Result<&'static State> {
+    static INSTALL: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = INSTALL.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(state) = STATE.get() {
+        return Ok(state);
+    }
+    let state = State::install()?;
+    Ok(STATE.get_or_init(|| state))
+}
+
+impl State {
+    fn install() -> io::Result<State> {
+        let (told, is_fatal) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
+        let handled = HandledSignals::now();
+        let mut listens = false;
+        for signal in STOP_SIGNALS {
+            // `nohup` has a process live on, and so does a shell that starts it in the background.
+            if handled.is_ignored(signal) {
+                continue;
+            }
+            if handled.is_caught(signal) {
+                listens = true;
+            } else {
+                flag::register_conditional_default(signal, Arc::clone(&is_fatal))?;
+            }
+            flag::register_usize(signal, Arc::clone(&told), usize::try_from(signal).unwrap_or_default())?;
+        }
+        let state = State { told, is_fatal, users: Mutex::new(Users { watches: 0, listens }) };
+        state.change(|_| ());
+        Ok(state)
+    }
+
+    fn told(&self) -> Option<i32> {
+        i32::try_from(self.told.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Users)) {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut users);
+        self.is_fatal.store(users.watches == 0 && !users.listens, Ordering::SeqCst);
+    }
+}
+
+/// What became of signals before this module saw them, as bits; the lowest is signal 1.
+struct HandledSignals {
+    ignored: u64,
+    caught: u64,
+}
+
+impl HandledSignals {
+    fn now() -> HandledSignals {
+        // Where there is no such file, no signal counts as handled.
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let bits = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default()
+        };
+        HandledSignals { ignored: bits("SigIgn:"), caught: bits("SigCgt:") }
+    }
+
+    fn is_ignored(&self, signal: i32) -> bool {
+        has_bit(self.ignored, signal)
+    }
+
+    fn is_caught(&self, signal: i32) -> bool {
+        has_bit(self.caught, signal)
+    }
+}
+
+fn has_bit(bits: u64, signal: i32) -> bool {
+    u32::try_from(signal - 1).is_ok_and(|place| bits.checked_shr(place).unwrap_or_default() & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_are_bits_from_one_on() {
+        assert!(has_bit(0b1, SIGHUP) && has_bit(0b10, SIGINT) && has_bit(1 << 14, SIGTERM));
+        assert!(!has_bit(0b1, SIGINT) && !has_bit(u64::MAX, 0));
+    }
+}
