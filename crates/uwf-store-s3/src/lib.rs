@@ -14,6 +14,7 @@ mod heads;
 mod journal;
 mod key_servers;
 mod leases;
+mod listing;
 mod name;
 mod notes;
 mod objects;

@@ -19,6 +19,7 @@ use ureq::{Agent, Proxy};
 
 use crate::failure::{self, Failure};
 use crate::key_servers::{Asked, KeyServers, no_login};
+use crate::listing;
 use crate::parallel::READS_AT_ONCE;
 use crate::requests::Counted;
 
@@ -176,10 +177,12 @@ impl HttpService for Wire {
         let body = body.collect().await?.to_bytes();
         // Unknown: the client is not to try again.
         let fail = |failure| HttpError::new(HttpErrorKind::Unknown, failure);
+        let is_list = listing::is_asked(&parts.uri);
         let answer = self.0.send(parts, &body).map_err(fail)?;
         if !is_answer(&answer) {
             return Err(fail(Failure::refused(&answer)));
         }
+        let answer = if is_list { answer.map(listing::readable) } else { answer };
         Ok(answer.map(HttpResponseBody::from))
     }
 }

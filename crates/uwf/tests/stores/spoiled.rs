@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
+use uwf_testing::azurite::Azurite;
 use uwf_testing::bucket::BucketServer;
+use uwf_testing::s3_server::{Kind, S3Server};
 use uwf_testing::text;
 
 use crate::machine::{Machine, two_machines};
@@ -121,6 +123,56 @@ fn rows_with_names_that_no_note_has_stop_nothing() {
         }
     }
     two.step(&thread);
+}
+
+/// Commands that list keys, before and after `put` has put objects with such keys into the store, below notes and elsewhere.
+fn keys_that_are_no_paths(variables: &[(String, String)], put: impl Fn(&str)) {
+    let dir = TempDir::new().unwrap();
+    let [one, two] = two_machines(variables, dir.path());
+    let thread = one.begin();
+    let lists = [&["thread", "list", "--all"][..], &["workflow", "list"], &["cas", "list"]];
+    let before = lists.map(|list| one.json(list));
+    for part in ["notes", "heads", "nodes", "history"] {
+        put(part);
+    }
+    for machine in [&one, &two] {
+        assert_eq!(lists.map(|list| machine.json(list)), before);
+        for command in [&["gc"][..], &["ps"], &["recover", "--dry-run"], &["doctor"]] {
+            let ran = machine.uwf(command);
+            assert_eq!(ran.code, Some(0), "{command:?}: {}{}", ran.stdout, ran.stderr);
+        }
+    }
+    two.step(&thread);
+}
+
+#[test]
+fn keys_that_are_no_paths_stop_nothing_at_amazon() {
+    let server = S3Server::start(Kind::Moto);
+    keys_that_are_no_paths(&server.variables("uwf"), |part| {
+        for key in ["..", "./a.json", "/a.json", "a%7F%26b", "a.json/"] {
+            server.by_hand("PUT", &format!("/team/uwf/{part}/{key}"), "{}");
+        }
+    });
+}
+
+#[test]
+fn keys_that_are_no_paths_stop_nothing_at_azure() {
+    let server = Azurite::start();
+    keys_that_are_no_paths(&server.variables("uwf"), |part| {
+        for key in ["/a.json", "a%7Fb", "a.json/"] {
+            assert_eq!(server.put(&format!("team/uwf/{part}/{key}"), "{}").unwrap(), 201, "{part} {key}");
+        }
+    });
+}
+
+#[test]
+fn keys_that_are_no_paths_stop_nothing_at_google() {
+    let server = BucketServer::start_google();
+    keys_that_are_no_paths(&server.variables("uwf"), |part| {
+        for key in ["..", "./a.json", "/a.json", "a&b/../c"] {
+            server.copy("uwf", "format.json", &format!("{part}/{key}"));
+        }
+    });
 }
 
 #[test]
