@@ -9,6 +9,7 @@ mod diff;
 mod errand;
 mod merge;
 mod remote;
+mod signing;
 mod snapshot;
 mod view;
 mod worktree;
@@ -32,6 +33,7 @@ pub(crate) use self::errand::Errand;
 pub(crate) use self::merge::Brought;
 pub use self::merge::{How, Manner};
 pub(crate) use self::remote::Pushed;
+pub(crate) use self::signing::Signing;
 pub(crate) use self::snapshot::{Files, Kept};
 pub(crate) use self::view::own_dir;
 use crate::attempt::processes;
@@ -172,6 +174,12 @@ pub enum GitError {
     /// Nobody has said who makes commits.
     #[error("git does not know who you are, and a commit needs an author")]
     Nobody,
+    /// A commit is to be signed, and can't be.
+    #[error("cannot sign the commit: git says: {said}")]
+    NotSigned {
+        /// What git printed to stderr.
+        said: String,
+    },
     /// There are repositories in a worktree, which git would not commit the files of.
     #[error("{} in {} {} of its own, and git would leave the files out", repositories.join(", "), dir.display(), if repositories.len() == 1 { "is a git repository" } else { "are git repositories" })]
     Nested {
@@ -259,13 +267,24 @@ pub(crate) struct Git<'d> {
     author: &'static [(&'static str, &'static str)],
     /// What it reads.
     input: Option<File>,
+    /// How its commits are signed.
+    signing: Signing,
     /// Whether programs that it starts may ask a person at the terminal, as one that signs commits does.
     may_ask: bool,
 }
 
 impl<'d> Git<'d> {
     pub(crate) fn at(dir: &'d Path) -> Git<'d> {
-        Git { dir, named: None, limit: Some(LIMIT), is_remote: false, author: &[], input: None, may_ask: false }
+        Git {
+            dir,
+            named: None,
+            limit: Some(LIMIT),
+            is_remote: false,
+            author: &[],
+            input: None,
+            signing: Signing::default(),
+            may_ask: false,
+        }
     }
 
     /// The same for a command that a person waits for: what it starts may ask them. Ctrl-C ends it too.
@@ -286,7 +305,7 @@ impl<'d> Git<'d> {
             .arg("-C")
             .arg(self.dir)
             .stdin(Stdio::null());
-        for setting in SETTINGS {
+        for setting in SETTINGS.into_iter().chain(self.signing.settings.iter().map(String::as_str)) {
             command.args(["-c", setting]);
         }
         if let Some(Named { git_dir, common, objects }) = &self.named {
@@ -383,7 +402,7 @@ impl<'d> Git<'d> {
 
     /// The same git, which reads nothing.
     fn again(&self) -> Git<'d> {
-        Git { named: self.named.clone(), input: None, ..*self }
+        Git { named: self.named.clone(), signing: self.signing.clone(), input: None, ..*self }
     }
 
     /// Runs git, which has to succeed. Gives what it prints, without the last line break.
@@ -453,7 +472,8 @@ fn failed(action: &'static str, output: &Output) -> GitError {
 /// What git says about its failure, in one line: its advice is for those who type its commands.
 fn said(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+    let says_nothing = |line: &str| matches!(line, "" | "error:" | "fatal:") || line.starts_with("hint:");
+    let lines = stderr.lines().map(str::trim).filter(|line| !says_nothing(line));
     let plain = |line: &str| line.trim_start_matches("fatal: ").trim_start_matches("error: ").to_owned();
     let said: Vec<String> = lines.map(plain).collect();
     if said.is_empty() {

@@ -12,12 +12,12 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::error::AttemptError;
-use crate::attempt::git::{Brought, Checkout, Git, GitError};
+use crate::attempt::git::{Brought, Checkout, Git, GitError, Signing, own_dir};
 pub use crate::attempt::git::{How, Manner};
 use crate::attempt::settings::Settings;
 use crate::attempt::travel;
 use crate::attempt::worktree;
-use crate::error::{AtPath, Result, VerbError};
+use crate::error::{AtPath, Error, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::worktree::Worktree;
@@ -71,6 +71,8 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
         travel::bring_up_to_date(home, id, thread.head, settings, remote.as_ref())?;
     }
     let target = Git::at(&here.top).asking();
+    let signing = target.signing_of_person()?;
+    let target = target.signing(&signing);
     let turn = Turn::take(&target, &here.top)?;
     let own = format!("refs/heads/{branch}");
     if target.commit(&own)?.is_none() {
@@ -83,18 +85,21 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
         return Err(VerbError::Staged(here.top.clone()).into());
     }
     let subject = text::ellipsize(&text::one_line(&thread.start.prompt), SUBJECT).to_string();
-    let committed = if worktree::is_there(dir)? { commit(id, &worktree, &subject)? } else { 0 };
     let message = match manner {
         Manner::Squash => format!("{subject}\n\nUwf-Thread: {id}\n"),
         _ => format!("Merge {branch}: {subject}\n"),
     };
     // Ctrl-C is for git, and what it leaves half done is put back.
     let signals = Signals::listen()?;
-    let tip = target.commit(&own)?.unwrap_or_default();
-    let brought = turn.run(&target, tip, || {
-        Ok(target.bring_in(branch, manner, &message).map_err(|error| interrupted(&signals, error))?)
+    let has_files = worktree::is_there(dir)?;
+    let own_dir = if has_files { own_dir(&worktree.repository, dir).ok() } else { None };
+    let done = turn.run(branch, own_dir, |merges| {
+        let committed = if has_files { commit(id, &worktree, &subject, &signing)? } else { 0 };
+        merges(target.commit(&own)?.unwrap_or_default())?;
+        Ok((committed, target.bring_in(branch, manner, &message)?))
     });
-    let how = match brought? {
+    let (committed, brought) = done.map_err(|error| interrupted(&signals, error))?;
+    let how = match brought {
         Brought::In(how) => how,
         Brought::Conflicts(files) => {
             return Err(
@@ -107,8 +112,8 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
 }
 
 /// What a merge failed for: the signal, if one ended it.
-fn interrupted(signals: &Signals, error: GitError) -> AttemptError {
-    signals.stop().map_or_else(|| error.into(), |signal| AttemptError::Stopped { signal })
+fn interrupted(signals: &Signals, error: Error) -> Error {
+    signals.stop().map_or(error, |signal| AttemptError::Stopped { signal }.into())
 }
 
 /// Puts everything back to how it was before a merge of the thread's branch that has conflicts.
@@ -165,7 +170,7 @@ fn is_same(one: &Path, other: &Path) -> Result<bool> {
 }
 
 /// Commits what is uncommitted in a thread's worktree, on its branch: how many changes.
-fn commit(id: &ThreadId, worktree: &Worktree, subject: &str) -> Result<usize> {
+fn commit(id: &ThreadId, worktree: &Worktree, subject: &str, signing: &Signing) -> Result<usize> {
     let Worktree { dir, branch, repository, .. } = worktree;
     let git = Git::of_worktree(repository, dir)?;
     let found = git.checked_out()?;
@@ -181,6 +186,7 @@ fn commit(id: &ThreadId, worktree: &Worktree, subject: &str) -> Result<usize> {
     let view = Git::view(repository, dir, &scratch.path().join("view"))?;
     let count = view.uncommitted()?;
     if count > 0 {
+        let git = git.asking().signing(signing);
         git.commit_on_branch(&view.all_files()?, &format!("{subject}\n\nUwf-Thread: {id}\n"))?;
     }
     Ok(count)

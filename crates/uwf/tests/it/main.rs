@@ -141,7 +141,7 @@ mod workflow_validate;
 mod working_directory;
 mod worktree_files;
 
-/// Tests that need python3, strace, faketime, nginx, openssl or a collector of OpenTelemetry. `./test --tools` installs these programs
+/// Tests that need python3, strace, faketime, nginx, openssl, ssh-keygen or a collector of OpenTelemetry. `./test --tools` installs these programs
 /// and runs this module and the modules of the same name in other files; `./test` leaves them out.
 mod with_tools {
     mod acp;
@@ -157,6 +157,7 @@ mod with_tools {
     mod full_disk;
     mod hermes;
     mod pages_terminal;
+    mod signed_merges;
     mod thread_answer_terminal;
     mod top;
 }

@@ -321,29 +321,31 @@ fn only_a_merge_of_the_thread_is_aborted() {
 fn a_merge_that_cannot_be_committed_leaves_nothing_behind() {
     let (home, repo, thread, _) = worked();
     commit(&home, &repo, "own.txt", "mine\n");
-    git(&home, &repo, &["config", "commit.gpgsign", "true"]);
-    git(&home, &repo, &["config", "gpg.program", "false"]);
+    git(&home, &repo, &["config", "--global", "commit.gpgsign", "true"]);
+    git(&home, &repo, &["config", "--global", "gpg.program", "false"]);
     for manner in ["--squash", "--no-ff"] {
         let failed = uwf_in(&home, &repo, &["thread", "merge", &thread, manner]);
-        assert_eq!(failed.code, Some(74), "{}", failed.told());
+        assert_eq!(failed.code, Some(78), "{}", failed.told());
         assert_eq!(git(&home, &repo, &["status", "--porcelain"]), "", "{manner}");
     }
-    git(&home, &repo, &["config", "commit.gpgsign", "false"]);
+    git(&home, &repo, &["config", "--global", "commit.gpgsign", "false"]);
     git(&home, &repo, &["config", "branch.main.mergeOptions", "--no-commit"]);
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "merge");
 }
 
 /// A home as [`worked`], in which a merge commit is needed and signed by a program that asks at the terminal.
 fn signing() -> (TestHome, PathBuf, String) {
-    let (home, repo, thread, _) = worked();
+    let (home, repo, thread, worktree) = worked();
     commit(&home, &repo, "own", "own\n");
+    git(&home, &worktree, &["add", "-A"]);
+    git(&home, &worktree, &["commit", "--quiet", "-m", "by hand"]);
     let signer = home.script(
         "signer",
         "#!/bin/sh\nprintf 'Passphrase? ' > /dev/tty\nread -r secret < /dev/tty\necho \"$secret\" > ../said\ncat > /dev/null\n\
          printf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\nx\\n-----END PGP SIGNATURE-----\\n'\n",
     );
-    git(&home, &repo, &["config", "gpg.program", signer.to_str().unwrap()]);
-    git(&home, &repo, &["config", "commit.gpgSign", "true"]);
+    git(&home, &repo, &["config", "--global", "gpg.program", signer.to_str().unwrap()]);
+    git(&home, &repo, &["config", "--global", "commit.gpgSign", "true"]);
     // At the terminal of a test nothing is on PATH but what is there.
     git_that_first(&home, "export PATH=/usr/bin:/bin");
     (home, repo, thread)
@@ -485,5 +487,36 @@ fn threads_merged_at_once_are_all_in_and_leave_the_checkout_clean() {
         assert_eq!(git(&home, &repo, &["status", "--porcelain"]), "", "round {round}");
         let pages = git(&home, &repo, &["ls-files", "page-*"]);
         assert_eq!(pages, "page-0\npage-1\npage-2", "round {round}");
+    }
+}
+
+#[test]
+fn a_squash_without_changes_leaves_no_text_for_the_next_commit() {
+    let (home, repo, thread, _) = worked();
+    commit(&home, &repo, "own.txt", "own\n");
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread, "--squash"]).json()["how"], "squash");
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread, "--squash"]).json()["how"], "up-to-date");
+    assert!(!["SQUASH_MSG", "AUTO_MERGE"].iter().any(|name| repo.join(".git").join(name).exists()));
+}
+
+/// Git is killed while uwf goes on.
+#[test]
+fn a_merge_whose_git_is_killed_is_undone_at_once() {
+    for (what, left) in LEFT_BEHIND {
+        let (home, repo, thread, _) = worked();
+        commit(&home, &repo, "own.txt", "own\n");
+        fs::write(repo.join("README"), "a change of the person\n").unwrap();
+        let kill = format!(
+            "GIT={}; TIP=uwf/{thread}; case \"$*\" in *' merge --no-edit '*) cd '{}' && BASE=$($GIT merge-base HEAD $TIP) && {left}; kill -9 $$;; esac",
+            uwf_engine::attempt::program::find("git").unwrap().display(),
+            repo.display()
+        );
+        git_that_first(&home, &kill);
+        let failed = uwf_in(&home, &repo, &["thread", "merge", &thread]);
+        assert_eq!(failed.code, Some(74), "{what}: {failed:?}");
+        real_git(&home);
+        assert_eq!(git(&home, &repo, &["status", "--porcelain"]), " M README", "{what}");
+        git(&home, &repo, &["commit", "--quiet", "--all", "-m", "git has no lock"]);
+        assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "merge", "{what}");
     }
 }

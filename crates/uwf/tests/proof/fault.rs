@@ -19,7 +19,7 @@ fn campaign(scenario: &'static Scenario) {
 }
 
 fn effects(place: &Place) -> Vec<Effect> {
-    if NEVER_FAILING.contains(&place.call.as_str()) {
+    if NEVER_FAILING.contains(&place.call.as_str()) || place.target == Target::GitWithCommand {
         return Vec::new();
     }
     // A call that is interrupted is made again, so it cannot be interrupted for ever.
@@ -43,8 +43,11 @@ pub(crate) fn case(play: &Play, case: &Case, _: &mut Rng) -> Result<Outcome, Str
     oracle::check_told(play, case, &traced.ran)?;
     let shape = oracle::check_left(play, &traced.ran).map_err(told)?;
     let is_half = traced.ran.stdout.contains(r#""next":{"error":"#);
-    if traced.ran.code == Some(0) && !is_half && !play.is_done(&shape) {
-        return Err(format!("exit 0, and it came to {shape:?}"));
+    let is_alone = play.scenario.between.is_none();
+    if traced.ran.code == Some(0) && !is_half && is_alone && !play.is_done(&shape) {
+        let checkouts = play.checkouts().filter(|(found, wanted)| found != wanted);
+        let checkout = checkouts.map(|(found, wanted)| format!("; checked out is\n{found}\nand should be\n{wanted}"));
+        return Err(format!("exit 0, and it came to {shape:?}{}", checkout.unwrap_or_default()));
     }
     let is_one_change = case.place.target == Target::Command && play.scenario.is_one_change;
     let reads = strace::READING.contains(&case.place.call.as_str()) && is_one_change;

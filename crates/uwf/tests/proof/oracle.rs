@@ -53,6 +53,12 @@ pub(crate) fn check_left(play: &Play, ran: &Ran) -> Result<Shape, String> {
 /// What does not hold.
 pub(crate) fn converge(play: &Play, shape: &Shape) -> Result<(), String> {
     if !play.is_done(shape) {
+        if let Some(between) = play.scenario.between {
+            let ran = patiently(play, &between(play))?;
+            if ran.code != Some(0) {
+                return Err(format!("the command in between: {ran:?}"));
+            }
+        }
         let ran = patiently(play, &(play.scenario.next)(play, shape))?;
         if ran.code != Some(0) {
             return Err(format!("the next command: {ran:?}"));
@@ -61,6 +67,9 @@ pub(crate) fn converge(play: &Play, shape: &Shape) -> Result<(), String> {
     let home = play.stage.engine();
     let shape = Shape::read(&home)?;
     if !play.is_done(&shape) {
+        if let Some((found, wanted)) = play.checkouts().filter(|(found, wanted)| found != wanted) {
+            return Err(format!("what is checked out is\n{found}\nand should be\n{wanted}"));
+        }
         return Err(format!("it came to {shape:?}, not to {:?}", play.after));
     }
     check_nodes(&home)?;

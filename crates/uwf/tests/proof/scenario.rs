@@ -42,6 +42,10 @@ pub(crate) struct Scenario {
     pub(crate) is_one_change: bool,
     /// Whether the command meets a step of its thread with its agent at work.
     pub(crate) is_live: bool,
+    /// Whether it changes what is checked out in the working directory.
+    merges: bool,
+    /// A command that is given before the next one.
+    pub(crate) between: Option<fn(&Play) -> Vec<String>>,
     /// The command that goes on where this one was ended: most often the same.
     pub(crate) next: fn(&Play, &Shape) -> Vec<String>,
 }
@@ -61,6 +65,8 @@ pub(crate) struct Play {
     keeps: Vec<Hash>,
     /// Nodes that have files afterwards, where that counts.
     files: Option<BTreeSet<String>>,
+    /// What is checked out afterwards, where that counts.
+    checkout: Option<String>,
 }
 
 /// A test for each scenario, which runs a campaign on it.
@@ -84,7 +90,10 @@ macro_rules! campaigns {
             run_new: RUN_NEW,
             thread_fork: FORK,
             thread_fork_worktree: FORK_WORKTREE,
-            thread_merge: MERGE,
+            thread_merge_fast_forward: MERGE_FAST_FORWARD,
+            thread_merge_commit: MERGE_COMMIT,
+            thread_merge_squash: MERGE_SQUASH,
+            thread_merge_another: MERGE_ANOTHER,
             thread_kill: KILL,
             thread_kill_at_work: KILL_AT_WORK,
             thread_limit: LIMIT,
@@ -133,14 +142,18 @@ impl Scenario {
         let before = Shape::read(&stage.engine()).unwrap();
         let (stores, removes) = (None, Vec::new());
         let keeps = stage.engine().store().objects().list(None).unwrap();
-        let mut play =
-            Play { scenario: self, stage, args, after: before.clone(), before, stores, removes, keeps, files: None };
+        let (after, files, checkout) = (before.clone(), None, None);
+        let mut play = Play { scenario: self, stage, args, after, before, stores, removes, keeps, files, checkout };
         play.begin();
         let report = play.stage.home().json(&play.args);
+        if let Some(between) = self.between {
+            play.stage.home().json(&between(&play));
+        }
         let left = play.stage.engine().store().objects().list(None).unwrap();
         play.removes = play.keeps.extract_if(.., |hash| left.binary_search(hash).is_err()).collect();
         play.after = Shape::read(&play.stage.engine()).unwrap();
         play.files = self.moves_nodes.then(|| play.node_files());
+        play.checkout = self.merges.then(|| play.stage.checkout());
         play.stores = report["hash"].as_str().map(|hash| hash.parse().unwrap());
         play
     }
@@ -166,6 +179,12 @@ impl Play {
             && self.stores.is_none_or(is_stored)
             && !self.removes.iter().any(is_there)
             && self.files.as_ref().is_none_or(|files| *files == self.node_files())
+            && self.checkout.as_ref().is_none_or(|checkout| *checkout == self.stage.checkout())
+    }
+
+    /// What is checked out, where that counts, and what it should be.
+    pub(crate) fn checkouts(&self) -> Option<(String, String)> {
+        self.checkout.clone().map(|checkout| (self.stage.checkout(), checkout))
     }
 
     fn node_files(&self) -> BTreeSet<String> {
@@ -217,6 +236,9 @@ const STEP: &[(Target, &[i32])] =
 const SUBMIT: &[(Target, &[i32])] =
     &[(Target::Window, FILES), (Target::Keeper, KEEPER), (Target::Submit, &[40, 74]), (Target::Everything, KEEPER)];
 
+/// Git is killed or fails as well as what waits for it.
+const MERGE: &[(Target, &[i32])] = &[(Target::Command, FILES), (Target::Git, FILES), (Target::GitWithCommand, FILES)];
+
 /// What most scenarios have in common.
 const PLAIN: Scenario = Scenario {
     name: "",
@@ -225,6 +247,8 @@ const PLAIN: Scenario = Scenario {
     moves_nodes: false,
     is_one_change: true,
     is_live: false,
+    merges: false,
+    between: None,
     next: |play, _| play.args.clone(),
 };
 
@@ -373,17 +397,47 @@ pub(crate) const FORK_WORKTREE: Scenario = Scenario {
     ..PLAIN
 };
 
-pub(crate) const MERGE: Scenario = Scenario {
-    name: "thread merge",
+pub(crate) const MERGE_FAST_FORWARD: Scenario = Scenario {
+    name: "thread merge, by a fast-forward",
+    targets: MERGE,
+    build: |home| merging(home, &[], "--ff-only"),
+    merges: true,
+    ..PLAIN
+};
+
+pub(crate) const MERGE_COMMIT: Scenario = Scenario {
+    name: "thread merge, by a merge commit",
+    targets: MERGE,
+    build: |home| merging(home, &["own"], "--no-ff"),
+    merges: true,
+    ..PLAIN
+};
+
+pub(crate) const MERGE_SQUASH: Scenario = Scenario {
+    name: "thread merge --squash",
+    targets: MERGE,
+    build: |home| merging(home, &["own"], "--squash"),
+    merges: true,
+    ..PLAIN
+};
+
+/// The next merge into the checkout is that of another thread.
+pub(crate) const MERGE_ANOTHER: Scenario = Scenario {
+    name: "thread merge, then that of another thread",
+    targets: MERGE,
     build: |home| {
-        for (key, value) in [("user.name", "A Person"), ("user.email", "a@example.org")] {
-            let mut command = Command::new("git");
-            home.prepare(&mut command);
-            assert!(command.args(["config", "--global", key, value]).status().expect("git is installed").success());
-        }
-        let thread = in_worktree(home, 2);
-        args(&["thread", "merge", &thread])
+        let args = merging(home, &["own"], "--no-ff");
+        let started = home.json(&["thread", "start", "count-rounds", "-p", "another", "--worktree"]);
+        let worktree = home.root().join("worktrees").join(text(&started, "thread"));
+        fs::write(worktree.join("another.txt"), "of another thread\n").unwrap();
+        args
     },
+    merges: true,
+    between: Some(|play| {
+        let is_other = |thread: &&String| !play.args.contains(thread);
+        let other = play.before.threads.keys().find(is_other).expect("there are two threads");
+        args(&["thread", "merge", other, "--no-ff"])
+    }),
     ..PLAIN
 };
 
@@ -801,6 +855,36 @@ fn repository(home: &TestHome) {
         let ran = command.args(person).args(git).output().expect("git is installed");
         assert!(ran.status.success(), "{ran:?}");
     }
+}
+
+/// A thread whose worktree has new, changed and deleted files, to be merged into a checkout with uncommitted changes of a person, who
+/// has committed such files meanwhile.
+fn merging(home: &TestHome, own: &[&str], manner: &str) -> Vec<String> {
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        home.prepare(&mut command);
+        assert!(command.args(args).output().expect("git is installed").status.success(), "{args:?}");
+    };
+    git(&["config", "--global", "user.name", "A Person"]);
+    git(&["config", "--global", "user.email", "a@example.org"]);
+    for name in ["changed.txt", "deleted.txt", "edited.txt"] {
+        home.file(name, "one\ntwo\nthree\n");
+    }
+    home.file(".gitignore", "ledger\n");
+    let thread = in_worktree(home, 1);
+    let worktree = home.root().join("worktrees").join(&thread);
+    fs::create_dir(worktree.join("new")).unwrap();
+    fs::write(worktree.join("new/page.txt"), "a page\n").unwrap();
+    fs::write(worktree.join("changed.txt"), "one\n2\nthree\n").unwrap();
+    fs::remove_file(worktree.join("deleted.txt")).unwrap();
+    for name in own {
+        home.file(name, "of a person\n");
+        git(&["add", name]);
+        git(&["commit", "--quiet", "-m", name]);
+    }
+    home.file("edited.txt", "one\ntwo\nthree, by a person\n");
+    home.file("unknown.txt", "of a person\n");
+    args(&["thread", "merge", &thread, manner])
 }
 
 /// Puts the workflow, with so many roles.

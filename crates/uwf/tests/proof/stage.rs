@@ -13,6 +13,27 @@ use uwf_testing::processes::of_home;
 /// How long processes of a case may take to come to their end by themselves.
 const SETTLE: Duration = Duration::from_secs(20);
 
+/// What may be in a git directory, whatever was merged there.
+const KEPT_BY_GIT: [&str; 17] = [
+    "COMMIT_EDITMSG",
+    "HEAD",
+    "ORIG_HEAD",
+    "branches",
+    "config",
+    "description",
+    "gc.pid",
+    "hooks",
+    "index",
+    "info",
+    "logs",
+    "objects",
+    "packed-refs",
+    "refs",
+    "shallow",
+    "uwf-merge.lock",
+    "worktrees",
+];
+
 /// A home whose state can be restored. It stays at one path, since a thread's settings name its workspace.
 pub(crate) struct Stage {
     home: TestHome,
@@ -73,6 +94,31 @@ impl Stage {
         true
     }
 
+    /// What the working directory and its repository say of what is checked out: files, index, the commits' texts and trees, and what
+    /// git or uwf leave while they merge.
+    pub(crate) fn checkout(&self) -> String {
+        let git = |args: &[&str]| {
+            let mut command = Command::new("git");
+            self.home.prepare(&mut command);
+            let ran = command.args(["--no-optional-locks"]).args(args).output().expect("git is installed");
+            format!("git {}: {}\n{}{}", args.join(" "), ran.status, text(&ran.stdout), text(&ran.stderr))
+        };
+        let left = fs::read_dir(self.home.work().join(".git")).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
+        left.retain(|name| !KEPT_BY_GIT.contains(&name.as_str()));
+        left.sort_unstable();
+        let mut subjects: Vec<String> = git(&["log", "--format=%s"]).lines().map(str::to_owned).collect();
+        subjects.sort_unstable();
+        [
+            git(&["status", "--porcelain", "--branch", "--untracked-files=all"]),
+            git(&["rev-parse", "HEAD^{tree}"]),
+            git(&["diff"]),
+            subjects.join("\n"),
+            left.join("\n"),
+        ]
+        .join("\n")
+    }
+
     /// Live processes that were started with this stage's environment, and what they are.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         of_home(&self.dir()).into_iter().map(|(pid, words)| (pid, words.join(" "))).collect()
@@ -106,4 +152,8 @@ impl Drop for Stage {
     fn drop(&mut self) {
         self.end_processes();
     }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -90,6 +90,18 @@ esac
 exec "$PROOF_UWF" "$@"
 "#;
 
+/// What stands for git. Words in capitals are replaced when it is written, as git gets no variables of the test.
+const GIT: &str = r#"#!/bin/sh
+case " $* " in
+    *" merge --no-edit "* | *" commit --quiet "* | *" update-ref -m "* | *" read-tree --reset "*) ;;
+    *) exec REAL "$@" ;;
+esac
+strace -f -A -o TRACE -e trace=CALLS INJECT REAL "$@"
+status=$?
+[ $status = 137 ] && [ TARGET = git-and-command ] && kill -9 $PPID
+exit $status
+"#;
+
 /// Which process of a command is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -105,6 +117,10 @@ pub(crate) enum Target {
     Submit,
     /// All of them, the agent's programs too: each at its own count.
     Everything,
+    /// Git, while it merges or commits for what was called.
+    Git,
+    /// The same, and if it is killed, what was called is killed with it.
+    GitWithCommand,
 }
 
 impl Target {
@@ -116,7 +132,13 @@ impl Target {
             Target::Agent => "agent",
             Target::Submit => "submit",
             Target::Everything => "everything",
+            Target::Git => "git",
+            Target::GitWithCommand => "git-and-command",
         }
+    }
+
+    fn is_git(self) -> bool {
+        matches!(self, Target::Git | Target::GitWithCommand)
     }
 }
 
@@ -221,7 +243,8 @@ pub(crate) fn count(
             *counts.entry(call).or_default() += 1;
         }
     }
-    assert!(!loaded.is_empty(), "{target:?} does not begin: {:?}", traced.ran);
+    // Git is no program of Rust.
+    assert!(!loaded.is_empty() || target.is_git() && !counts.is_empty(), "{target:?} does not begin: {:?}", traced.ran);
     let most = |of: &BTreeMap<&str, BTreeMap<&str, usize>>, call: &str| {
         of.values().filter_map(|counts| counts.get(call)).max().copied().unwrap_or_default()
     };
@@ -256,6 +279,22 @@ fn run(stage: &Stage, args: &[String], target: Target, calls: &[&str], injection
     let script = script(stage);
     let log = stage.dir().join("trace");
     let _ = fs::remove_file(&log);
+    let calls = calls.iter().map(|call| format!("?{call}")).collect::<Vec<_>>().join(",");
+    let git = stage.home().bin_dir().join("git");
+    let _ = fs::remove_file(&git);
+    if target.is_git() {
+        let real = uwf_engine::attempt::program::find("git").expect("git is installed");
+        let inject = injection.iter().map(|injection| format!("-e inject={injection}")).collect::<String>();
+        let words = [
+            ("REAL", real.display().to_string()),
+            ("TRACE", log.display().to_string()),
+            ("CALLS", calls.clone()),
+            ("INJECT", inject),
+            ("TARGET", target.name().to_owned()),
+        ];
+        let script = words.iter().fold(GIT.to_owned(), |script, (word, value)| script.replace(word, value));
+        stage.home().script("git", &script);
+    }
     let uwf = stage.home().command(&[] as &[&str]);
     let mut command = Command::new("timeout");
     stage.home().prepare(&mut command);
@@ -265,11 +304,13 @@ fn run(stage: &Stage, args: &[String], target: Target, calls: &[&str], injection
         .args(args)
         .env("PROOF_TARGET", target.name())
         .env("PROOF_TRACE", &log)
-        .env("PROOF_CALLS", calls.iter().map(|call| format!("?{call}")).collect::<Vec<_>>().join(","))
+        .env("PROOF_CALLS", calls)
         .env("PROOF_INJECT", injection.unwrap_or_default())
         .env("PROOF_LINK", reads_as(&script))
         .env("PROOF_UWF", uwf.get_program());
     let ran = command.output().expect("timeout is installed").into();
+    // Whatever follows has the real one.
+    let _ = fs::remove_file(&git);
     Traced { ran, log: fs::read_to_string(&log).unwrap_or_default() }
 }
 

@@ -13,8 +13,8 @@ fn campaign(scenario: &'static Scenario) {
 
 /// What a call can fail with.
 fn effects(place: &Place) -> Vec<Effect> {
-    // What an agent's program reads is its own affair.
-    if place.target == Target::Everything {
+    // What an agent's program or git reads is its own affair.
+    if matches!(place.target, Target::Everything | Target::Git | Target::GitWithCommand) {
         return Vec::new();
     }
     let (once, lasting): (&[&str], &[&str]) = match place.call.as_str() {

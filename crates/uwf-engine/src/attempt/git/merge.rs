@@ -79,9 +79,14 @@ impl Git<'_> {
         if before.is_some() && self.text(action, ["rev-parse", "HEAD^{tree}"])? == tree {
             return Ok(false);
         }
-        let made = self.output(["commit-tree", "--no-gpg-sign", tree, "-m", message].into_iter().chain(parents))?;
+        let sign = if self.signing.is_on { "--gpg-sign" } else { "--no-gpg-sign" };
+        let made = self.output(["commit-tree", sign, tree, "-m", message].into_iter().chain(parents))?;
         if !made.status.success() {
-            return Err(if is_nobody(&said(&made)) { GitError::Nobody } else { failed(action, &made) });
+            return Err(match self.uncommitted_because(action, &made) {
+                // The object alone is written here: whatever fails is the signer, which need not say a word.
+                GitError::Failed { said, .. } if self.signing.is_on && !is_full(&said) => GitError::NotSigned { said },
+                why => why,
+            });
         }
         let commit = String::from_utf8_lossy(made.stdout.trim_ascii()).into_owned();
         let reflog = format!("commit: {}", message.lines().next().unwrap_or_default());
@@ -115,6 +120,8 @@ impl Git<'_> {
         }
         if manner == Manner::Squash {
             if !self.has_staged()? {
+                // Git offers the text of a commit that there is none of.
+                self.abort_squash()?;
                 return Ok(Brought::In(How::UpToDate));
             }
             if let Err(error) = self.commit_staged("commit the changes of the branch", &["-m", message]) {
@@ -138,14 +145,25 @@ impl Git<'_> {
         let stderr = String::from_utf8_lossy(&merged.stderr);
         let files: Vec<String> = stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect();
         let top = self.dir.to_owned();
-        if is_nobody(&said) {
-            GitError::Nobody
-        } else if said.contains("would be overwritten by merge") && !files.is_empty() {
+        if said.contains("would be overwritten by merge") && !files.is_empty() {
             GitError::InTheWay { top, files, untracked: said.contains("untracked working tree files") }
         } else if said.contains("Not possible to fast-forward") || said.contains("can't be fast-forwarded") {
             GitError::Diverged { branch: branch.to_owned(), top }
         } else {
-            failed("bring the branch in", merged)
+            self.uncommitted_because("bring the branch in", merged)
+        }
+    }
+
+    /// Why git did not make a commit.
+    fn uncommitted_because(&self, action: &'static str, output: &Output) -> GitError {
+        let said = said(output);
+        let is_unsigned = self.signing.is_on && NOT_SIGNED.iter().any(|words| said.contains(words));
+        if is_nobody(&said) {
+            GitError::Nobody
+        } else if is_unsigned && !is_full(&said) {
+            GitError::NotSigned { said }
+        } else {
+            failed(action, output)
         }
     }
 
@@ -153,8 +171,7 @@ impl Git<'_> {
         let output = self.output(["commit", "--quiet", "--no-verify"].into_iter().chain(args.iter().copied()))?;
         match output.status.success() {
             true => Ok(()),
-            false if is_nobody(&said(&output)) => Err(GitError::Nobody),
-            false => Err(failed(action, &output)),
+            false => Err(self.uncommitted_because(action, &output)),
         }
     }
 
@@ -200,6 +217,18 @@ impl Git<'_> {
         Ok(listed.split_terminator('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
     }
 
+    /// A commit with the uncommitted changes of files that git knows, if there are any. No ref leads to it.
+    pub(crate) fn stash(&self) -> Result<Option<String>> {
+        let stash = self.text("save the uncommitted changes", ["stash", "create"])?;
+        Ok(Some(stash).filter(|stash| !stash.is_empty()))
+    }
+
+    /// Makes files those of a commit. Their entries in the index stay.
+    pub(crate) fn restore_files_of(&self, commit: &str, paths: &[String]) -> Result<()> {
+        let source = format!("--source={commit}");
+        self.of_paths(paths, ["restore", &source, "--worktree"])
+    }
+
     /// Makes files and their entries in the index those of a commit.
     pub(crate) fn restore_paths(&self, commit: &str, paths: &[String]) -> Result<()> {
         let source = format!("--source={commit}");
@@ -226,15 +255,27 @@ impl Git<'_> {
         self.run("look at the git repository", ["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
     }
 
-    /// Whether the changes of a branch with this newest commit were being squashed.
+    /// Whether the changes of a branch with this newest commit were being squashed, and there are conflicts.
     pub(crate) fn squashing(&self, tip: &str) -> Result<bool> {
+        Ok(self.squash_lists(tip)? && !self.conflicts()?.is_empty())
+    }
+
+    /// Whether the text that git offers for a squash lists a commit.
+    pub(crate) fn squash_lists(&self, commit: &str) -> Result<bool> {
         let path =
             self.run("look at the merge", ["rev-parse", "--path-format=absolute", "--git-path", "SQUASH_MSG"])?;
-        // Git lists the commits in there. Without it nobody squashes.
+        // Without it nobody squashes.
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let is_listed = text.lines().any(|line| line.strip_prefix("commit ").is_some_and(|commit| commit == tip));
-        Ok(is_listed && !self.conflicts()?.is_empty())
+        Ok(text.lines().any(|line| line.strip_prefix("commit ").is_some_and(|listed| listed == commit)))
     }
+}
+
+/// Words of git about a commit that it could not sign.
+const NOT_SIGNED: [&str; 5] = ["cannot exec", "failed to write commit object", "failed to sign", "signing", "key"];
+
+/// Whether the disk is full.
+fn is_full(said: &str) -> bool {
+    said.contains("No space left")
 }
 
 /// Whether git does not know who makes a commit.

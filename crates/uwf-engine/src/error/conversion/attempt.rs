@@ -171,6 +171,8 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
         GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git"),
         GitError::Nobody => of(ErrorKind::Config)
             .hint("git config --global user.name 'NAME'; git config --global user.email ADDRESS"),
+        GitError::NotSigned { .. } => of(ErrorKind::Config)
+            .hint("your settings: git config --global --get-regexp '^(commit.gpgsign|user.signingkey|gpg)'"),
         GitError::Nested { dir, repositories } => {
             let git_dir = dir.join(repositories.first().map_or("", String::as_str)).join(".git");
             of(ErrorKind::Usage)

@@ -1,27 +1,36 @@
-//! A merge into a checkout, noted while it is under way: the next one finds what became of it if it was killed.
+//! A merge into a checkout, noted while it is under way: if it is killed or fails, what it left is undone.
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use durable_files::{FileLock, regular};
+use durable_files::{FileLock, TEMP_PREFIX, regular};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::git::Git;
+use crate::attempt::git::{Git, GitError};
 use crate::error::{AtPath, Result, VerbError};
 
 /// How long to wait for another merge into the same checkout.
 const OTHERS: Duration = Duration::from_secs(30);
 
-/// How long a git that outlived its merge may hold the index.
+/// How long a git that outlived its merge may hold a lock.
 const ORPHAN: Duration = Duration::from_secs(3);
 
-/// Locks that a killed git leaves in the git directory of a checkout.
-const LOCKS: [&str; 4] = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock", "MERGE_HEAD.lock"];
+/// What git locks in the git directory of a working tree to merge and commit.
+const LOCKED: [&str; 6] = ["AUTO_MERGE", "HEAD", "MERGE_HEAD", "MERGE_RR", "ORIG_HEAD", "index"];
+
+/// What git has for the next commit while it merges. Another commit has nothing to do with it.
+const OF_NEXT_COMMIT: [&str; 6] = ["AUTO_MERGE", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "SQUASH_MSG"];
+
+/// Beginning of the names of copies that git makes of the index while it merges.
+const STASHED_INDEX: &str = "index.stash.";
 
 /// The right to merge into a checkout. Others wait for it.
-pub(super) struct Turn {
+pub(super) struct Turn<'t> {
+    target: &'t Git<'t>,
+    top: &'t Path,
     note: PathBuf,
     git_dir: PathBuf,
     _lock: FileLock,
@@ -33,91 +42,199 @@ pub(super) struct Turn {
 struct Note {
     /// The commit that was checked out.
     before: String,
-    /// The newest commit of the branch.
-    tip: String,
+    /// The newest commit of the branch; not yet known while the changes in the thread's worktree are committed.
+    tip: Option<String>,
     /// Files with changes of the person, and files that git does not know. A merge touches none of them.
     own: Vec<String>,
+    /// A commit with these changes. Git may take them away while it merges.
+    #[serde(default)]
+    saved: Option<String>,
+    /// What git had for the next commit.
+    #[serde(default)]
+    had: Vec<String>,
+    /// Other locks that git may leave.
+    #[serde(default)]
+    locks: Vec<PathBuf>,
 }
 
-impl Turn {
+impl<'t> Turn<'t> {
     /// Waits for other merges into a checkout, and undoes one that was killed.
     ///
     /// # Errors
     /// `Busy` when another one takes too long; those of git and of files.
-    pub(super) fn take(target: &Git<'_>, top: &Path) -> Result<Turn> {
+    pub(super) fn take(target: &'t Git<'t>, top: &'t Path) -> Result<Turn<'t>> {
         let git_dir = target.git_dir()?;
         let lock = git_dir.join("uwf-merge.lock");
         let lock = FileLock::acquire(&lock, OTHERS)?.ok_or_else(|| VerbError::OtherMerge(top.to_owned()))?;
-        let turn = Turn { note: git_dir.join("uwf-merge"), git_dir, _lock: lock };
-        turn.undo(target, top)?;
+        let turn = Turn { target, top, note: git_dir.join("uwf-merge"), git_dir, _lock: lock };
+        // Notes that were being written.
+        turn.sweep(TEMP_PREFIX)?;
+        turn.undo()?;
         Ok(turn)
     }
 
-    /// Runs a merge of the commit `tip`, which must not be killed without leaving a note.
+    /// Runs work that changes what is checked out, or `worktree`, the git directory of the thread's worktree, in which `branch` is.
+    /// `work` is given what tells the commit to be merged. Whatever it has half done when it fails is undone.
     ///
     /// # Errors
     /// Those of `work`, of git and of files.
-    pub(super) fn run<T>(&self, target: &Git<'_>, tip: String, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let Some(before) = target.commit("HEAD")? else { return work() };
-        let note = serde_json::to_vec(&Note { before, tip, own: target.own_changes()? }).unwrap_or_default();
-        durable_files::replace(&self.note, &note)?;
-        let done = work();
-        self.forget()?;
+    pub(super) fn run<T>(
+        &self,
+        branch: &str,
+        worktree: Option<PathBuf>,
+        work: impl FnOnce(&dyn Fn(String) -> Result<()>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(before) = self.target.commit("HEAD")? else { return work(&|_| Ok(())) };
+        let own = self.target.own_changes()?;
+        let saved = if own.is_empty() { None } else { self.saved()? };
+        let repository = self.target.repository()?;
+        let checked_out = self.target.checked_out()?;
+        let branches = [Some(branch), checked_out.as_deref()].into_iter().flatten();
+        let mut locks: Vec<PathBuf> = branches.map(|name| repository.join(format!("refs/heads/{name}.lock"))).collect();
+        locks.push(repository.join("packed-refs.lock"));
+        locks.extend(worktree.iter().flat_map(|dir| locks_in(dir)));
+        let had = OF_NEXT_COMMIT.iter().filter(|name| self.git_dir.join(name).exists());
+        let had: Vec<String> = had.map(ToString::to_string).collect();
+        let note = |tip| Note {
+            before: before.clone(),
+            tip,
+            own: own.clone(),
+            saved: saved.clone(),
+            had: had.clone(),
+            locks: locks.clone(),
+        };
+        let write = |tip| {
+            let note = serde_json::to_vec(&note(tip)).unwrap_or_default();
+            Ok(durable_files::replace(&self.note, &note)?)
+        };
+        write(None)?;
+        let done = work(&|tip| write(Some(tip)));
+        match &done {
+            Ok(_) => {
+                // Git succeeds though it can't remove its locks.
+                self.break_locks(&locks)?;
+                if self.target.conflicts()?.is_empty() {
+                    self.forget_next_commit(&note(None));
+                }
+                self.forget()?;
+            }
+            // What is left then, the next merge undoes. Why this one failed is of more interest.
+            Err(_) => drop(self.undo()),
+        }
         done
     }
 
-    fn forget(&self) -> Result<()> {
-        match fs::remove_file(&self.note) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Ok(Err(error).at("remove", &self.note)?),
-            _ => Ok(()),
+    /// A commit with the uncommitted changes of the person, if git can make one.
+    fn saved(&self) -> Result<Option<String>> {
+        match self.target.stash() {
+            // It makes none of files that `git add --intent-to-add` announced, for instance, and merges nevertheless.
+            Err(GitError::Failed { .. }) => Ok(None),
+            saved => Ok(saved?),
         }
     }
 
-    /// Puts a checkout back to how it was before a merge that was killed. One that came to its end, or to conflicts, stays.
-    fn undo(&self, target: &Git<'_>, top: &Path) -> Result<()> {
+    fn forget(&self) -> Result<()> {
+        Ok(absent(fs::remove_file(&self.note)).at("remove", &self.note)?)
+    }
+
+    /// Removes files with such names from the git directory.
+    fn sweep(&self, begin: &str) -> Result<()> {
+        for entry in fs::read_dir(&self.git_dir).at("list", &self.git_dir)? {
+            let path = entry.at("list", &self.git_dir)?.path();
+            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begin)) {
+                absent(fs::remove_file(&path)).at("remove", &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the checkout back to how it was before a merge that was killed or failed. One that came to its end, or to conflicts, stays.
+    fn undo(&self) -> Result<()> {
         let text = match regular::read(&self.note, regular::MAX_TEXT) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             text => text.at("read", &self.note)?,
         };
-        // A note that is no note was being written: the merge had not begun.
+        // A note that is no note was not written by uwf.
         let Ok(note) = serde_json::from_slice::<Note>(&text) else { return self.forget() };
-        self.break_locks(target)?;
-        let is_over = target.commit("HEAD")?.as_ref() != Some(&note.before) || !target.conflicts()?.is_empty();
-        if !is_over {
-            undo(target, top, &note)?;
-            for name in ["MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "AUTO_MERGE"] {
-                // Git offers them for the next commit, which has nothing to do with them.
-                let _ = fs::remove_file(self.git_dir.join(name));
+        self.break_locks(&note.locks)?;
+        self.sweep(STASHED_INDEX)?;
+        if let Some(tip) = &note.tip {
+            match self.target.conflicts()?.is_empty() {
+                true => self.undo_to(&note, tip)?,
+                // Without these git can't abort it.
+                false if self.target.merging()?.is_none() && !self.target.squash_lists(tip)? => {
+                    self.target.abort_squash()?;
+                }
+                false => {}
             }
         }
         self.forget()
     }
 
-    /// Removes the locks of a git that was killed, once it can be no living one's.
-    fn break_locks(&self, target: &Git<'_>) -> Result<()> {
+    /// Removes locks that git has left: those that stay the same for longer than a living git would need them.
+    fn break_locks(&self, others: &[PathBuf]) -> Result<()> {
+        let identity =
+            |path: &Path| fs::symlink_metadata(path).ok().map(|meta| (meta.ino(), meta.mtime_nsec(), meta.size()));
         let begun = Instant::now();
-        let branch = target.checked_out()?.map(|branch| format!("refs/heads/{branch}.lock"));
-        let of_branch = match branch {
-            Some(branch) => Some(target.repository()?.join(branch)),
-            None => None,
-        };
-        for path in LOCKS.iter().map(|name| self.git_dir.join(name)).chain(of_branch) {
-            while path.exists() && begun.elapsed() < ORPHAN {
+        let own = locks_in(&self.git_dir);
+        let held: Vec<_> = own.iter().chain(others).filter_map(|path| Some((identity(path)?, path))).collect();
+        for (before, path) in held {
+            while identity(path) == Some(before) && begun.elapsed() < ORPHAN {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(error).at("remove", &path)?,
-                _ => {}
+            if identity(path) == Some(before) {
+                absent(fs::remove_file(path)).at("remove", path)?;
             }
         }
         Ok(())
+    }
+
+    fn undo_to(&self, note: &Note, tip: &str) -> Result<()> {
+        let target = self.target;
+        let now = target.commit("HEAD")?;
+        if now.as_ref() == Some(&note.before) {
+            if target.own_changes()? != note.own {
+                restore(target, self.top, note, tip)?;
+                give_back(target, self.top, note)?;
+            }
+            self.forget_next_commit(note);
+        } else if target.merging()?.is_some_and(|merging| merging == tip) {
+            // Its commit was made, and git was killed at forgetting that it merges.
+            if let Some(now) = now.filter(|_| !target.has_staged().unwrap_or(true))
+                && target.is_in(tip, &now)?
+            {
+                self.forget_next_commit(note);
+            }
+        } else if target.squash_lists(tip)? && !target.has_staged()? {
+            self.forget_next_commit(note);
+        }
+        Ok(())
+    }
+
+    fn forget_next_commit(&self, note: &Note) {
+        for name in OF_NEXT_COMMIT.iter().filter(|name| !note.had.iter().any(|had| had == *name)) {
+            // One that stays is no more than a text that is offered.
+            let _ = fs::remove_file(self.git_dir.join(name));
+        }
+    }
+}
+
+/// The locks of a working tree.
+fn locks_in(git_dir: &Path) -> Vec<PathBuf> {
+    LOCKED.iter().map(|name| git_dir.join(format!("{name}.lock"))).collect()
+}
+
+fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
 /// Puts the files that a killed merge has changed back to how they were: those that have what it was to write, or the beginning
 /// of it. Whatever else a file has is a later change of the person, and stays.
-fn undo(target: &Git<'_>, top: &Path, note: &Note) -> Result<()> {
-    let meant = target.merged_tree(&note.before, &note.tip)?;
+fn restore(target: &Git<'_>, top: &Path, note: &Note, tip: &str) -> Result<()> {
+    let meant = target.merged_tree(&note.before, tip)?;
     let (mut back, mut gone) = (Vec::new(), Vec::new());
     for path in target.changed_paths(&note.before, &meant)? {
         if note.own.contains(&path) {
@@ -145,6 +262,20 @@ fn undo(target: &Git<'_>, top: &Path, note: &Note) -> Result<()> {
         remove_with_dirs(top, &top.join(path));
     }
     Ok(())
+}
+
+/// Gives the person the changes back that git took away: a merge that fails halfway resets all files, and applies the changes again,
+/// which may fail too. A file that is not as it was committed has a later change, and stays.
+fn give_back(target: &Git<'_>, top: &Path, note: &Note) -> Result<()> {
+    let Some(saved) = &note.saved else { return Ok(()) };
+    let mut lost = Vec::new();
+    for path in target.changed_paths(&note.before, saved)? {
+        let there = regular::read(&top.join(&path), regular::MAX_OBJECT).ok();
+        if there == target.file_at(&note.before, &path)? {
+            lost.push(path);
+        }
+    }
+    Ok(target.restore_files_of(saved, &lost)?)
 }
 
 /// Removes a file, and the directories that are empty without it.

@@ -1,0 +1,120 @@
+//! How commits are signed: as the person's own configuration says.
+//!
+//! An agent may be able to write the configuration of the repository, and a signer is a program that has the person's keys. So what
+//! is set there counts for nothing: whether commits are signed, by which key and by which program.
+
+use super::{Git, Result};
+
+/// What says how to sign, each with the value that stands for none.
+const SETTINGS: [(&str, &str); 8] = [
+    ("commit.gpgsign", "false"),
+    ("user.signingkey", ""),
+    ("gpg.format", "openpgp"),
+    ("gpg.program", "gpg"),
+    ("gpg.openpgp.program", "gpg"),
+    ("gpg.x509.program", "gpgsm"),
+    ("gpg.ssh.program", "ssh-keygen"),
+    ("gpg.ssh.defaultkeycommand", "false"),
+];
+
+/// Parts of the configuration that are the person's, or their machine's.
+const OF_PERSON: [&str; 3] = ["system", "global", "command"];
+
+/// How a person signs commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Signing {
+    /// Whether commits are signed.
+    pub(super) is_on: bool,
+    /// Settings that outdo those of the repository.
+    pub(super) settings: Vec<String>,
+}
+
+impl<'d> Git<'d> {
+    /// How the person signs the commits that are made here.
+    ///
+    /// # Errors
+    /// `Failed` if the configuration can't be read.
+    pub(crate) fn signing_of_person(&self) -> Result<Signing> {
+        let args = ["config", "--null", "--show-scope", "--list", "--includes"];
+        let listed = self.text("read the configuration of git", args)?;
+        let mut signing = Signing::of(&listed);
+        let has_no_key = signing.settings.iter().any(|setting| setting == "user.signingkey=");
+        if signing.is_on && has_no_key && value(&listed, "gpg.format", true) != Some("ssh") {
+            // Without a key, git takes the one of whoever commits.
+            let ident = self.text("look who makes commits", ["var", "GIT_COMMITTER_IDENT"])?;
+            let who = ident.rsplitn(3, ' ').last().unwrap_or_default();
+            signing.settings.push(format!("user.signingkey={who}"));
+        }
+        Ok(signing)
+    }
+
+    /// The same git, whose commits are signed so.
+    pub(crate) fn signing(self, signing: &Signing) -> Git<'d> {
+        Git { signing: signing.clone(), ..self }
+    }
+}
+
+impl Signing {
+    /// Reads what `--list` says: part, key and value of each setting.
+    fn of(listed: &str) -> Signing {
+        let mut settings = Vec::new();
+        for (key, none) in SETTINGS {
+            let is_outdone = value(listed, key, false).is_some();
+            if let Some(value) = value(listed, key, true).or(is_outdone.then_some(none)) {
+                settings.push(format!("{key}={value}"));
+            }
+        }
+        Signing { is_on: value(listed, "commit.gpgsign", true).is_some_and(is_true), settings }
+    }
+}
+
+/// The last value that the person, or the repository, has set.
+fn value<'l>(listed: &'l str, key: &str, of_person: bool) -> Option<&'l str> {
+    let mut parts = listed.split_terminator('\0');
+    let mut found = None;
+    while let (Some(scope), Some(setting)) = (parts.next(), parts.next()) {
+        // A key alone means that it is so.
+        let (known, value) = setting.split_once('\n').unwrap_or((setting, "true"));
+        if known == key && OF_PERSON.contains(&scope) == of_person {
+            found = Some(value);
+        }
+    }
+    found
+}
+
+/// What git takes for yes.
+fn is_true(value: &str) -> bool {
+    let is_word = ["true", "yes", "on"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    is_word || value.parse::<i64>().is_ok_and(|number| number != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(settings: &[(&str, &str)]) -> (bool, String) {
+        let listed: String = settings.iter().map(|(scope, setting)| format!("{scope}\0{setting}\0")).collect();
+        let Signing { is_on, settings } = Signing::of(&listed);
+        (is_on, settings.join(" "))
+    }
+
+    #[test]
+    fn the_repository_is_outdone() {
+        let told = |is_on, settings: &str| (is_on, settings.to_owned());
+        assert_eq!(of(&[("global", "user.name\nA")]), told(false, ""));
+        let settings = [("local", "commit.gpgsign\ntrue"), ("local", "gpg.program\nevil")];
+        assert_eq!(of(&settings), told(false, "commit.gpgsign=false gpg.program=gpg"));
+        let settings =
+            [("system", "commit.gpgsign"), ("worktree", "commit.gpgsign\nfalse"), ("local", "user.signingkey\nx")];
+        assert_eq!(of(&settings), told(true, "commit.gpgsign=true user.signingkey="));
+        let settings =
+            [("system", "gpg.format\nx509"), ("global", "gpg.format\nssh"), ("local", "gpg.format\nopenpgp")];
+        assert_eq!(of(&settings), told(false, "gpg.format=ssh"));
+    }
+
+    #[test]
+    fn yes_is_written_in_several_ways() {
+        assert!(["true", "Yes", "ON", "1", "-1"].into_iter().all(is_true));
+        assert!(["false", "no", "off", "0", "", "maybe"].into_iter().all(|value| !is_true(value)));
+    }
+}
