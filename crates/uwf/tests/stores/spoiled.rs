@@ -169,7 +169,7 @@ fn keys_that_are_no_paths_stop_nothing_at_azure() {
 fn keys_that_are_no_paths_stop_nothing_at_google() {
     let server = BucketServer::start_google();
     keys_that_are_no_paths(&server.variables("uwf"), |part| {
-        for key in ["..", "./a.json", "/a.json", "a&b/../c"] {
+        for key in ["..", "./a.json", "/a.json", "a/../b"] {
             server.copy("uwf", "format.json", &format!("{part}/{key}"));
         }
     });
