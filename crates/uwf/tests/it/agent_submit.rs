@@ -40,7 +40,7 @@ fn data_that_does_not_fit_is_refused_with_every_reason() {
     assert_snapshot!(submit(&home, &thread, &["--text", "--file", "answer.md"]), @r"
     exit 41
     --- stderr
-    error: the answer has no valid output for role `reviewer`: there is no header: the answer must begin with `---`, the keys, and `---` again
+    error: the answer has no valid output for role `reviewer`: there is no header: the answer must begin with `---`, the keys, and `---` again; the answer reads: I approve.
     hint: correct the header and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
     ");
     assert_snapshot!(submit(&home, &thread, &["--file", "nowhere.json"]), @r"

@@ -109,7 +109,7 @@ fn an_empty_store_is_no_error() {
         (&["cas", "verify"], "{\"checked\":0,\"bytes\":0,\"problems\":[]}\n"),
         (
             &["cas", "reindex"],
-            "{\"status\":\"ok\",\"nodes\":0,\"threads\":0,\"steps\":0,\"tempFiles\":0,\"problems\":[]}\n",
+            "{\"status\":\"reindexed\",\"nodes\":0,\"threads\":0,\"steps\":0,\"tempFiles\":0,\"problems\":[]}\n",
         ),
     ] {
         let ran = home.uwf(args);

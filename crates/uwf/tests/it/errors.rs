@@ -82,7 +82,7 @@ fn a_misuse_is_an_object_too() {
         json!({"error": {
             "kind": "usage",
             "message": "unexpected argument '--fast' found",
-            "hints": ["to pass '--fast' as a value, use '-- --fast'", "usage: uwf cas get [OPTIONS] <HASH>"],
+            "hints": ["usage: uwf cas get [OPTIONS] <HASH>"],
             "exitCode": 64,
         }})
     );
