@@ -150,7 +150,7 @@ impl TimeLimit {
     }
 }
 
-/// Whether the schema of a setting is that of a time limit.
+/// Whether a setting's schema describes a time limit.
 pub(crate) fn is_time_limit(schema: &Value) -> bool {
     schema["type"] == TimeLimit::schema("")["type"]
 }

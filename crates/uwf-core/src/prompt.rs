@@ -178,7 +178,7 @@ pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
     Ok(Prompt { parts })
 }
 
-/// Bytes that task and steps have at least, however small the budget: without them nobody could do anything.
+/// Bytes that task and steps have at least, however small the budget: no agent could work without them.
 pub const LEAST: usize = 4 << 10;
 
 /// A cut task has a multiple of this many bytes.

@@ -23,7 +23,7 @@ pub(crate) async fn reported(request: Request, next: Next) -> Response {
     }
 }
 
-/// Whether it is a refusal of which at most a line of text says why.
+/// Whether it is a refusal with at most one line of reason.
 fn is_bare(response: &Response) -> bool {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);

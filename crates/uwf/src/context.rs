@@ -63,7 +63,7 @@ impl Context {
         Ok(config)
     }
 
-    /// Names configuration that does not count: that of a project, or of an older store.
+    /// Warns of configuration that does not count: of an untrusted project, or of an older store.
     pub(crate) fn name_ignored(&self, project: Option<&Project>) {
         if let Some(ignored) = project.and_then(Project::ignored) {
             self.printer.warn(&ignored);

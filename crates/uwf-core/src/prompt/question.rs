@@ -7,7 +7,7 @@ use super::fence::head;
 use super::fields::fields;
 use crate::workflow::Role;
 
-/// Bytes of the task that a question repeats; whoever wants all of it reads the thread.
+/// Bytes of the task that a question repeats; the thread has the rest.
 const TASK_SHOWN: usize = 2 << 10;
 
 /// Everything a question is made from.

@@ -3,7 +3,7 @@
 use super::fence::head;
 use super::{Part, PartKind, Prompt};
 
-/// Bytes of a question that are repeated to whoever asked it.
+/// Bytes of its question that an agent gets again.
 const QUESTION_SHOWN: usize = 8 << 10;
 
 /// A question and the reply to it.

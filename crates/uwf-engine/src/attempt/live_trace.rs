@@ -252,7 +252,7 @@ impl Trace {
 }
 
 impl Trace {
-    /// This trace after that of a session that the agent gave up.
+    /// This trace after the trace of a session that the agent gave up.
     #[must_use]
     pub fn after(mut self, mut given_up: Trace) -> Trace {
         let total = match (given_up.tokens(), self.tokens()) {

@@ -12,7 +12,7 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::usage;
 
-/// What a thread used. Failed attempts are those of its record.
+/// Usage of a thread, with the failed attempts in its record.
 ///
 /// # Errors
 /// Those of the nodes, the records and the directory of child threads.

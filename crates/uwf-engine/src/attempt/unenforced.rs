@@ -39,7 +39,7 @@ impl UsageReport {
     }
 }
 
-/// Returns a sentence for each limit that an agent of the thread keeps from working; `agents` are those of its roles.
+/// Returns a sentence for each limit that one of these agents keeps from working.
 pub(crate) fn unenforced(limits: ThreadLimits, agents: &[AgentSpec], config: &Config) -> Vec<String> {
     // An agent that plays several roles is named once.
     let agents: BTreeMap<&str, &AgentSpec> = agents.iter().map(|agent| (agent.name.as_str(), agent)).collect();

@@ -43,7 +43,7 @@ pub(crate) fn random(parent: &ThreadId, head: Hash, role: &str) -> u128 {
     Ulid::from_parts(0, bytes(0) << 64 | bytes(1)).random()
 }
 
-/// The children that became no step of a thread: those that another agent took the place of, and that of the role at hand.
+/// The child threads that became no step: of roles that another agent played, and of the current role.
 ///
 /// # Errors
 /// Those of the directory and the nodes.
@@ -63,7 +63,7 @@ pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
         head = record.step;
         let Some(child) = child.filter(|child| children.contains_key(child)) else { continue };
         let detail = nodes::get(parent.home().store(), record.detail)?;
-        // Any other detail is that of an agent that played the role itself.
+        // Any other detail means that an agent played the role itself.
         if NodeKind::of(detail.type_hash) == Some(NodeKind::StepNode) {
             children.remove(&child);
         }

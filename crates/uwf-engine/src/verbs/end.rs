@@ -23,7 +23,7 @@ pub const COMPLETED_CODE: i32 = 0;
 /// Return code of a thread that the supervisor killed.
 pub const SUPERVISED_CODE: i32 = 1;
 
-/// Whether a thread has no return code, or that of a thread that its workflow ended.
+/// Whether a thread has no return code, or ended by its workflow.
 pub(crate) fn is_success(return_code: &Option<i32>) -> bool {
     return_code.is_none_or(|code| code == COMPLETED_CODE)
 }

@@ -162,7 +162,7 @@ fn newness(home: &Home, row: &Row) -> (u64, ThreadId) {
 }
 
 /// When a thread began, Unix milliseconds: by its id; otherwise by its record, its end, or 0. Without this, ids that hold no time
-/// would come first, because their first symbol is higher than that of any ULID.
+/// would come first, because no ULID has such a high first symbol.
 fn began_at(home: &Home, thread: &ThreadId, ended_at: Option<u64>) -> u64 {
     let recorded_at = || {
         let changed = home.record_file(thread).metadata().ok()?.modified().ok()?;

@@ -129,10 +129,10 @@ pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
     })
 }
 
-/// Reads a workflow with its versions. Of several names, the one that a person typed counts.
+/// Reads a workflow with its versions. If it has several names, the typed name counts.
 ///
 /// # Errors
-/// As [`show`], and those of the registry.
+/// As [`show`]; errors of the registry.
 pub fn show_by(home: &Home, typed: &str, hash: Hash) -> Result<ShownWorkflow> {
     let registry = registry::read(home)?;
     let shown = show(home, hash)?;

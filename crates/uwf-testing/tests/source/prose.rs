@@ -39,7 +39,7 @@ const HABITS: [(&str, &[&str]); 7] = [
         ],
     ),
     ("is-no", &["is no", "are no", "was no", "is none", "are none", "no more", "has to", "have to", "so long as"]),
-    ("of-it", &["of it", "of them"]),
+    ("of-it", &["of it"]),
     ("too", &["too $"]),
 ];
 
@@ -130,13 +130,15 @@ fn comments(text: &str) -> String {
     quiet(&out)
 }
 
-/// Texts of literals outside tests and attributes; of attributes only those of `error`, which are messages.
+/// Texts of literals outside tests and attributes, and in attributes `error`, which are messages.
 fn collect_literals(tokens: TokenStream, found: &mut Vec<String>) {
     let mut tokens = tokens.into_iter().peekable();
     let mut skips_next_block = false;
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                // Of a module, such as `//!`.
+                tokens.next_if(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == '!'));
                 let Some(TokenTree::Group(attribute)) = tokens.peek() else { continue };
                 if attribute.delimiter() == Delimiter::Bracket {
                     let text = attribute.stream().to_string();

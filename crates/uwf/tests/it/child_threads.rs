@@ -445,7 +445,7 @@ fn workflows_are_nested_and_the_innermost_tells_how_the_output_came_to_be() {
     assert_eq!(home.uwf(&["thread", "step-details", &text(&report, "head")]).code, Some(0));
 }
 
-/// An agent of which each run costs half a dollar; as `check` it fails.
+/// An agent whose runs cost half a dollar each; as `check` it fails.
 const PAID: &str = r#"#!/bin/sh
 cat > /dev/null
 case $UWF_ROLE in check|build) key=built ;; *) key=text ;; esac

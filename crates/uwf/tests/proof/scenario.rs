@@ -421,7 +421,7 @@ pub(crate) const MERGE_SQUASH: Scenario = Scenario {
     ..PLAIN
 };
 
-/// The next merge into the checkout is that of another thread.
+/// The next merge into the checkout merges another thread.
 pub(crate) const MERGE_ANOTHER: Scenario = Scenario {
     name: "thread merge, then that of another thread",
     targets: MERGE,

@@ -223,7 +223,7 @@ impl Git<'_> {
         Ok(Some(stash).filter(|stash| !stash.is_empty()))
     }
 
-    /// Makes files those of a commit. Their entries in the index stay.
+    /// Gives files their content in a commit. Their entries in the index stay.
     pub(crate) fn restore_files_of(&self, commit: &str, paths: &[String]) -> Result<()> {
         let source = format!("--source={commit}");
         self.of_paths(paths, ["restore", &source, "--worktree"])

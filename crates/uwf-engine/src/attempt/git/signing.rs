@@ -25,7 +25,7 @@ const OF_PERSON: [&str; 3] = ["system", "global", "command"];
 pub(crate) struct Signing {
     /// Whether commits are signed.
     pub(super) is_on: bool,
-    /// Settings that outdo those of the repository.
+    /// Settings that override the repository's settings.
     pub(super) settings: Vec<String>,
 }
 

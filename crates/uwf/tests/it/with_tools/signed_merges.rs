@@ -107,7 +107,7 @@ fn a_signer_that_fails_leaves_the_checkout_as_it_was() {
             let (home, repo, thread, _) = signing();
             let what = format!("{name} {value} {manner}");
             git(&home, &repo, &["config", "--global", "gpg.program", "false"]);
-            // The commit on the thread's branch is the first to be signed; then that of the merge.
+            // The commit on the thread's branch is signed first, then the merge commit.
             let committed = git(&home, &repo, &["rev-parse", &format!("uwf/{thread}")]);
             let before = [git(&home, &repo, &["rev-parse", "HEAD"]), git(&home, &repo, &["status", "--porcelain"])];
             git(&home, &repo, &["config", "--global", name, value]);
