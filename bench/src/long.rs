@@ -1,4 +1,4 @@
-//! The store of the history figures: one long thread, and others that go on from it at several lengths.
+//! The store of the history figures: one long thread, and others that continue from it at several lengths.
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;

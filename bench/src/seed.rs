@@ -260,7 +260,7 @@ impl<'h> Seed<'h> {
         Ok(())
     }
 
-    /// Gives a thread the chain cache of another one that it goes on from.
+    /// Gives a thread the chain cache of another one that it continues from.
     ///
     /// # Errors
     /// When a file cannot be written.

@@ -17,7 +17,7 @@ class Failed(Exception):
 
 
 class Step:
-    """The step to be done, as `uwf agent context` tells it."""
+    """The step to be done, as `uwf agent context` shows it."""
 
     def __init__(self, seconds):
         self.thread = os.environ["UWF_THREAD"]

@@ -16,7 +16,7 @@ struct Args {
     /// Numbers of threads in the store; two at least, as what is computed follows from the two largest.
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [100_usize, 1_000, 10_000])]
     threads: Vec<usize>,
-    /// Use this `uwf`, which has to be built with the feature s3, instead of building one.
+    /// Use this `uwf`, which must be built with the feature s3, instead of building one.
     #[arg(long, value_name = "PROGRAM")]
     uwf: Option<PathBuf>,
 }

@@ -149,7 +149,7 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-/// Beside this program there has to be a `uwf` with the feature s3, as `./test --stores` builds it.
+/// Beside this program there must be a `uwf` with the feature s3, as `./test --stores` builds it.
 #[test]
 fn requests_grow_with_the_threads_that_a_command_shows() {
     let bench = Path::new(env!("CARGO_BIN_EXE_store-requests"));

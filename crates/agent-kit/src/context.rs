@@ -187,7 +187,7 @@ impl<'h> AgentContext<'h> {
         self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))
     }
 
-    /// The prompt of an agent that goes on in its session of the role's last visit: only the steps since are in it.
+    /// The prompt of an agent that continues in its session of the role's last visit: only the steps since are in it.
     ///
     /// # Errors
     /// As [`AgentContext::prompt`].
@@ -195,7 +195,7 @@ impl<'h> AgentContext<'h> {
         self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))
     }
 
-    /// The agent's own session in which the role was played last, if it may go on in it: the last step of the role came of
+    /// The agent's own session in which the role was played last, if it may continue in it: the last step of the role came of
     /// the newest attempt at it, in this very thread, by the same agent with the same settings. A session of a thread this
     /// one was forked from belongs to that thread, and one in which an attempt failed holds more than the thread does.
     ///

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub use lines::{MessageLine, MessageLines};
 
-/// The text is no JSON.
+/// The text is not JSON.
 pub(crate) const PARSE_ERROR: i64 = -32700;
 /// The JSON is no request.
 pub(crate) const INVALID_REQUEST: i64 = -32600;

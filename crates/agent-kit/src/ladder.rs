@@ -28,7 +28,7 @@ pub struct Ladder<'f, 'e> {
     /// Which rungs are tried, and how often.
     pub rungs: ExtractRungs,
     /// Tells the session of the answer what is wrong with it and returns what it says then; `Ok(None)` when there is no
-    /// session to go on with.
+    /// session to continue with.
     pub feedback: Option<&'f mut Feedback<'f>>,
     /// The model that reads what nobody else could.
     pub extractor: Option<&'e mut (dyn Extractor + 'e)>,
@@ -53,7 +53,7 @@ pub trait Extractor {
 pub struct Unread<'a> {
     /// The agent's text.
     pub raw: &'a str,
-    /// What the value has to be valid under.
+    /// What the value must be valid under.
     pub schema: &'a Schema,
     /// What was wrong at the rung before.
     pub errors: &'a [String],
@@ -81,7 +81,7 @@ pub struct Climb<'a> {
     form: AnswerForm,
     /// The agent's prompt. Text that repeats it is not an answer.
     prompt: &'a dyn Fn() -> String,
-    /// Where the nodes have to be that a value references.
+    /// Where the nodes must be that a value references.
     store: Option<&'a Store>,
     /// Every rung tried so far.
     pub rungs: Vec<RungRecord>,

@@ -27,7 +27,7 @@ pub trait Agent {
         Ok(())
     }
 
-    /// Whether it is asked by a prompt. For one that finds out by itself what it has to know, none is made.
+    /// Whether it is asked by a prompt. For one that finds out by itself what it must know, none is made.
     fn is_prompted(&self) -> bool {
         true
     }
@@ -60,7 +60,7 @@ pub trait Agent {
     /// `AgentFailed` when there is no answer, `Config` when it cannot be started.
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer>;
 
-    /// Whether it goes on in its session of an earlier visit of the role, where that is still there: `config.resume`.
+    /// Whether it continues in its session of an earlier visit of the role, where that is still there: `config.resume`.
     ///
     /// # Errors
     /// `Config` when its settings cannot be used.
@@ -69,7 +69,7 @@ pub trait Agent {
     }
 
     /// Answers in its session of an earlier visit; the prompt holds only what is new since. `None` when that session cannot
-    /// be gone on with: then [`Agent::answer`] is asked, with the whole prompt, in a new one.
+    /// be continued with: then [`Agent::answer`] is asked, with the whole prompt, in a new one.
     ///
     /// # Errors
     /// As for an answer.
@@ -78,7 +78,7 @@ pub trait Agent {
     }
 
     /// Tells the session that gave the answer something more and returns what it says then, `None` when it has no
-    /// session to go on with.
+    /// session to continue with.
     ///
     /// # Errors
     /// As for an answer; the answer itself is not lost by it.
@@ -147,7 +147,7 @@ fn step<'e>(
     submit::submit(context, answer, form, Ladder { rungs, feedback: Some(&mut feedback), extractor })
 }
 
-/// Asks the agent: in its session of the role's last visit where it can go on in that, else with all it has to know.
+/// Asks the agent: in its session of the role's last visit where it can continue in that, else with all it must know.
 fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
     if !agent.is_prompted() {
         return agent.answer(context, &Prompt { parts: Vec::new() });
@@ -166,7 +166,7 @@ fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
 pub struct SentPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// The session in which it goes on, as long as that is there; then the prompt holds only what is new.
+    /// The session in which it continues, as long as that is there; then the prompt holds only what is new.
     pub session: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub struct ListedNote {
     pub version: Version,
 }
 
-/// What there has to be for a note to be written.
+/// What there must be for a note to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected<'v> {
     /// Whatever is there.

@@ -67,7 +67,7 @@ fn output(document: &Document, at: &str, alias: &str, agent: &Agent) -> Option<P
     if is_said || words.map(String::as_str).any(bindings::is_uwf_program) {
         return None;
     }
-    let message = format!("the agent `{alias}` has no `output`, so it has to print the hash of a step that it stored");
+    let message = format!("the agent `{alias}` has no `output`, so it must print the hash of a step that it stored");
     let hint = "add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps";
     Some(document.warning(at, "no-output", message, Some(hint.to_owned())))
 }
@@ -93,7 +93,7 @@ fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
     };
     let problem = |Wrong { pointer, what, why }| {
         let message = format!("`{what}` of the agent `{}`: {why}", description.name);
-        let hint = format!("`uwf agent describe {}` tells what it takes", description.name);
+        let hint = format!("`uwf agent describe {}` shows what it takes", description.name);
         document.error(&format!("{at}/config{pointer}"), "bad-setting", message, Some(hint))
     };
     (description.wrong)(config).into_iter().map(problem).collect()

@@ -43,7 +43,7 @@ pub(crate) struct Settings {
     trace: Option<Format>,
     /// Whether the program has been given the tool `submit`.
     mcp: bool,
-    /// Whether a later visit of a role goes on in the program's session of the one before.
+    /// Whether a later visit of a role continues in the program's session of the one before.
     resume: bool,
     /// Its arguments then, in place of `args`.
     resume_args: Option<Vec<String>>,
@@ -87,14 +87,14 @@ pub struct CommandAgent {
 struct Run<'p> {
     prompt: &'p Prompt,
     args: &'p [String],
-    /// The session it is to go on in.
+    /// The session it is to continue in.
     session: Option<&'p str>,
 }
 
 /// What came of a run.
 enum Ran {
     Answered(Answer),
-    /// It was not made in the session it was to go on in.
+    /// It was not made in the session it was to continue in.
     Elsewhere(Option<Trace>),
 }
 
@@ -191,14 +191,14 @@ impl CommandAgent {
     }
 }
 
-/// Whether a run went on in a session. Claude names the session that it did not find as its own, so a run that failed before
+/// Whether a run continued in a session. Claude names the session that it did not find as its own, so a run that failed before
 /// anything was said or done in it did not.
 fn went_on(trace: Option<&Trace>, session: &str, spec: &AgentSpec, status: ExitStatus) -> bool {
     let succeeded = status.code().is_some_and(|code| spec.succeeded(code));
     trace.is_some_and(|trace| trace.session_id.as_deref() == Some(session) && (succeeded || !trace.turns.is_empty()))
 }
 
-/// The arguments with which the program goes on in a session, `{session}` being its id; `None` when it is not to do so.
+/// The arguments with which the program continues in a session, `{session}` being its id; `None` when it is not to do so.
 ///
 /// # Errors
 /// `Config` when it is to do so, and nobody knows how.
@@ -224,7 +224,7 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     };
     let args = settings.resume_args.or_else(known);
     args.filter(|args| args.iter().any(|arg| arg.contains("{session}"))).map(Some).ok_or_else(|| {
-        refused("it is not known how this program goes on in a session")
+        refused("uwf does not know how this program continues a session")
             .hint("name its arguments for that in `config.resumeArgs`, `{session}` being the id of the session")
     })
 }

@@ -65,7 +65,7 @@ impl settings::Settings for Settings {
             "command": { "type": "string", "description": format!("The program; `{COMMAND}` by default.") },
             "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
             "workspace": { "type": "string", "description": "Directory it works in, relative to the thread's; `context` finds it in what was said before. That of the thread by default." },
-            "outputFormat": { "enum": ["stream-json", "text"], "description": "What it prints; `stream-json` by default, which tells turns and tool calls." },
+            "outputFormat": { "enum": ["stream-json", "text"], "description": "What it prints; `stream-json` by default, which reports turns and tool calls." },
             "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same chat; true by default." },
         })
     }
@@ -138,7 +138,7 @@ impl CursorAgent {
         if let (Some(wanted), Some(found)) = (resume, &trace.session_id)
             && wanted != found
         {
-            let message = format!("cursor was to go on with chat {wanted}, but answered in chat {found}");
+            let message = format!("cursor should have continued chat {wanted}, but answered in chat {found}");
             return Err(Error::new(ErrorKind::AgentFailed, message));
         }
         self.chat = trace.session_id.clone().or(self.chat.take());

@@ -283,7 +283,7 @@ fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
         Some(other) => format!("answered in session {other}"),
         None => "does not say in which one it answered".to_owned(),
     };
-    Err(Error::new(ErrorKind::AgentFailed, format!("hermes was to go on with session {wanted}, but {problem}")))
+    Err(Error::new(ErrorKind::AgentFailed, format!("hermes should have continued session {wanted}, but {problem}")))
 }
 
 fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {

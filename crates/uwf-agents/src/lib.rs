@@ -89,7 +89,7 @@ pub struct SentPrompt {
     pub system: Option<String>,
     /// The prompt.
     pub prompt: String,
-    /// The session of an earlier visit in which it goes on, as long as that is there.
+    /// The session of an earlier visit in which it continues, as long as that is there.
     pub session: Option<String>,
 }
 

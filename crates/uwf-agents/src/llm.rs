@@ -129,7 +129,7 @@ impl Agent for LlmAgent {
 struct ChatSession {
     client: Client,
     modes: ModeCache,
-    /// The conversation so far, and how it is to be gone on with.
+    /// The conversation so far, and how it is to be continued with.
     request: ChatRequest,
     /// The messages as texts of the trace; the prompt is several.
     texts: Vec<Arc<str>>,
@@ -202,7 +202,7 @@ impl ChatSession {
         let (value, attempts) =
             match structured(&self.client, &self.modes, &self.request, &shape, &mut model_exchange::hear) {
                 Ok(found) => (Ok(found.value), found.attempts),
-                // It answered, only not with a value: the ladder goes on from what it said.
+                // It answered, only not with a value: the ladder continues from what it said.
                 Err(none) if matches!(*none.error, LlmError::NoValue { .. }) => (Err(*none.error), none.attempts),
                 Err(failed) => {
                     let turns =

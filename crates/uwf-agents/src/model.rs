@@ -153,7 +153,7 @@ pub fn modes(home: &Home) -> ModeCache {
     ModeCache::new(home.model_modes())
 }
 
-/// A failed exchange as the failure of an agent: of the configuration when that is what has to change.
+/// A failed exchange as the failure of an agent: of the configuration when that is what must change.
 pub fn failed(error: &uwf_llm::Error) -> Error {
     let kind = match error {
         uwf_llm::Error::Endpoint { .. } | uwf_llm::Error::Auth { .. } => ErrorKind::Config,

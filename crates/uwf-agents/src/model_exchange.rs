@@ -1,4 +1,4 @@
-//! Exchanges with a model as they are kept in a trace, and as they are shown while they go on.
+//! Exchanges with a model as they are kept in a trace, and as they are shown while they continue.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -30,7 +30,7 @@ const LOOK_CLOSED: Duration = Duration::from_millis(1);
 /// How long output is waited for when the program has ended: something it left behind may hold its stdout open.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// The same, when what it left behind goes on printing.
+/// The same, when what it left behind continues printing.
 const MAX_DRAIN: Duration = Duration::from_secs(30);
 
 /// Time between TERM and KILL for a program that ran out of its time.
@@ -177,7 +177,7 @@ impl<'a> Program<'a> {
                 }
                 Err(RecvTimeoutError::Timeout) => on_silence(),
                 Err(RecvTimeoutError::Disconnected) if exited.is_some() => break,
-                // It has closed its output and goes on.
+                // It has closed its output and continues.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_CLOSED),
             }
             if exited.is_none() {

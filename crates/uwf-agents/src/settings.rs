@@ -136,7 +136,7 @@ pub(crate) fn directory(home: &Home, written: &str) -> PathBuf {
     }
 }
 
-/// A time limit as people write it: seconds as a number, or `500ms`, `90s`, `15m`, `2h`; 0 is no limit.
+/// A time limit as people write it: seconds as a number, or `500ms`, `90s`, `15m`, `2h`; 0 means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
 
@@ -145,7 +145,7 @@ impl TimeLimit {
     pub(crate) fn schema(description: &str) -> Value {
         json!({
             "type": ["string", "number"],
-            "description": format!("{description} Seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit."),
+            "description": format!("{description} Seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit."),
         })
     }
 }

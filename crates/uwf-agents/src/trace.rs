@@ -132,7 +132,7 @@ pub struct Trace {
     pub turns: Vec<Turn>,
     /// What the agent said at the end, when it ended by saying something.
     pub answer: Option<String>,
-    /// The last text it said, also where it went on by calling a tool.
+    /// The last text it said, also where it continued by calling a tool.
     pub last_said: Option<String>,
     /// Token counts of the whole session.
     pub tokens: Option<Tokens>,

@@ -1,7 +1,7 @@
 //! The agent that is a workflow: a child thread plays the role, step by step, each with a keeper of its own.
 //!
 //! The child is found again at every try, so whatever ends this process (a crash, Ctrl-C, a wait, a limit) costs no
-//! step of the child: the next try goes on with it.
+//! step of the child: the next try continues with it.
 
 mod child_output;
 mod child_report;
@@ -148,7 +148,7 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
         if home.heads().read(child.as_str())?.is_none() {
             return history::of(home, child)?.ok_or_else(|| {
                 Error::new(ErrorKind::AgentFailed, format!("child thread {child} is gone"))
-                    .hint("the next step begins it anew")
+                    .hint("the next step starts it again")
             });
         }
         match step::in_keeper(home, &request, signals, &mut || relay.look()) {
@@ -196,7 +196,7 @@ fn progress(report: &StepReport) -> String {
     }
 }
 
-/// A child's failure as its parent's: what has to wait waits in both, everything else is a failure of the agent.
+/// A child's failure as its parent's: what must wait waits in both, everything else is a failure of the agent.
 fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Error {
     let role = context.role_name();
     let parent = &context.thread().id;
@@ -211,13 +211,13 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
         }
     };
     Error { hints, ..Error::new(kind, message) }
-        .hint(format!("`uwf thread show {child}` shows the child; `uwf thread step {parent}` goes on with it"))
+        .hint(format!("`uwf thread show {child}` shows the child; `uwf thread step {parent}` continues with it"))
 }
 
 /// Makes what the child ended with the output of the parent's role.
 fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
     let child = &ended.thread;
-    let again = format!("`uwf thread rm {child}`, then a step of this thread begins it anew");
+    let again = format!("`uwf thread rm {child}`, then a step of this thread starts it again");
     if ended.status == EndStatus::Killed {
         let message = format!("child thread {child}, which plays role `{}`, was killed", context.role_name());
         return Err(Error::new(ErrorKind::AgentFailed, message).hint(again));

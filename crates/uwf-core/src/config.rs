@@ -123,7 +123,7 @@ impl Config {
     /// Reads the text of a config file; `origin` is the file's name in messages.
     ///
     /// All problems are reported at once, in order of their place. What could not be read has its default in
-    /// the returned config, so a caller that goes on in spite of an error still has something sane.
+    /// the returned config, so a caller that continues in spite of an error still has something sane.
     #[must_use]
     pub fn parse(text: &str, origin: &str) -> (Config, Vec<Problem>) {
         read::read(text, origin, &Config::default(), None)

@@ -320,7 +320,7 @@ pub struct ReactSession {
     pub extraction: Vec<Rung>,
 }
 
-/// A session in which the agent went on where it had stopped at an earlier visit of its role. It is a type of its own beside
+/// A session in which the agent continued where it had stopped at an earlier visit of its role. It is a type of its own beside
 /// [`ReactSession`], whose schema is pinned; readers of sessions read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,7 +1,7 @@
 //! Phase ②, the pure part: what an agent is asked.
 //!
 //! Every prompt stands on its own: the form of the answer, the role, the task, and the history as far as it fits into the
-//! budget (`history.rs` says what comes first). Only an agent that goes on in its own earlier session gets no more than
+//! budget (`history.rs` says what comes first). Only an agent that continues in its own earlier session gets no more than
 //! what is new since.
 //!
 //! A prompt is a list of parts, and each part is stored once and referenced by every prompt that holds it: the
@@ -53,7 +53,7 @@ pub struct PromptInput<'a> {
     pub steps: usize,
     /// Position of the role's own last step, from 1; `None` when it plays for the first time.
     pub own: Option<usize>,
-    /// Whether the agent goes on in the session of that step, and so has to be shown only what is new since.
+    /// Whether the agent continues in the session of that step, and so must be shown only what is new since.
     pub is_resumed: bool,
     /// Bytes the prompt may have. Only the form of the answer, the role and replies, which cannot be cut, may make it longer, with
     /// [`LEAST`] bytes of task and steps.
@@ -73,7 +73,7 @@ enum Visit {
     First,
     /// A later one.
     Return,
-    /// A later one of an agent that goes on in the session of the one before.
+    /// A later one of an agent that continues in the session of the one before.
     Resumed,
 }
 

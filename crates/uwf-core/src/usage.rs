@@ -127,7 +127,7 @@ impl ThreadLimits {
         *self == ThreadLimits::default()
     }
 
-    /// Whether one of them needs more than the number of steps and the time: what the steps used has to be read.
+    /// Whether one of them needs more than the number of steps and the time: what the steps used must be read.
     #[must_use]
     pub fn read_usage(&self) -> bool {
         self.max_tokens.is_some() || self.max_cost.is_some()
@@ -147,7 +147,7 @@ impl ThreadLimits {
 
     /// Reads the four keys of a mapping.
     pub(crate) fn read(fields: Fields<'_>, problems: &mut Problems) -> ThreadLimits {
-        // As everywhere, 0 is no limit.
+        // As everywhere, 0 means no limit.
         let max_time = fields::duration(fields, "maxTime", problems).filter(|time| !time.is_zero());
         ThreadLimits {
             max_steps: fields::number(fields, "maxSteps", 1, MAX_WHOLE, problems),

@@ -49,7 +49,7 @@ fn system(messages: &[ChatMessage]) -> Option<Value> {
     (!texts.is_empty()).then(|| json!(texts.join("\n\n")))
 }
 
-/// Messages with their roles alternating: results of calls are the user's, and all results of one round have to be in
+/// Messages with their roles alternating: results of calls are the user's, and all results of one round must be in
 /// one message.
 fn messages(messages: &[ChatMessage]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
@@ -73,7 +73,7 @@ fn messages(messages: &[ChatMessage]) -> Vec<Value> {
 }
 
 fn assistant(text: &str, tool_calls: &[ToolCall], reasoning: Option<&Value>) -> Vec<Value> {
-    // Reasoning has to go back before the calls it led to, and unchanged, for it is signed.
+    // Reasoning must go back before the calls it led to, and unchanged, for it is signed.
     let mut blocks: Vec<Value> = match reasoning {
         Some(Value::Array(blocks)) if !tool_calls.is_empty() => blocks.clone(),
         _ => Vec::new(),

@@ -145,7 +145,7 @@ pub enum Error {
         /// What had come until then.
         partial: String,
     },
-    /// The model answered, and there is no JSON value in it.
+    /// The model answered, and there is not JSON value in it.
     #[error("the model `{model}` gave no JSON value")]
     NoValue {
         /// Name of the model.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 /// A call of a tool as the model wrote it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// The provider's name of this call; its result has to carry it.
+    /// The provider's name of this call; its result must carry it.
     pub id: String,
     /// Which tool.
     pub name: String,

@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// A way of asking for a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A tool with the schema as its arguments, which has to be called.
+    /// A tool with the schema as its arguments, which must be called.
     ForcedTool,
     /// The same tool, and the prompt says to call it: some reasoning models cannot be forced.
     ToolAuto,

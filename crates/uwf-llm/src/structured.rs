@@ -42,7 +42,7 @@ pub struct StructuredAttempt {
     pub added: Vec<ChatMessage>,
     /// What came, if anything did.
     pub reply: Option<ChatReply>,
-    /// What was looked up for it. There was no value then, and the conversation went on.
+    /// What was looked up for it. There was no value then, and the conversation continued.
     pub looked_up: Vec<LookedUp>,
     /// Why it was not it.
     pub error: Option<Error>,
@@ -104,7 +104,7 @@ pub fn structured(
 }
 
 /// As [`structured()`], of a model that may look something up first. In a mode with tools it is offered those of `lookups`
-/// too and has to call one of them or give the value; in the others it gets what `lookups` says instead. What
+/// too and must call one of them or give the value; in the others it gets what `lookups` says instead. What
 /// works is remembered apart from what works without lookups: some models can be forced to call one tool, but not to
 /// choose among several.
 ///
@@ -178,7 +178,7 @@ impl Asking<'_> {
         }
     }
 
-    /// One exchange, written down in `attempt`; `None` when the reply was a lookup and the conversation goes on.
+    /// One exchange, written down in `attempt`; `None` when the reply was a lookup and the conversation continues.
     fn exchange(
         &mut self,
         conversation: &mut Conversation<'_>,

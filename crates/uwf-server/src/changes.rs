@@ -45,7 +45,7 @@ impl Change {
         self
     }
 
-    /// Waits so long, and lets it go on then.
+    /// Waits so long, and lets it continue then.
     #[must_use]
     pub(crate) fn waits(self, wait: Duration) -> Change {
         Change { wait: Some(wait), ..self }
@@ -57,7 +57,7 @@ impl Change {
 pub(crate) enum Done {
     /// It ended well, and this is its report; code 20 and 30 are news about the thread.
     Reported(u8, Value),
-    /// It goes on.
+    /// It continues.
     GoesOn,
 }
 

@@ -243,7 +243,7 @@ async fn connection(
     };
     let Some(tls) = tls else { return Ok(stream) };
     let name = ServerName::try_from(gateway.host().to_owned())
-        .map_err(|_| Failed::Refused(format!("{} is no name that a certificate can have", gateway.host())))?;
+        .map_err(|_| Failed::Refused(format!("{} is not a name that a certificate can have", gateway.host())))?;
     Ok(Box::new(tls.connect(name, stream).await.map_err(failed)?))
 }
 

@@ -48,7 +48,7 @@ async fn forward(
     request: Request,
 ) -> Result<Response, Failure> {
     let Some(gateway) = app.gateway() else {
-        return Err(Failure::not_found("this server is no gateway").hint("start it with --gateway"));
+        return Err(Failure::not_found("this server is not a gateway").hint("start it with --gateway"));
     };
     let name = machine(parts.first().map(|(_, name)| name.as_str()).unwrap_or_default())?;
     let Some(mut requests) = gateway.requests(&name) else { return Err(away(gateway, &name).await) };

@@ -46,7 +46,7 @@ pub(crate) struct Socket {
     begun: VecDeque<(IpAddr, AbortHandle)>,
 }
 
-/// How long a client may take to send a request. An answer may go on for ever, as events do.
+/// How long a client may take to send a request. An answer may continue for ever, as events do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     /// For its head; between two requests, too, so that a connection that nobody uses ends.

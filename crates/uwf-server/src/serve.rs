@@ -36,7 +36,7 @@ pub struct Serve<'s> {
     pub address: SocketAddr,
     /// Names besides the loopback ones under which the server is reached.
     pub hosts: Vec<String>,
-    /// What people have to know.
+    /// What people must know.
     pub secret: Secret,
     /// Whether nothing can be changed.
     pub read_only: bool,
@@ -88,7 +88,7 @@ pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), Ser
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().max_blocking_threads(READERS).build()?;
     let served = runtime.block_on(listen(settings, ready));
-    // Reading threads may be in the middle of a file; nothing they do has to be finished.
+    // Reading threads may be in the middle of a file; nothing they do must be finished.
     runtime.shutdown_timeout(GRACE);
     served
 }

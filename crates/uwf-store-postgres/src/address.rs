@@ -192,7 +192,7 @@ fn milliseconds(key: &str, given: Option<String>, default: Duration) -> Result<D
     let Some(text) = given else { return Ok(default) };
     match text.parse::<u32>() {
         Ok(number) if number > 0 => Ok(Duration::from_millis(u64::from(number))),
-        _ => Err(format!("{key}={text} is no number of milliseconds")),
+        _ => Err(format!("{key}={text} is not a number of milliseconds")),
     }
 }
 
@@ -276,7 +276,7 @@ mod tests {
         );
         assert_eq!(
             message("postgres://ann@db/work?lock_timeout=long"),
-            "the store postgres://ann@db/work: lock_timeout=long is no number of milliseconds"
+            "the store postgres://ann@db/work: lock_timeout=long is not a number of milliseconds"
         );
         assert!(
             message("postgres://ann@db/work?sslmode=require&sslrootcert=system").contains("needs sslmode=verify-full")

@@ -25,21 +25,19 @@ impl Address {
             source: None,
         };
         let Some((provider, rest)) = Provider::of(url) else {
-            return Err(fail("its URL has to be s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"));
+            return Err(fail("its URL must be s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"));
         };
         let (form, container) = (provider.form(), provider.container());
         if rest.contains('@') {
             return Err(fail(&match provider {
-                Provider::Azure => format!("its URL has to be {form}; the account comes from AZURE_STORAGE_ACCOUNT"),
+                Provider::Azure => format!("its URL must be {form}; the account comes from AZURE_STORAGE_ACCOUNT"),
                 Provider::S3 | Provider::Google => {
                     "keys do not belong into its URL: they come from the environment or a profile".to_owned()
                 }
             }));
         }
         if rest.contains(['?', '#']) {
-            return Err(fail(&format!(
-                "its URL has to be {form}, nothing after it; settings come from the environment"
-            )));
+            return Err(fail(&format!("its URL must be {form}, nothing after it; settings come from the environment")));
         }
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if !is_bucket(bucket, provider.symbols()) {
@@ -51,7 +49,7 @@ impl Address {
         let prefix = prefix.trim_end_matches('/');
         let is_plain = Path::parse(prefix).is_ok_and(|path| path.as_ref() == prefix);
         if !is_plain || !prefix.chars().all(is_plain_symbol) {
-            return Err(fail("the prefix in its URL has to be segments of A-Z a-z 0-9 _ . - with one / between them"));
+            return Err(fail("the prefix in its URL must be segments of A-Z a-z 0-9 _ . - with one / between them"));
         }
         Ok(Address { provider, bucket: bucket.to_owned(), prefix: prefix.to_owned() })
     }

@@ -202,7 +202,7 @@ impl Bucket {
         };
         match self.tried("write", key, write)? {
             Answer::Given(put) => Ok(Written::Done { tag: self.tag(put.e_tag, put.version) }),
-            // A write of what has to be there, and is not.
+            // A write of what must be there, and is not.
             Answer::Absent => Ok(Written::Refused { doubt: false }),
             Answer::Refused { doubt } => Ok(Written::Refused { doubt }),
         }

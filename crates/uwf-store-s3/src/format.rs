@@ -84,7 +84,7 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
     }
 }
 
-/// Tries out what everything else relies on: the server tells the time, and a write that has to be refused is.
+/// Tries out what everything else relies on: the server tells the time, and a write that must be refused is.
 ///
 /// The danger: a server that does not know `If-None-Match` and `If-Match`, or what Google has for them, ignores them, and answers
 /// that all went well. Two machines that step one thread would then overwrite each other's head, and both would be told that theirs is the one.
@@ -105,7 +105,7 @@ fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
     let (if_none, if_same) = bucket.provider().conditions();
     let refused = |written: Written| matches!(written, Written::Refused { .. });
     if refused(bucket.update(key, &bucket.provider().tag_of_nothing(), b"-")?) {
-        // As it has to be: there is nothing yet.
+        // As it must be: there is nothing yet.
     } else {
         let what = format!("it writes what is to replace an object that is not there ({if_same})");
         return Err(unconditional(bucket, &what));

@@ -55,7 +55,7 @@ impl Change<'_> {
     ///
     /// The danger: the answer to a change is lost, the change itself is not, and the second try is refused, by the first. To call that
     /// lost would make somebody pay a step again that is in the chain already. So each head has the tokens of its newest moves, and
-    /// so has what is left of the last life of a name. If others went on so far meanwhile that these no longer tell, it is an
+    /// so has what is left of the last life of a name. If others continued so far meanwhile that these no longer tell, it is an
     /// error that says so.
     fn was_made(&self, bucket: &Bucket, name: &str, state: &State, doubt: bool) -> Result<bool, HeadsError> {
         let trace = match state {

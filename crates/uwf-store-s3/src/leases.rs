@@ -133,7 +133,7 @@ impl Leases {
     /// Whether it is still sure that nobody holds. Otherwise nothing must be removed any more.
     ///
     /// The danger: a machine stands still in the middle of a sweep for longer than its lease, others hold and let something lead to a
-    /// node, and the machine goes on to remove that node. What is left of it is a request that is on its way when the machine stands
+    /// node, and the machine continues to remove that node. What is left of it is a request that is on its way when the machine stands
     /// still, and a machine that holds and stands still for so long itself: it does not notice.
     pub(crate) fn is_still_swept(&self) -> bool {
         lock(&self.sweeping).as_ref().is_some_and(|lease| lease.is_fresh())

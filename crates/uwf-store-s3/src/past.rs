@@ -39,7 +39,7 @@ pub(crate) struct Past {
 }
 
 /// Newest moves that a trace has. A machine that does not know whether its move was made looks for it there; so many would others
-/// have to make while it tries again, for it not to find out.
+/// must make while it tries again, for it not to find out.
 const TRACED: usize = 32;
 
 /// More moves than any name has.

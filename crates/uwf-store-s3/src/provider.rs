@@ -50,7 +50,7 @@ impl Provider {
         }
     }
 
-    /// How a URL has to look.
+    /// How a URL must look.
     pub(crate) fn form(self) -> &'static str {
         match self {
             Provider::S3 => "s3://BUCKET/PREFIX",

@@ -8,7 +8,7 @@ use crate::tag::Tag;
 
 /// Key → tag and what was read under that tag. Every write makes another tag, as it writes something that was never written.
 ///
-/// It is of one process; one on the disk could take its place, as nothing here has to be right about what is there now.
+/// It is of one process; one on the disk could take its place, as nothing here must be right about what is there now.
 #[derive(Debug)]
 pub(crate) struct Seen<T> {
     objects: Mutex<HashMap<String, (Tag, T)>>,

@@ -88,7 +88,7 @@ impl S3Store {
     ///
     /// # Errors
     /// [`RemoteFault::Unfit`](json_cas::RemoteFault::Unfit) when the server does not honour conditional writes,
-    /// [`RemoteFault::Foreign`](json_cas::RemoteFault::Foreign) when something else is there. The bucket has to exist.
+    /// [`RemoteFault::Foreign`](json_cas::RemoteFault::Foreign) when something else is there. The bucket must exist.
     pub fn init(&self) -> Result<bool, RemoteError> {
         let bucket = self.inner.bucket()?;
         let was_made = format::init(&bucket)?;

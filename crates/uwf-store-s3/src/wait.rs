@@ -16,7 +16,7 @@ impl Wake for Unpark {
 /// Waits for a future in this thread.
 ///
 /// The transport below the client does its work in the call and never waits for a runtime, so none is needed: not one of our own,
-/// and it does no harm to be called within another. A future only has to wait for another thread that fetches credentials.
+/// and it does no harm to be called within another. A future only must wait for another thread that fetches credentials.
 pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

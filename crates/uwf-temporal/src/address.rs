@@ -127,7 +127,7 @@ fn url(address: &str, connection: &ConnectionOptions) -> Result<Url, EngineError
     let scheme = if has_tls(connection) { "https" } else { "http" };
     let text = if address.contains("://") { address.to_owned() } else { format!("{scheme}://{address}") };
     let bad = || {
-        EngineError::new(Fault::Misconfigured, format!("`{address}` is no address"))
+        EngineError::new(Fault::Misconfigured, format!("`{address}` is not an address"))
             .hint("it is HOST:PORT, such as localhost:7233")
     };
     Url::parse(&text).ok().filter(|url| url.host().is_some() && url.port_or_known_default().is_some()).ok_or_else(bad)

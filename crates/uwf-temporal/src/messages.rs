@@ -25,7 +25,7 @@ pub(crate) struct Begin {
     /// Whether it was paused when it continued.
     #[serde(default)]
     pub paused: bool,
-    /// How often somebody had said by then that it may go on.
+    /// How often somebody had said by then that it may continue.
     #[serde(default)]
     pub calls: u32,
     /// Where the thread stood then.
@@ -55,9 +55,9 @@ pub enum Standing {
         /// Agent that plays it, if it has a name.
         agent: Option<String>,
     },
-    /// Somebody else has to look: the machine that did the last step cannot tell what is next.
+    /// Somebody else must look: the machine that did the last step cannot tell what is next.
     Unseen,
-    /// It does not go on until somebody does something.
+    /// It does not continue until somebody does something.
     Stopped {
         /// Its head, if it could be read.
         head: Option<String>,
@@ -101,23 +101,23 @@ impl Standing {
     }
 }
 
-/// Why a thread does not go on. What is no state of a thread is a kind of failure.
+/// Why a thread does not continue. What is no state of a thread is a kind of failure.
 pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
     let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
     match state {
         "not-found" => "no worker has found the thread, or the directory it works in: is it the same store?".to_owned(),
         "config" => "no worker can take the thread: the configuration or the store of each does not do".to_owned(),
         "waiting" | "paused" | "limited" | "stuck" => format!("the thread is {state}{role}"),
-        failure => format!("the thread cannot go on{role}: {failure}"),
+        failure => format!("the thread cannot continue{role}: {failure}"),
     }
 }
 
-/// What people do with a thread that its workflow has to hear of.
+/// What people do with a thread that its workflow must hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     /// A person answered, or gave the thread what it stood still for: it looks again.
     Answer,
-    /// It goes on.
+    /// It continues.
     Resume,
     /// No further step begins.
     Pause,

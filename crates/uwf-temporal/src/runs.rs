@@ -24,7 +24,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 /// From which try on somebody who follows a thread is told why none does.
 const IN_VAIN: i32 = 5;
 
-/// How long Temporal may be away from somebody who follows a thread, which goes on meanwhile.
+/// How long Temporal may be away from somebody who follows a thread, which continues meanwhile.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A thread to run.
@@ -43,14 +43,14 @@ pub struct Run {
 pub struct Running {
     /// Whether it did not run before.
     pub is_new: bool,
-    /// Calls it had stood still in spite of when it was told to go on. What it says with this number is the past.
+    /// Calls it had stood still in spite of when it was told to continue. What it says with this number is the past.
     past: Option<u32>,
 }
 
-/// How it goes on with a thread that is followed.
+/// How it continues with a thread that is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// It goes on.
+    /// It continues.
     Running {
         /// For how long no worker has taken what there is to do: a step, or to think about the thread.
         untaken: Option<Duration>,
@@ -59,7 +59,7 @@ pub enum Progress {
         /// Why its workflow task fails, if it fails. Then it continues only with a newer worker.
         failing: Option<String>,
     },
-    /// It does not go on until somebody does something.
+    /// It does not continue until somebody does something.
     Stopped(Standing),
     /// It has ended.
     Ended(Ended),
@@ -73,7 +73,7 @@ pub(crate) fn workflow_id(thread: &str) -> String {
 }
 
 impl Engine {
-    /// Starts the workflow of a thread, or lets the one that runs go on.
+    /// Starts the workflow of a thread, or lets the one that runs continue.
     ///
     /// # Errors
     /// Those of the engine.
@@ -125,7 +125,7 @@ impl Engine {
         }
     }
 
-    /// How a thread stands on Temporal now, or since it was told to go on; waits a moment first. Temporal may be away for two minutes.
+    /// How a thread stands on Temporal now, or since it was told to continue; waits a moment first. Temporal may be away for two minutes.
     ///
     /// # Errors
     /// Those of the engine.

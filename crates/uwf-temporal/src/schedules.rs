@@ -193,7 +193,7 @@ impl Engine {
         }))
     }
 
-    /// Removes a schedule, and says what it began threads from. Threads it has begun go on.
+    /// Removes a schedule, and says what it began threads from. Threads it has begun continue.
     ///
     /// # Errors
     /// When there is none, or those of the engine.

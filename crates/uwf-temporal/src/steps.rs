@@ -17,7 +17,7 @@ use crate::messages::{Ended, Position, Standing, name};
 use crate::tries::Tries;
 use crate::uwf::{Ran, Uwf};
 
-/// How often Temporal hears that a step goes on, and we whether it is wanted no more.
+/// How often Temporal hears that a step continues, and we whether it is wanted no more.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// How long a step waits for another try when all places of this worker are taken.
@@ -166,7 +166,7 @@ impl Steps {
         };
         let unwanted = async {
             ctx.cancelled().await;
-            // Temporal also calls this cancelled when it has not heard from us for some time. Then the step goes on, as it is paid for;
+            // Temporal also calls this cancelled when it has not heard from us for some time. Then the step continues, as it is paid for;
             // whoever tries it again, on whatever machine, finds it running, or the head moved.
             while !is_unwanted(ctx).await.unwrap_or(false) {
                 tokio::time::sleep(HEARTBEAT).await;
@@ -261,7 +261,7 @@ impl Steps {
     }
 }
 
-/// Lets Temporal hear that a step goes on.
+/// Lets Temporal hear that a step continues.
 async fn heartbeats(ctx: &ActivityContext) {
     let tries = Tries::before(ctx);
     loop {
@@ -292,7 +292,7 @@ fn is_person(ran: &Ran) -> bool {
     ran.report["command"][0].as_str().is_some_and(|command| command.rsplit('/').next() == Some(PERSON))
 }
 
-/// A thread that does not go on. What was said to whom stays in the store: only states and names of roles are sent.
+/// A thread that does not continue. What was said to whom stays in the store: only states and names of roles are sent.
 fn stopped(ran: &Ran, exit_code: u8) -> Standing {
     let kind = ran.report["error"]["kind"].as_str().unwrap_or("failed");
     let state = match ran.report["state"].as_str() {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use temporalio_sdk::activities::ActivityContext;
 
-/// So many workers have to fail before a thread stands still.
+/// So many workers must fail before a thread stands still.
 const WORKERS: usize = 3;
 
 /// So many tries are enough where there are fewer workers. Temporal gives a try to any of them, often to the same one again.

@@ -41,7 +41,7 @@ pub struct WorkerSettings {
     pub agents: Vec<String>,
     /// Most agents at once.
     pub max_agents: usize,
-    /// How long steps may go on after the worker was told to end.
+    /// How long steps may continue after the worker was told to end.
     pub drain: Duration,
     /// What people who watch the worker read.
     pub say: Arc<dyn Fn(&str) + Send + Sync>,

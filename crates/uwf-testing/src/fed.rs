@@ -1,6 +1,6 @@
 //! Readers of bytes from outside, fed with bytes nobody would write.
 //!
-//! A [`Subject`] is what has to hold whatever is read. Two things feed it: a test of the crate it belongs to, with a number
+//! A [`Subject`] is what must hold whatever is read. Two things feed it: a test of the crate it belongs to, with a number
 //! of damaged samples that is the same every time ([`Subject::feed`]), and libFuzzer, for as long as one likes (`fuzz/`).
 
 use std::path::Path;
@@ -33,10 +33,10 @@ const TIME_LIMIT: Duration = Duration::from_secs(20);
 /// Beginnings of a sample that are tried, at most.
 const MAX_BEGINNINGS: usize = 100;
 
-/// Memory the process may have had at its peak, in KiB; inputs are small, and so has to be what is made of them.
+/// Memory the process may have had at its peak, in KiB; inputs are small, and so must be what is made of them.
 const MEMORY_LIMIT_KIB: u64 = 1 << 20;
 
-/// A reader, and what has to hold whatever it reads.
+/// A reader, and what must hold whatever it reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject {
     /// What is read.

@@ -7,7 +7,7 @@ use uwf_engine::error::{Error, ErrorKind};
 
 use crate::error::CommandError;
 
-/// Times an editor is opened again by one command, so that an editor that returns at once does not go on for ever.
+/// Times an editor is opened again by one command, so that an editor that returns at once does not continue for ever.
 pub(crate) const MAX_EDITS: usize = 20;
 
 /// Lets the person edit a file: in `$VISUAL`, else `$EDITOR`, else vi.

@@ -63,16 +63,16 @@ pub(crate) struct Work {
     pub(crate) max_agents: usize,
     /// Where agents of threads work that began on other machines; the current directory when nobody says.
     pub(crate) cwd: Option<PathBuf>,
-    /// How long steps may go on after it was told to end.
+    /// How long steps may continue after it was told to end.
     pub(crate) drain: Duration,
 }
 
-/// What a person did with a thread, which whoever runs it has to hear of.
+/// What a person did with a thread, which whoever runs it must hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Answered it, or gave it what it stood still for.
     Answered,
-    /// Let it go on.
+    /// Let it continue.
     Resumed,
     /// Let no further step begin.
     Paused,
@@ -111,7 +111,7 @@ pub(crate) enum Trouble<'a> {
 pub(crate) enum Followed {
     /// It has ended.
     Ended,
-    /// It does not go on until somebody does something.
+    /// It does not continue until somebody does something.
     Stopped {
         /// Which failure this would be of a step here.
         kind: ErrorKind,

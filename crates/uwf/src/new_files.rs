@@ -1,4 +1,4 @@
-//! Files that a person goes on with: made whole or not at all, and never in the place of another.
+//! Files that a person continues with: made whole or not at all, and never in the place of another.
 
 use std::fs;
 use std::io;

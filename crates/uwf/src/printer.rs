@@ -315,7 +315,7 @@ impl Printer {
         }
     }
 
-    /// Prints a part of a report that goes on; false if nobody reads any more.
+    /// Prints a part of a report that continues; false if nobody reads any more.
     ///
     /// # Errors
     /// `Io` when stdout cannot be written.
@@ -349,7 +349,7 @@ impl Printer {
     pub(crate) fn live(&self, text: &str) {
         let columns = terminal::size(&std::io::stderr()).map_or(NARROW, |size| size.columns);
         self.clear_line();
-        // In the last column some terminals would go on to the next line.
+        // In the last column some terminals would continue to the next line.
         self.talk_raw(&style::dim(&style::cut(text, columns.saturating_sub(1))));
     }
 

@@ -21,7 +21,7 @@ const MOST: u64 = 1 << 20;
 
 /// A file of entries, added to by any number of processes. Of two about one object the later one counts.
 ///
-/// Each was behind when it was added, so that nothing has to be durable. What a crash leaves half written is no hash of a node,
+/// Each was behind when it was added, so that nothing must be durable. What a crash leaves half written is no hash of a node,
 /// but by a chance of one to 2^64.
 pub(super) struct Known {
     file: PathBuf,

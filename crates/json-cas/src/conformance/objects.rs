@@ -11,7 +11,7 @@ use crate::hash::Hash;
 use crate::node::{Draft, Node};
 use crate::objects::{Objects, Put, Stored};
 
-/// How exact the age of an object has to be.
+/// How exact the age of an object must be.
 const AGE: Duration = Duration::from_secs(2);
 
 /// How long somebody is watched who should wait.

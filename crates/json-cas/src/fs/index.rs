@@ -26,7 +26,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Index, HeadsError> {
     }
 }
 
-/// Where a name points, if the file has a line of its own for it: looked for by halves, since lines are sorted. A thread goes on
+/// Where a name points, if the file has a line of its own for it: looked for by halves, since lines are sorted. A thread continues
 /// if another one's line is broken, and reading one of 10,000 names does not parse the others. `None` says nothing: then
 /// [`parse`] knows.
 pub(super) fn find(bytes: &[u8], name: &str) -> Option<Hash> {

@@ -1,7 +1,7 @@
 //! Moving objects from their files into a pack, and back.
 //!
 //! Objects are in their new place, durably and verified, before they leave the old one. So whoever is killed in between leaves
-//! objects that are in both, and the next run goes on from there.
+//! objects that are in both, and the next run continues from there.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::hash::Hash;
 use crate::objects::Objects;
 use crate::pack::{DamagedPack, Found, PackError, PackFile, View, Writer, Written};
 
-/// How long files are removed before others, who wait, may go on.
+/// How long files are removed before others, who wait, may continue.
 const SWEEP: Duration = Duration::from_secs(1);
 
 /// How long others have then. Whoever waits looks more often than that.
@@ -116,7 +116,7 @@ impl FsObjects {
     /// Moves objects into a pack: those of them that have a file. Readers, putters and sweeps may be at work meanwhile.
     ///
     /// # Errors
-    /// [`StoreError::Io`], [`StoreError::Busy`] when others keep packs or objects for too long: the same call again goes on.
+    /// [`StoreError::Io`], [`StoreError::Busy`] when others keep packs or objects for too long: the same call again continues.
     /// [`StoreError::Corrupt`] when the new pack is not what was written: the disk may be broken, and all files are left.
     pub fn pack(&self, request: PackRequest<'_>) -> Result<Packed, StoreError> {
         if request.dry_run {
@@ -285,7 +285,7 @@ impl FsObjects {
     /// objects take. What cannot be read is named, and its pack left.
     ///
     /// # Errors
-    /// [`StoreError::Io`], [`StoreError::Busy`]: the same call again goes on.
+    /// [`StoreError::Io`], [`StoreError::Busy`]: the same call again continues.
     pub fn unpack(
         &self,
         is_sound: &dyn Fn(Hash, &[u8]) -> bool,

@@ -61,7 +61,7 @@ pub(crate) struct View {
 /// Where it is known from.
 #[derive(Debug)]
 enum Source {
-    /// There is no directory of packs.
+    /// There is not a directory of packs.
     Nothing,
     /// The list, which is kept open, so that no other file can be taken for it.
     Listed { _file: File, seen: Seen, is_whole: bool },
@@ -254,7 +254,7 @@ impl Packs {
         Ok((Source::Listed { _file: file, seen, is_whole }, manifest))
     }
 
-    /// Names of the packs in the directory, whether they count or not; `None` when there is no directory.
+    /// Names of the packs in the directory, whether they count or not; `None` when there is not a directory.
     fn in_directory(&self) -> Result<Option<BTreeSet<Hash>>, StoreError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,

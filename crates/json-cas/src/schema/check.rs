@@ -220,7 +220,7 @@ impl<'s> Lint<'_, 's> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("use one of {}", TYPES.join(", ")),
                 };
-                self.error(path, format!("`{name}` is no type; {hint}"));
+                self.error(path, format!("`{name}` is not a type; {hint}"));
             }
         }
     }

@@ -70,7 +70,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::UnknownType`] if it is missing: put the schema first. [`StoreError::NotASchema`] and
-    /// [`StoreError::BadSchema`]: another node has to be the type. Those of [`Store::get`].
+    /// [`StoreError::BadSchema`]: another node must be the type. Those of [`Store::get`].
     pub fn schema(&self, type_hash: Hash) -> Result<Arc<Schema>, StoreError> {
         if let Some(Type::Compiled(schema)) = self.types().get(&type_hash) {
             return Ok(schema.clone());

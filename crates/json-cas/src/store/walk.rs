@@ -26,7 +26,7 @@ impl Store {
     }
 
     /// Everything reachable from `roots`, breadth first, each node once. What is missing or
-    /// corrupt is an error among the items, and the walk goes on.
+    /// corrupt is an error among the items, and the walk continues.
     pub fn walk(&self, roots: &[Hash], options: WalkOptions) -> Walk<'_> {
         let mut walk = Walk { store: self, options, queue: VecDeque::new(), seen: HashSet::new(), failed: None };
         for root in roots {

@@ -226,7 +226,7 @@ fn check_finds_everything_at_once() {
             "$defs": {"d": {"type": ["string", "string", 4]}}
         })),
         [
-            "error /type: `strng` is no type; did you mean `string`?",
+            "error /type: `strng` is not a type; did you mean `string`?",
             "warning /propertees: `propertees` is not a keyword and has no effect; did you mean `properties`?",
             "warning /properties/a/format: nobody checks the format `cas-ref`; did you mean `cas_ref`?",
             "warning /properties/a/name: `name` is not a keyword and has no effect",

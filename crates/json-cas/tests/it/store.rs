@@ -147,7 +147,7 @@ fn foreign_meta_schemas_type_schemas_too() {
     let again = Store::new(Arc::new(copy_of(&store)));
     again.put(&draft(schema.hash(), json!("more"))).unwrap();
     let error = again.put(&draft(meta.hash(), json!({"type": "strng"}))).unwrap_err();
-    assert_eq!(error.to_string(), "bad schema: /type: `strng` is no type; did you mean `string`?");
+    assert_eq!(error.to_string(), "bad schema: /type: `strng` is not a type; did you mean `string`?");
     assert_eq!(again.verify(None).unwrap().problems, []);
 }
 

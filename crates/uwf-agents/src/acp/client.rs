@@ -32,7 +32,7 @@ const READ_BYTES: usize = 64 << 10;
 /// Longest time between two looks at whether the agent still lives.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Time an agent has to end by itself when its stdin is closed. Some never do.
+/// Time an agent must end by itself when its stdin is closed. Some never do.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
 
 /// Time between TERM and KILL.

@@ -28,7 +28,7 @@ pub enum Decision {
     Pick(String),
     /// None of the options offered does what the policy says.
     NoneFits,
-    /// A person has to answer this.
+    /// A person must answer this.
     Ask(String),
 }
 

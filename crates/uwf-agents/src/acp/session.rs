@@ -32,7 +32,7 @@ const PROTOCOL_VERSION: u64 = 1;
 /// Time an agent has for each request before the first prompt. The slowest one measured took 16 s on a busy machine.
 const STARTUP_LIMIT: Duration = Duration::from_mins(3);
 
-/// Time an agent has to answer a cancelled prompt; shorter than the grace between TERM and KILL.
+/// Time an agent must answer a cancelled prompt; shorter than the grace between TERM and KILL.
 const CANCEL_WAIT: Duration = Duration::from_millis(800);
 
 /// Time between two savings of what was said so far.
@@ -169,7 +169,7 @@ impl AcpSession {
     /// what is said is saved while it is said.
     ///
     /// # Errors
-    /// `AgentFailed` when the turn does not end well, `Waiting` when a person has to answer something, `Interrupted` or
+    /// `AgentFailed` when the turn does not end well, `Waiting` when a person must answer something, `Interrupted` or
     /// `Terminated` when this process was asked to stop.
     pub(super) fn prompt(&mut self, context: &AgentContext<'_>, input: Vec<String>, saves: bool) -> Result<Prompted> {
         let cap = context
@@ -266,7 +266,7 @@ impl AcpSession {
         Ok(())
     }
 
-    /// What of the settings has to be chosen in the new session.
+    /// What of the settings must be chosen in the new session.
     fn choices(&mut self, new: &Value) -> Result<Vec<SessionOption>> {
         let mut choices = Vec::new();
         if let Some(mode) = self.settings.mode.clone() {
@@ -394,7 +394,7 @@ impl AcpSession {
 
     /// Nobody is there to answer: the step waits for a person.
     fn ask_a_person(&mut self, asked: &str, listening: &mut Listening<'_, '_>) -> Error {
-        self.progress.line(&format!("asked: {asked}; a person has to answer"));
+        self.progress.line(&format!("asked: {asked}; a person must answer"));
         self.cancel(None, listening);
         Error::new(ErrorKind::Waiting, format!("agent `{}` asks for permission: {asked}", self.name))
             .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
@@ -451,7 +451,7 @@ impl AcpSession {
         self.progress.line(&format!("turn ended: {reason}"));
         let cut_off = match (reason, Finish::of(reason)) {
             ("max_turn_requests", _) => Some("made as many model requests as it may in one turn".to_owned()),
-            ("refusal", _) => return Err(self.failed("refused to go on".to_owned())),
+            ("refusal", _) => return Err(self.failed("refused to continue".to_owned())),
             ("cancelled", _) => return Err(self.failed("cancelled the turn; nobody had asked it to".to_owned())),
             (_, Finish::Stop) => None,
             (_, cut @ Finish::Length) => cut.fault(),

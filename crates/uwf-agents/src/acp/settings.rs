@@ -32,7 +32,7 @@ pub struct Settings {
     pub counting: Counting,
     /// Model the session is set to, by the agent's own name for it.
     pub model: Option<String>,
-    /// Whether it goes on in its session of an earlier visit of the role.
+    /// Whether it continues in its session of an earlier visit of the role.
     pub resume: bool,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn schema(of_value: &Value) -> Value {
     let mut inner = of_value.clone();
     let mut outer = Map::new();
     outer.insert("type".to_owned(), json!("object"));
-    // References begin at the root, so the definitions have to be there, and what refers to the rest has to say where
+    // References begin at the root, so the definitions must be there, and what refers to the rest has to say where
     // that is now.
     if inner.get("$id").is_none() {
         relocate(&mut inner);

@@ -34,7 +34,7 @@ pub(crate) struct Settings {
     model: Option<String>,
     /// `HERMES_HOME`.
     home: Option<String>,
-    /// Whether it goes on in a session that is there: for feedback, and at a later visit of the role.
+    /// Whether it continues in a session that is there: for feedback, and at a later visit of the role.
     pub(super) resume: bool,
     /// Whether it is given the tool `submit`.
     pub(super) mcp: bool,

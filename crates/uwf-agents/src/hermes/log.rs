@@ -31,7 +31,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Begins at the end of the log of a `HERMES_HOME`. `resumed` is the session the run goes on with; without it the run
+    /// Begins at the end of the log of a `HERMES_HOME`. `resumed` is the session the run continues with; without it the run
     /// begins one.
     pub(super) fn open(home: &Path, resumed: Option<&str>) -> Tail {
         let path = home.join("logs").join("agent.log");
@@ -82,7 +82,7 @@ struct Sessions {
     ours: BTreeSet<String>,
     /// Whether a session that begins now can be ours.
     is_open: bool,
-    /// Whether one of ours is being shortened, after which hermes goes on with it under another id.
+    /// Whether one of ours is being shortened, after which hermes continues with it under another id.
     is_shortening: bool,
 }
 

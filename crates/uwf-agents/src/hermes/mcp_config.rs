@@ -3,8 +3,8 @@
 //! hermes lays the configuration of a *managed scope* over that of its user, leaf by leaf: a directory meant for
 //! administrators, `/etc/hermes`, or another one named by the environment. An attempt has one of its own that holds the
 //! server and nothing else, where two things hold: nobody uses the managed scope, which is then left alone; and the user's
-//! own configuration names servers, because hermes 0.19 looks there (and only there) whether it has to look for any at all.
-//! Otherwise the server has to go another way.
+//! own configuration names servers, because hermes 0.19 looks there (and only there) whether it must look for any at all.
+//! Otherwise the server must go another way.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -46,7 +46,7 @@ impl Hermes<'_, '_> {
         let Some(server) = mcp::launch(self.context) else { return Ok(None) };
         let attempts = self.context.thread().home().attempts_dir(&self.opened.thread);
         let dir = attempts.join(format!("{}.hermes", self.opened.attempt));
-        // It works in the thread's workspace, so the path has to be whole.
+        // It works in the thread's workspace, so the path must be whole.
         let dir = std::path::absolute(&dir).at("make absolute", &dir)?;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).at("create", &dir)?;
         let file = dir.join(FILE);

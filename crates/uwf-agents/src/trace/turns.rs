@@ -59,7 +59,7 @@ impl Turns {
         self.spoke(&format!("{gap}{text}"), at);
     }
 
-    /// The model went on with the text it was saying.
+    /// The model continued with the text it was saying.
     pub(super) fn went_on(&mut self, text: &str, at: Option<u64>) {
         if !text.is_empty() {
             self.spoke(text, at);
@@ -107,7 +107,7 @@ impl Turns {
         self.close(at);
     }
 
-    /// A tool answered after so many milliseconds; the model's turn may go on nevertheless.
+    /// A tool answered after so many milliseconds; the model's turn may continue nevertheless.
     pub(super) fn returned_within(&mut self, id: &str, result: &str, duration_ms: u64) {
         if let Some(call) = self.calls.get(id) {
             let call = &mut self.turns[call.turn].tool_calls[call.index];

@@ -61,7 +61,7 @@ impl<'h> Relay<'h> {
     }
 
     /// A keeper that died leaves this process without a purpose, but the child's step has a keeper of its own and is
-    /// paid for: it goes on, and the parent's next step waits for it. Told to stop, this process would stop it.
+    /// paid for: it continues, and the parent's next step waits for it. Told to stop, this process would stop it.
     fn leave_when_abandoned(&self) {
         if getppid() != self.keeper {
             std::process::exit(ABANDONED);

@@ -225,7 +225,7 @@ fn a_command_runs_in_the_workspace_and_tells_its_exit_code_and_output() {
 fn a_command_whose_time_is_over_is_ended_with_all_it_started() {
     let place = Place::new();
     let begun = Instant::now();
-    // The inner shell ignores TERM, and so has to be killed.
+    // The inner shell ignores TERM, and so must be killed.
     let command = "echo begun; (trap '' TERM; echo $BASHPID > inner; sleep 30; sleep 30) & sleep 30";
     let told = place.run("shell_exec", json!({ "command": command, "timeout": 0.3 }));
     assert_eq!(told, ok("ended after 0.3 s, with everything it had started\nbegun\n"));

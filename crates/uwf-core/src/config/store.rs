@@ -50,7 +50,7 @@ const SCHEMES: [(&str, StoreKind); 9] = [
     ("postgresql://", StoreKind::Postgres),
 ];
 
-/// How a URL has to look.
+/// How a URL must look.
 const FORMS: &str = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE";
 
 impl StoreUrl {
@@ -134,7 +134,7 @@ impl ConfigReader {
         }
         let why = if lease < SHORTEST_LEASE {
             let shortest = SHORTEST_LEASE.as_secs();
-            format!("a lease is at least {shortest}s: a machine that cannot renew it has to end its agent in time")
+            format!("a lease is at least {shortest}s: a machine that cannot renew it must end its agent in time")
         } else {
             "a lease is at most 1h, because other machines wait that long for a machine that is gone".to_owned()
         };

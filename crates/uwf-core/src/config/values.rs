@@ -33,7 +33,7 @@ pub fn long_timeout(key: &str, written: &str, limit: Duration) -> Option<(String
     let message = format!("`{key}` is more than a day: a number is counted in seconds");
     let hint = match written.parse::<u64>() {
         Ok(number) => format!("if milliseconds are meant, write `{number}ms`; a day is `24h`"),
-        Err(_) => "a day is `24h`; 0 is no limit".to_owned(),
+        Err(_) => "a day is `24h`; 0 means no limit".to_owned(),
     };
     Some((message, hint))
 }

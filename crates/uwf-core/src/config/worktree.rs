@@ -1,4 +1,4 @@
-//! `worktree`: where the worktrees of threads are pushed, so that other machines go on with their files.
+//! `worktree`: where the worktrees of threads are pushed, so that other machines continue with their files.
 
 use std::fmt;
 

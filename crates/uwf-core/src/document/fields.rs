@@ -148,7 +148,7 @@ pub(crate) fn amount(fields: Fields<'_>, key: &str, problems: &mut Problems) -> 
     let found = number.as_f64().filter(|amount| *amount > 0.0 && number::is_money(*amount));
     if found.is_none() {
         let most = if number.as_f64().is_some_and(|amount| amount > 0.0) { " and at most a trillion" } else { "" };
-        let message = format!("`{key}` is {number}; it has to be above 0{most}");
+        let message = format!("`{key}` is {number}; it must be above 0{most}");
         problems.error("bad-value", entry.value.at, message, Some("leave it out for no limit".to_owned()));
     }
     found
@@ -161,7 +161,7 @@ pub(crate) fn duration(fields: Fields<'_>, key: &str, problems: &mut Problems) -
     if found.is_none() {
         let written = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
         let message = format!("`{key}` is `{written}`, which is not a duration");
-        let hint = "write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit".to_owned();
+        let hint = "write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit".to_owned();
         problems.error("bad-value", entry.value.at, message, Some(hint));
     }
     found

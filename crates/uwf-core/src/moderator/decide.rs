@@ -180,7 +180,7 @@ impl Moderator {
         reads(&self.edges)
     }
 
-    /// Tries the transitions in order until one matches or an expression has to be evaluated elsewhere.
+    /// Tries the transitions in order until one matches or an expression must be evaluated elsewhere.
     ///
     /// # Errors
     /// A condition fails to evaluate.

@@ -33,7 +33,7 @@ pub(super) fn part(replies: &[Reply]) -> Option<Part> {
     Some(Part { kind: PartKind::Replies, text })
 }
 
-/// The prompt of an agent that goes on in the session in which it asked.
+/// The prompt of an agent that continues in the session in which it asked.
 pub fn reply(reply: &str) -> Prompt {
     let text = format!(
         "# What the person replied\n\n{}\n\nContinue with this reply, and answer in the form you were given.\n",

@@ -287,9 +287,9 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:10:13: error[bad-value]: `output` is `jsn`; it can be step, json, text
         did you mean `json`?
     config.yaml:11:14: error[bad-value]: `timeout` is `soon`, which is not a duration
-        write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit
+        write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit
     config.yaml:12:18: error[bad-value]: `idleTimeout` is `-5`, which is not a duration
-        write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit
+        write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit
     config.yaml:13:18: error[bad-value]: `x` is not an exit status; those are 0 to 255
     config.yaml:13:28: error[bad-value]: the exit status 4 means `maybe`; it can mean ok or fail
     config.yaml:13:35: error[bad-value]: `999` is not an exit status; those are 0 to 255

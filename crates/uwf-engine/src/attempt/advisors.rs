@@ -35,13 +35,13 @@ const OUTPUT_CAP: u64 = 64 << 10;
 /// What the supervisor's process prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Whether the thread goes on.
+    /// Whether the thread continues.
     pub verdict: Course,
     /// Why, one or two sentences.
     pub reason: String,
 }
 
-/// Whether a thread goes on.
+/// Whether a thread continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Course {
@@ -66,7 +66,7 @@ pub(crate) struct Advisors<'a, 'h> {
 }
 
 impl Advisors<'_, '_> {
-    /// Why the thread should not go on, when it is time to ask the supervisor and that is what it says.
+    /// Why the thread should not continue, when it is time to ask the supervisor and that is what it says.
     pub(crate) fn objection(&self, signals: &mut Signals) -> Option<String> {
         let interval = self.plan.config.limits.supervisor_interval?;
         let steps = self.thread.chain().ok()?.len() as u64;

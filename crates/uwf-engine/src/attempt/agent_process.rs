@@ -52,7 +52,7 @@ pub(crate) struct Job {
     pub idle_timeout: Option<Duration>,
     /// Time between TERM and KILL.
     pub grace: Duration,
-    /// As long as it is not lost, no other machine goes on with the step.
+    /// As long as it is not lost, no other machine continues with the step.
     pub(crate) lease: Lease,
     /// Bytes kept of each watched file.
     pub cap: u64,

@@ -20,7 +20,7 @@ pub enum Ended {
     Idle(Duration),
     /// By us: this signal told us to.
     Cancelled(i32),
-    /// By us: another machine may go on with this step.
+    /// By us: another machine may continue with this step.
     Lost(Lost),
 }
 

@@ -149,7 +149,7 @@ pub enum AttemptError {
         /// Where they are not, either.
         remote: Option<GitRemote>,
     },
-    /// The branch of a worktree has commits here that the thread does not have where it went on.
+    /// The branch of a worktree has commits here that the thread does not have where it continued.
     #[error("{branch} in {} has commits that the thread does not have", at.display())]
     OwnCommits {
         /// The branch.

@@ -405,7 +405,7 @@ impl<'d> Git<'d> {
         Git { named: self.named.clone(), signing: self.signing.clone(), input: None, ..*self }
     }
 
-    /// Runs git, which has to succeed. Gives what it prints, without the last line break.
+    /// Runs git, which must succeed. Gives what it prints, without the last line break.
     fn run<A: AsRef<OsStr>>(&self, action: &'static str, args: impl IntoIterator<Item = A>) -> Result<OsString> {
         let output = self.output(args)?;
         if !output.status.success() {

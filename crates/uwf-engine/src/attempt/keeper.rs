@@ -1,6 +1,6 @@
 //! Window and keeper. `thread step` is a window: it starts uwf once more as a keeper, which performs the whole step in a
 //! session of its own, and reports what the keeper replies. Killing the window, closing its terminal or pressing Ctrl-C twice
-//! loses nothing: the keeper goes on, or ends its agent in an orderly way, and what it did is on disk before it replies.
+//! loses nothing: the keeper continues, or ends its agent in an orderly way, and what it did is on disk before it replies.
 
 use std::fs::OpenOptions;
 use std::io::{PipeReader, Read, Write};

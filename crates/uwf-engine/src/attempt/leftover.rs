@@ -79,7 +79,7 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     if attempt.opened.expected_head != thread.head {
         if attempt.result().is_none() && has_output(home, &attempt)? {
             // It was paid for, and could not be stored before another machine took this step.
-            fail(home, &attempt, None, "the thread went on meanwhile, so this answer is kept and leads nowhere")?;
+            fail(home, &attempt, None, "the thread continued meanwhile, so this answer is kept but not used")?;
             return recorded::read(home, &thread.id).map(nothing);
         }
         return Ok(nothing(Some(attempt)));
@@ -106,7 +106,7 @@ fn has_output(home: &Home, attempt: &Attempt) -> Result<bool> {
     Ok(attempt.answered.is_some() || files.have_anything()?)
 }
 
-/// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads go on:
+/// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads continue:
 /// they have keepers of their own, and what they do is paid for.
 ///
 /// # Errors
@@ -119,7 +119,7 @@ pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Concludes the record of an attempt that has to wait: there is nothing to keep of it.
+/// Concludes the record of an attempt that must wait: there is nothing to keep of it.
 ///
 /// # Errors
 /// Those of the record.

@@ -33,7 +33,7 @@ pub fn at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> 
     Ok(all(home, thread)?.into_iter().find(|(at, _)| *at == node).map(|(_, digest)| digest))
 }
 
-/// The digest at a thread's head, to go on from: the recorded one, or else one that begins the chain anew with the nodes as
+/// The digest at a thread's head, to continue from: the recorded one, or else one that begins the chain anew with the nodes as
 /// they are.
 ///
 /// # Errors

@@ -352,7 +352,7 @@ pub enum VerbError {
         /// The role.
         role: String,
     },
-    /// The child thread that plays a role goes on.
+    /// The child thread that plays a role continues.
     #[error("role `{role}` is played by a child thread that has not ended: there is no result of it to read")]
     ChildGoesOn {
         /// The thread.

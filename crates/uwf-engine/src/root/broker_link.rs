@@ -93,7 +93,7 @@ impl BrokerLink {
             Ok((Reply::Failed(failure), _)) => Err(failure.error(&self.store)),
             Ok(answer) => Ok(answer),
             Err(source) => {
-                // What was said by halves is not gone on with.
+                // What was said by halves is not continued with.
                 *connection = None;
                 Err(self.unreachable(&source))
             }

@@ -41,7 +41,7 @@ pub enum RootError {
     #[error("cannot find the path of uwf itself: {0}")]
     OwnProgram(#[source] io::Error),
     /// The heads are kept elsewhere than in files of this root.
-    #[error("the heads of this storage root are not in files of it: there is no index to recover")]
+    #[error("this storage root uses a shared store, so it has no local index to recover")]
     NoIndex(PathBuf),
     /// The nodes are kept elsewhere than in files of this root.
     #[error("the nodes of this storage root are not in files of it: there is nothing to pack")]

@@ -31,7 +31,7 @@ fn after(newest: Option<Ulid>, now_ms: u64) -> Ulid {
     next.unwrap_or_else(|| Ulid::from_parts(now_ms, random()))
 }
 
-/// At least the 80 random bits of a ULID. A system that has none of its own left is no place to go on.
+/// At least the 80 random bits of a ULID. A system that has none of its own left is no place to continue.
 fn random() -> u128 {
     let mut bytes = [0; 16];
     // So few come whole or not at all.

@@ -252,7 +252,7 @@ pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     Mark::ALL.into_iter().filter(is_set).collect()
 }
 
-/// Those of the marks that hold for a thread which is at this head: where machines share a store, another one may have gone on with it.
+/// Those of the marks that hold for a thread which is at this head: where machines share a store, another one may have continued with it.
 pub(crate) fn at_head(home: &Home, thread: &ThreadId, marks: &BTreeSet<Mark>, head: Hash) -> BTreeSet<Mark> {
     let is_outdated = |mark: Mark| {
         let is_of_attempt = !matches!(mark, Mark::Open | Mark::Paused);

@@ -1,4 +1,4 @@
-//! The types of uwf's own nodes, which every store has to have.
+//! The types of uwf's own nodes, which every store must have.
 
 use std::time::Duration;
 

@@ -93,7 +93,7 @@ pub fn read(home: &Home) -> Result<Registry> {
                 return parse(&path, text, names);
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // Taken for none, it would be written anew, with one name in it.
+                // Taken for none, it would be rewritten, with one name in it.
                 if path.is_symlink() {
                     return Err(unreadable(&path, "it is a link that leads nowhere"));
                 }
@@ -127,7 +127,7 @@ impl Gone {
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
             Gone::File(_) => NAMES_ARE_LOST,
-            Gone::Head(_) => "`uwf recover` sets it again; `uwf recover --dry-run` tells how",
+            Gone::Head(_) => "`uwf recover` sets it again; `uwf recover --dry-run` shows how",
         }
     }
 }

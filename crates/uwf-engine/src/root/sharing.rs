@@ -1,4 +1,4 @@
-//! A storage root that several people use: what one makes the others have to reach, or be told at once whose it is.
+//! A storage root that several people use: what one makes the others must reach, or be told at once whose it is.
 //!
 //! A root is set up for a group by whoever makes its directory writable for it (`chmod g+ws`). Then the output files of
 //! attempts are for that group too; in any other root they are for nobody but their owner.

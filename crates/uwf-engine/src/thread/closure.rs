@@ -50,7 +50,7 @@ impl From<StoreError> for Unsound {
 /// What the closure of a sound step consists of.
 #[derive(Debug)]
 pub struct Sound {
-    /// Its nodes and the types they need that are not uwf's own: all that has to be durable.
+    /// Its nodes and the types they need that are not uwf's own: all that must be durable.
     pub nodes: Vec<Hash>,
 }
 
@@ -166,7 +166,7 @@ fn fits(store: &Store, part: &Part) -> Result<(), Unsound> {
     Err(Unsound::Unfit(format!("node {} does not fit {title}: {first}", part.hash)))
 }
 
-/// The references of one of uwf's own nodes, with the kind each has to be of.
+/// The references of one of uwf's own nodes, with the kind each must be of.
 fn wants(node: &Node) -> impl Iterator<Item = (&'static str, NodeKind, Hash)> {
     let fields: &[(&'static str, NodeKind)] = match NodeKind::of(node.type_hash).filter(|_| is_own(node.type_hash)) {
         Some(NodeKind::StartNode) => &[("workflow", NodeKind::Workflow)],

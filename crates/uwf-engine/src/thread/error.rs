@@ -116,7 +116,7 @@ pub enum ThreadError {
     #[error("the request is not readable: {0}")]
     Request(#[source] serde_json::Error),
     /// This is no digest.
-    #[error("`{0}` is no digest")]
+    #[error("`{0}` is not a digest")]
     NotADigest(String),
     /// The list of digests of a thread is empty.
     #[error("a thread has no digest at its start")]

@@ -18,7 +18,7 @@ pub(crate) struct Begun {
     pub(crate) worktree: Option<Worktree>,
 }
 
-/// The thread with this id, active or finished, which has to have begun at a node as it is asked for now; `None` when there is
+/// The thread with this id, active or finished, which must have begun at a node as it is asked for now; `None` when there is
 /// none yet.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! Of each thread first its nodes are copied, then its head is set, so that whoever is killed leaves no thread that lacks nodes. What
 //! was copied before is found and left as it is, so it can be run again until all of it went through. Nothing is merged: a thread
-//! that has gone on elsewhere, and a name that stands for something else there, stay as they are and are reported.
+//! that has continued elsewhere, and a name that stands for something else there, stay as they are and are reported.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -85,7 +85,7 @@ impl CopiedStore {
 ///
 /// # Errors
 /// `NotFound` for a thread that does not exist, `Data` for nodes that cannot be read here or are other nodes there, those of both
-/// stores. What was copied until then stays, and the same call goes on from there.
+/// stores. What was copied until then stays, and the same call continues from there.
 pub fn copy(
     from: &Home,
     to: &Home,

@@ -89,7 +89,7 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
     Ok(forked(created, step, note))
 }
 
-/// What the same request has forked before, which has to begin at such a node.
+/// What the same request has forked before, which must begin at such a node.
 fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Forked>> {
     let Some(id) = &changes.id else { return Ok(None) };
     let begun = chosen_id::begun(home, id, is_it)?;
@@ -137,7 +137,7 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     let (begins_at, note) = with_task(&thread, node, changes)?;
     if changes.id.is_some() {
         let chain = thread.chain()?;
-        // The thread may have gone on since: what is forked is where it stood then.
+        // The thread may have continued since: what is forked is where it stood then.
         let is_of = |at: Hash| at == thread.start_hash || chain.records().iter().any(|record| record.step == at);
         let is_it = |at| at == begins_at || changes.prompt.is_none() && is_of(at);
         if let Some(forked) = forked_before(home, changes, is_it)? {
@@ -162,7 +162,7 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
 fn with_earlier_step(home: &Home, id: &ThreadId, error: Error) -> Error {
     let is_whole = |step: &Hash| nodes::step_node(home.store(), *step).is_ok();
     match chain::cached(home, id).find(is_whole).filter(|_| error.kind == ErrorKind::Data) {
-        Some(step) => error.hint(format!("`uwf thread fork {step}` goes on after the newest step that can be read")),
+        Some(step) => error.hint(format!("`uwf thread fork {step}` continues after the newest step that can be read")),
         None => error,
     }
 }
@@ -195,7 +195,7 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
         (None, None) => Settings { workspace: settings::workspace(cwd, cwd)?, ..Settings::default() },
     };
     settings.limits = changes.limits.or(settings.limits);
-    // Whoever forks a child thread goes on with it alone.
+    // Whoever forks a child thread continues with it alone.
     settings.parent = None;
     Ok(settings)
 }

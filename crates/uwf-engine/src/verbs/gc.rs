@@ -1,6 +1,6 @@
 //! `uwf gc`: nodes that nothing leads to are removed.
 //!
-//! Two phases. First everything is read that can be reached from the roots (`roots.rs`), while others go on; what is left are
+//! Two phases. First everything is read that can be reached from the roots (`roots.rs`), while others continue; what is left are
 //! candidates. Then the store is swept: nobody holds ([`Home::hold_nodes`]), so whatever somebody was about to link is linked or
 //! not begun; the roots are read again, and what they reach by now is no candidate any more.
 //!
@@ -25,7 +25,7 @@ use crate::error::{Result, VerbError};
 use crate::root::home::Home;
 use crate::verbs::{removed_files, worktrees};
 
-/// How long one sweep may remove before it lets others go on: they wait for it.
+/// How long one sweep may remove before it lets others continue: they wait for it.
 const SWEEP: Duration = Duration::from_secs(1);
 
 /// How long others have then. Whoever waits looks more often than that.
@@ -173,7 +173,7 @@ pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     Ok(lock.ok_or(VerbError::GcBusy(path))?)
 }
 
-/// Removes candidates, the first ones first. After each second others may go on, and it is looked again what leads where. They wait
+/// Removes candidates, the first ones first. After each second others may continue, and it is looked again what leads where. They wait
 /// for the sweep, so nothing is asked in it of what it does not remove.
 fn sweep(
     home: &Home,

@@ -101,7 +101,7 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     Ok(Limits { state: state.unwrap_or_else(|| active(home, id)), ..report(&thread, plan.limits(), used, age) })
 }
 
-/// Gives a thread other limits, if it is at the head that is expected. One that stood at a limit goes on with its next step, if it
+/// Gives a thread other limits, if it is at the head that is expected. One that stood at a limit continues with its next step, if it
 /// is not at another one.
 ///
 /// # Errors

@@ -119,7 +119,7 @@ pub struct Forgotten {
 /// at.
 ///
 /// # Errors
-/// `Usage` when the nodes are kept elsewhere, `Io` and `Busy`: no node is lost, and the same call again goes on. `Data` when the disk
+/// `Usage` when the nodes are kept elsewhere, `Io` and `Busy`: no node is lost, and the same call again continues. `Data` when the disk
 /// does not have what was written. Those of history and registry.
 pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) -> Result<Packed> {
     let files = home.files()?;

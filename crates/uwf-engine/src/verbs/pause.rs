@@ -30,7 +30,7 @@ pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<
     Ok(state::of_active(home, id, &marks::of(home, id)))
 }
 
-/// Lets a paused thread go on, if it is at the head that is expected. Returns its state now and whether it was paused.
+/// Lets a paused thread continue, if it is at the head that is expected. Returns its state now and whether it was paused.
 ///
 /// # Errors
 /// As [`pause`].

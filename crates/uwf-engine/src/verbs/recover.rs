@@ -279,7 +279,7 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     Ok(Plan { report, heads, ended })
 }
 
-/// Lines of the index that are threads, by their id as it has to be spelled, and the others.
+/// Lines of the index that are threads, by their id as it must be spelled, and the others.
 fn lines(salvaged: &Salvaged) -> (BTreeMap<ThreadId, Hash>, Vec<(String, Hash)>) {
     let mut own = BTreeMap::new();
     let mut foreign = Vec::new();
@@ -329,7 +329,7 @@ fn look(
         (None, None) => lost(id, "there are records of it, but none says where it stands".to_owned()),
         (None, Some(Known { head, from, .. })) => {
             let note = (!evidence.is_readable(head))
-                .then(|| "its nodes are not readable: `uwf cas verify` tells why".to_owned());
+                .then(|| "its nodes are not readable: `uwf cas verify` shows why".to_owned());
             Row {
                 thread: id.clone(),
                 finding: Finding::Restored,
@@ -372,7 +372,7 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
         () if !evidence.is_readable(head) && readable => kept(Finding::Kept, None),
         () if !readable && evidence.is_readable(head) => moved("the head in the index is not readable"),
         () if !readable => {
-            kept(Finding::Differs, Some("its nodes are not readable: `uwf cas verify` tells why".to_owned()))
+            kept(Finding::Differs, Some("its nodes are not readable: `uwf cas verify` shows why".to_owned()))
         }
         // It was stepped on another machine, or the record is of a time before.
         () if evidence.leads_to(line, head) => kept(Finding::Kept, None),

@@ -15,7 +15,7 @@ use crate::error::{AtPath, Result};
 use crate::root::history;
 use crate::root::home::Home;
 
-/// Deletes the refs whose nodes are gone, or with `dry_run` counts them; `goes` tells of nodes that are about to go. How many there
+/// Deletes the refs whose nodes are gone, or with `dry_run` counts them; `goes` shows of nodes that are about to go. How many there
 /// were. A repository that cannot be looked at keeps them until the next time.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use crate::thread::load::Thread;
 use crate::verbs::child_threads::{self, Child};
 use crate::verbs::{kill, new_thread, start};
 
-/// What a child thread is to do, asked for only when it has to be begun.
+/// What a child thread is to do, asked for only when it must be begun.
 pub struct Task {
     /// The workflow as the configuration names it.
     pub workflow: String,
@@ -63,7 +63,7 @@ fn of_child(parent: &Thread<'_>, settings: Settings) -> Result<Settings> {
     Ok(Settings { parent: Some(parent.id.clone()), workflows: decided, ..settings })
 }
 
-/// Lets a child thread that was begun on another machine go on where its parent does now.
+/// Lets a child thread that was begun on another machine continue where its parent does now.
 fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
     let (child, head) = Thread::active(parent.home(), id)?;
     note_child(parent, id)?;

@@ -64,10 +64,10 @@ pub struct StepRequest {
     /// Whether the text of the newest failed attempt is read again instead of running the agent.
     #[serde(default)]
     pub reextract: bool,
-    /// The head that the thread has to have.
+    /// The head that the thread must have.
     #[serde(default)]
     pub expected_head: Option<Hash>,
-    /// The newest attempt that it has to have at its head.
+    /// The newest attempt that it must have at its head.
     #[serde(default)]
     pub expected_attempt: Option<NewestAttempt>,
 }
@@ -87,7 +87,7 @@ impl StepRequest {
     }
 }
 
-/// The next step of a thread, performed by a keeper, which goes on should this process end. `tick` is called about ten times
+/// The next step of a thread, performed by a keeper, which continues should this process end. `tick` is called about ten times
 /// a second.
 ///
 /// # Errors
@@ -204,7 +204,7 @@ impl<'a, 'h> Step<'a, 'h> {
     /// A process may be killed between any two lines of this, or the power may fail. What keeps the promise that nothing paid
     /// for is lost is the order: the attempt is on record before its agent is started, the agent's process records its step
     /// before it reports it, and the head moves last. Whatever was killed, the next step finds in the record how far this
-    /// one came, and `resume_leftover` goes on from there.
+    /// one came, and `resume_leftover` continues from there.
     fn run(&self, signals: &mut Signals) -> Result<StepReport> {
         let failed = match self.resume_leftover(signals)? {
             Resumed::Linked(linked) => return Ok(StepReport { adopted: true, ..linked.look_ahead(signals) }),
@@ -224,14 +224,14 @@ impl<'a, 'h> Step<'a, 'h> {
         let linked = stored.and_then(Stored::verify).and_then(Verified::link);
         let linked = linked.map_err(|error| self.conclude(&begun, error));
         let report = linked.map(|linked| linked.look_ahead(signals));
-        // Not before a supervisor has said whether the thread goes on.
+        // Not before a supervisor has said whether the thread continues.
         begun.lease.end();
         let report = report?;
         let explain = self.explained(&decision);
         Ok(StepReport { explain, adopted: begun.rereads, ..report })
     }
 
-    /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck: somebody has to look at it.
+    /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck: somebody must look at it.
     fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
         moderate::next(thread, &self.plan.workflow).map_err(|error| {
             if matches!(error, ThreadError::Routing { .. }) {

@@ -238,7 +238,7 @@ impl Expansion<'_> {
                 "workflow": start.as_ref().map(|start| start.workflow),
                 "prompt": start.map(|start| start.prompt),
             },
-            "hint": format!("`uwf thread step-details {head}` shows its last step, `uwf thread fork {head}` goes on from it"),
+            "hint": format!("`uwf thread step-details {head}` shows its last step, `uwf thread fork {head}` continues from it"),
         })
     }
 

@@ -8,7 +8,7 @@ use json_cas::Hash;
 use crate::root::home::Home;
 use crate::root::registry::Registry;
 
-/// The names of workflows. Each node that has to be read for one is read once.
+/// The names of workflows. Each node that must be read for one is read once.
 pub struct Names {
     known: HashMap<Hash, String>,
 }

@@ -59,7 +59,7 @@ fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
     for (name, file) in project_files::all(cwd) {
         let checked = validate::file(home, &file)?;
         let problem = checked.problems.iter().find(|problem| problem.is_error()).map(|problem| {
-            format!("not valid: {} (line {}); `uwf workflow validate` tells all", problem.message, problem.line)
+            format!("not valid: {} (line {}); `uwf workflow validate` shows all", problem.message, problem.line)
         });
         rows.push(NamedWorkflow {
             name,

@@ -118,7 +118,7 @@ fn an_answer_to_a_thread_that_is_killed_meanwhile_is_kept_to_be_forked() {
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert!(error.message.starts_with(&format!("thread {id} ended meanwhile: step ")), "{}", error.message);
     let kept = recorded::read(&machine.home, &id).unwrap().unwrap().finished.unwrap().step;
-    assert_eq!(error.hints, [format!("`uwf thread fork {kept}` goes on from it")]);
+    assert_eq!(error.hints, [format!("`uwf thread fork {kept}` continues from it")]);
     assert_eq!(Thread::at(&machine.home, id.clone(), kept).unwrap().position(), "writer");
 }
 
@@ -167,7 +167,7 @@ fn a_thread_that_has_ended_asks_nobody() {
     machine.approved(&id);
     let error = answer::asked(&machine.home, &id, Seen::default()).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {id} has ended").as_str()));
-    assert_eq!(error.hints[0], format!("`uwf thread show {id}` tells how"));
+    assert_eq!(error.hints[0], format!("`uwf thread show {id}` shows how"));
 }
 
 #[test]

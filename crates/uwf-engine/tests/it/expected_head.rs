@@ -45,7 +45,7 @@ fn a_step_for_another_head_is_refused() {
     let error = step(&machine, &request).unwrap_err();
     let message = format!("thread {id} has moved on: its head is {now}, not {before}");
     assert_eq!(failure(&error), (ErrorKind::Busy, message.as_str()));
-    assert_eq!(error.hints, [format!("nothing was changed; `uwf thread show {id}` tells where it stands")]);
+    assert_eq!(error.hints, [format!("nothing was changed; `uwf thread show {id}` shows where it stands")]);
     let in_keeper = step::in_keeper(&machine.home, &request, &mut Signals::listen().unwrap(), &mut || ());
     assert_eq!(failure(&in_keeper.unwrap_err()), (ErrorKind::Busy, message.as_str()), "no keeper is started");
     assert_eq!(machine.thread(&id).head, now);

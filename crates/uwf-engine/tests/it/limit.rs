@@ -78,7 +78,7 @@ fn a_thread_stops_at_its_cost_limit() {
     count(&machine, &id, &costly(), 1);
     let error = step(&machine, &id);
     assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has cost $1.00, its limit is $1.00"));
-    assert_eq!(error.hints, [format!("let it go on: `uwf thread limit {id} --cost +1`")]);
+    assert_eq!(error.hints, [format!("to continue: `uwf thread limit {id} --cost +1`")]);
     let shown = show::show(&machine.home, &id).unwrap();
     assert_eq!((shown.state, shown.why), (State::Limited, Some(error.message)));
 }
@@ -237,7 +237,7 @@ fn a_child_counts_for_its_parent() {
     count(&machine, &child, &costly(), 1);
     let error = step(&machine, &child);
     assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has cost $1.00, its limit is $1.00"));
-    assert_eq!(error.hints, [format!("let it go on: `uwf thread limit {parent} --cost +1`")], "the parent's limit");
+    assert_eq!(error.hints, [format!("to continue: `uwf thread limit {parent} --cost +1`")], "the parent's limit");
     let last = machine.thread(&child).head;
     machine.play_by_child(&parent, last, json!({"n": 1}));
     let used = limit::show(&machine.home, &parent).unwrap().used;

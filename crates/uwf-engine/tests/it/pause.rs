@@ -17,7 +17,7 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     let error =
         step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut Signals::listen().unwrap()).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: paused by hand").as_str()));
-    assert_eq!(error.hints, [format!("`uwf thread resume {id}` lets it go on")]);
+    assert_eq!(error.hints, [format!("`uwf thread resume {id}` resumes it")]);
     assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (State::Active, true));
     assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (State::Active, false), "nothing was left to resume");
 }

@@ -19,7 +19,7 @@ fn heads_that_are_not_in_files_have_no_index_to_recover() {
     let id = machine.start("essay");
     for dry_run in [true, false] {
         let error = recover::recover(&machine.home, dry_run).unwrap_err();
-        let message = "the heads of this storage root are not in files of it: there is no index to recover";
+        let message = "this storage root uses a shared store, so it has no local index to recover";
         assert_eq!(failure(&error), (ErrorKind::Usage, message));
     }
     machine.approved(&id);

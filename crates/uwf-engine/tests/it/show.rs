@@ -93,7 +93,7 @@ fn a_thread_that_only_this_machine_has_records_of_is_not_just_unknown() {
     std::fs::create_dir_all(machine.home.threads_dir()).unwrap();
     std::fs::copy(elsewhere.home.record_file(&id), machine.home.record_file(&id)).unwrap();
     let error = show::show(&machine.home, &id).unwrap_err();
-    assert_eq!(error.hints, ["but there are records of it here: `uwf recover --dry-run` tells what they say"]);
+    assert_eq!(error.hints, ["but there are records of it here: `uwf recover --dry-run` shows what they say"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `thread step`, as far as no agent has to be started for it.
+//! `thread step`, as far as no agent must be started for it.
 
 use serde_json::json;
 use uwf_core::node::EndStatus;

@@ -35,7 +35,7 @@ fn a_workflow_runs_to_its_end_with_a_fork_and_a_kill_on_the_way() {
     let killed = history::of(home, &fork.thread).unwrap().unwrap();
     assert_eq!((killed.status, killed.head, killed.end), (EndStatus::Killed, written.head, end));
 
-    // The first one goes on, and ends.
+    // The first one continues, and ends.
     machine.answer(&thread, json!({"text": "Rain falls on the roofs."})).unwrap();
     let last = machine.answer(&thread, json!({"approved": true})).unwrap();
     assert_eq!((last.done, last.reason.as_deref(), &last.next), (true, Some("end"), &None));

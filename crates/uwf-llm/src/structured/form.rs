@@ -9,7 +9,7 @@ use crate::strict::strict;
 
 use super::Shape;
 
-/// The property a value is wrapped in when it is not an object itself: arguments of tools have to be.
+/// The property a value is wrapped in when it is not an object itself: arguments of tools must be.
 pub(super) const WRAPPED: &str = "value";
 
 /// The request as a mode makes it; its own tools and format are replaced.
@@ -60,7 +60,7 @@ fn wrapped(schema: &Value) -> Value {
     let mut inner = schema.clone();
     let mut outer = Map::new();
     outer.insert("type".to_owned(), json!("object"));
-    // References begin at the root, so the definitions have to be there.
+    // References begin at the root, so the definitions must be there.
     for definitions in ["$defs", "definitions"] {
         if let Some(moved) = inner.as_object_mut().and_then(|fields| fields.shift_remove(definitions)) {
             outer.insert(definitions.to_owned(), moved);

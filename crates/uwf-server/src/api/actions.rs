@@ -21,7 +21,7 @@ use crate::fields::Fields;
 use crate::respond::wants_json;
 use crate::url::is_own_path;
 
-/// Seconds a script waits for a step when it does not say. What takes longer goes on by itself.
+/// Seconds a script waits for a step when it does not say. What takes longer continues by itself.
 const WAIT: u64 = 30;
 
 /// Most seconds somebody may wait.
@@ -251,7 +251,7 @@ async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) 
         if let Some(value) = fields.text(field.name).filter(|value| !value.is_empty()) {
             if action.name == "limit" && value.starts_with('+') {
                 return Err(Failure::bad_request(format!(
-                    "`{}` has to be the whole limit, not how much more",
+                    "`{}` must be the whole limit, not how much more",
                     field.name
                 ))
                 .hint("a request that is repeated would add it twice"));

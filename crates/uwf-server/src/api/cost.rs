@@ -78,7 +78,7 @@ pub(crate) async fn costs(app: &App, thread: Option<String>, asked: Asked) -> Re
 
 fn since(typed: &str) -> Result<u64, Failure> {
     cost::since(typed).ok_or_else(|| {
-        Failure::bad_request(format!("`{typed}` is no time"))
+        Failure::bad_request(format!("`{typed}` is not a time"))
             .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
     })
 }

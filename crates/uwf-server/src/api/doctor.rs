@@ -41,7 +41,7 @@ fn config(home: &Home) -> Finding {
                 .hint("`uwf setup` makes one")
         }
         Ok((_, problems)) => match problems.first() {
-            Some(problem) => Finding::warn("config", problem.to_string()).hint("`uwf config validate` tells all"),
+            Some(problem) => Finding::warn("config", problem.to_string()).hint("`uwf config validate` shows all"),
             None => Finding::ok("config", format!("{} is valid", path.display())),
         },
     }

@@ -237,7 +237,7 @@ fn of_action(action: &Action) -> Value {
         }
         _ if action.is_long => {
             let wait = json!({ "type": "integer", "minimum": 0, "maximum": 3600, "default": 30,
-                "description": "Seconds to wait for the end. What takes longer goes on by itself (202)." });
+                "description": "Seconds to wait for the end. A longer command continues by itself (202)." });
             properties.insert("wait".to_owned(), wait);
         }
         _ => {}

@@ -35,7 +35,7 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Fields, Fai
     }
     match serde_json::from_slice(&body) {
         Ok(Value::Object(object)) => Ok(Fields::of_json(object)),
-        Ok(_) => Err(Failure::bad_request("the request has to be a JSON object")),
-        Err(error) => Err(Failure::bad_request(format!("the request is no JSON: {error}"))),
+        Ok(_) => Err(Failure::bad_request("the request must be a JSON object")),
+        Err(error) => Err(Failure::bad_request(format!("the request is not JSON: {error}"))),
     }
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::respond::wants_json;
 
-/// How long the run is waited for: long enough to see that it is refused. It goes on by itself.
+/// How long the run is waited for: long enough to see that it is refused. It continues by itself.
 const RUN_WAIT: Duration = Duration::from_millis(800);
 
 /// How the name of a field begins that names the agent of a role.
@@ -52,7 +52,7 @@ async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Re
 }
 
 /// Starts the thread; the report is that of the command. When it is to run, `run` has what became of that at once: the report of
-/// the run, or why it did not begin, or null when it goes on.
+/// the run, or why it did not begin, or null when it continues.
 ///
 /// # Errors
 /// Those of the command, and 400 for fields that make none.
@@ -79,7 +79,7 @@ async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            format!("there is no directory {typed} on the machine of this server"),
+            format!("there is not a directory {typed} on the machine of this server"),
         )),
     }
 }

@@ -16,7 +16,7 @@ pub struct GatewayUrl {
 
 /// Why a text is no address of a gateway.
 #[derive(Debug, thiserror::Error)]
-#[error("{url:?} is no address of a gateway: {why}")]
+#[error("{url:?} is not the address of a gateway: {why}")]
 pub struct NotAUrl {
     url: String,
     why: &'static str,

@@ -104,7 +104,7 @@ fn with_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64, ne
     response
 }
 
-/// Where to go on: only to a path of this server, so that no link to the login page leads elsewhere.
+/// Where to continue: only to a path of this server, so that no link to the login page leads elsewhere.
 fn own_path(next: Option<&str>) -> &str {
     next.filter(|path| is_own_path(path)).unwrap_or("/")
 }

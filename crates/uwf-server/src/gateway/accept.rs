@@ -42,9 +42,9 @@ async fn accept(
     mut request: Request,
 ) -> Result<Response, Failure> {
     let Some(gateway) = app.gateway() else {
-        return Err(Failure::not_found("this server is no gateway").hint("start it with --gateway"));
+        return Err(Failure::not_found("this server is not a gateway").hint("start it with --gateway"));
     };
-    // Who has no token is not told which names there are, or how a name has to look.
+    // Who has no token is not told which names there are, or how a name must look.
     let name: Option<MachineName> = name.parse().ok();
     let given = bearer(&headers).map(tokens::hash);
     let valid = gateway.read_tokens().await?;
@@ -54,7 +54,7 @@ async fn accept(
     }
     let key = key(&headers).ok_or_else(|| {
         Failure::new(StatusCode::UPGRADE_REQUIRED, "machines connect by a WebSocket")
-            .hint("`uwf connect` does; a proxy in between has to let WebSockets through")
+            .hint("`uwf connect` does; a proxy in between must let WebSockets through")
     })?;
     let about = About {
         version: text(&headers, VERSION_HEADER).chars().take(LONGEST_VERSION).collect(),

@@ -70,7 +70,7 @@ fn row_of(machine: &Seen, row: &Value) -> Value {
 /// Not found where there is none.
 pub(crate) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
     app.gateway().cloned().ok_or_else(|| {
-        Failure::not_found("this server is no gateway").hint("start it with --gateway, and connect machines to it")
+        Failure::not_found("this server is not a gateway").hint("start it with --gateway, and connect machines to it")
     })
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn glanced(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure
 async fn seen_within(gateway: &Arc<Gateway>, patience: Duration) -> Result<Vec<Seen>, Failure> {
     let connected = gateway.names().into_iter().filter(|(_, is_connected)| *is_connected);
     let asked: Vec<_> = connected.map(|(name, _)| tokio::spawn(refreshed(gateway.clone(), name))).collect();
-    // Who takes longer goes on beside this.
+    // Who takes longer continues beside this.
     let _ = tokio::time::timeout(patience, join_all(asked)).await;
     gateway.all().await
 }

@@ -80,7 +80,7 @@ impl Attempts {
 }
 
 impl Inner {
-    /// How long an address has to wait before it may guess; `None` when it may now.
+    /// How long an address must wait before it may guess; `None` when it may now.
     fn wait(&mut self, from: Origin) -> Option<Duration> {
         while self.failed.front().is_some_and(|(_, at)| at.elapsed() >= WINDOW) {
             self.failed.pop_front();

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::refusal;
 use crate::tunnel::Connection;
 
-/// How the head begins, the status in between, and how it goes on to its date, which has a fixed length.
+/// How the head begins, the status in between, and how it continues to its date, which has a fixed length.
 const BEGINNING: &[u8] = b"HTTP/1.1 ";
 const REST: &[u8] = b"\r\nconnection: close\r\ncontent-length: 0\r\ndate: ";
 const DATE: usize = "Thu, 26 Nov 2026 22:23:26 GMT\r\n\r\n".len();

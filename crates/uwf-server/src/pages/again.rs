@@ -17,7 +17,7 @@ pub(super) fn again(form: &SentForm, status: StatusCode) -> Markup {
     let is_empty = typed.is_empty();
     html! {
         @if !is_empty {
-            h2 { "What you typed" }
+            h2 { "Your input" }
             form method="post" action=(form.action) {
                 @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
                 @for (position, (name, value)) in typed.into_iter().enumerate() {

@@ -268,7 +268,7 @@ fn notes(costs: &Costs) -> Markup {
     if !unreadable.is_empty() {
         let threads = parts::many(unreadable.len(), "thread");
         notes.push(format!(
-            "{threads} cannot be read as a whole: what is missing is in no sum. `uwf cas verify` tells why."
+            "{threads} cannot be read completely, so the sums lack some usage. Run `uwf cas verify` for the reason."
         ));
     }
     if *shared_steps > 0 && costs.by == CostBy::Thread {

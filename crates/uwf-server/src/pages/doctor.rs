@@ -32,12 +32,12 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
         h1 { "Doctor" }
         p { (verdict(fails.len(), warns.len())) }
         p.quiet { "Storage root " code { (app.root().display()) } }
-        @for (id, title, findings) in [("fails", "What does not work", &fails), ("warns", "What you should know", &warns)] {
+        @for (id, title, findings) in [("fails", "Problems", &fails), ("warns", "Warnings", &warns)] {
             @if !findings.is_empty() {
                 section aria-labelledby=(id) { h2 id=(id) { (title) } (list(findings)) }
             }
         }
-        section aria-labelledby="fine" { h2 #fine { "What is well" } (list(&fine)) }
+        section aria-labelledby="fine" { h2 #fine { "Passed" } (list(&fine)) }
         p.quiet {
             "This page only reads. " code { "uwf doctor" } " also tries whether files can be written, tries the programs of agents and asks providers; "
             code { "uwf doctor --fix" } " puts right what can be put right safely."
@@ -65,7 +65,7 @@ fn list(findings: &[&Finding]) -> Markup {
                     div {
                         strong { (finding.check) }
                         p { (parts::message(&finding.message)) }
-                        @if let Some(hint) = &finding.hint { p.hint { "What to do: " (parts::message(hint)) } }
+                        @if let Some(hint) = &finding.hint { p.hint { "Hint: " (parts::message(hint)) } }
                     }
                 }
             }

@@ -35,7 +35,7 @@ pub(crate) struct Button<'b> {
     pub(crate) key: &'b str,
     /// Class of the button.
     pub(crate) class: &'b str,
-    /// What has to be confirmed first; nothing if empty.
+    /// What must be confirmed first; nothing if empty.
     pub(crate) confirm: &'b str,
 }
 

@@ -272,7 +272,7 @@ fn results(found: &Found) -> Markup {
         }
         section #threads aria-labelledby="threads-title" {
             h2 #threads-title { "Threads" }
-            @if found.threads.is_empty() { p.quiet { "No thread has it in its id, its task or the name of its workflow." } }
+            @if found.threads.is_empty() { p.quiet { "No thread matches by id, task or workflow name." } }
             ul.found {
                 @for Thread { row, workflow, task } in &found.threads {
                     li data-row tabindex="-1" {

@@ -47,7 +47,7 @@ fn amount(known: Option<String>, lacks_some: bool) -> Markup {
     html! {
         @match (known, lacks_some) {
             (Some(amount), false) => (amount),
-            (Some(amount), true) => span title="At least: some of it is not known" { "≥ " (amount) },
+            (Some(amount), true) => span title="At least: some usage is unknown" { "≥ " (amount) },
             (None, true) => span.quiet { "unknown" },
             (None, false) => "0",
         }

@@ -101,7 +101,7 @@ struct Told {
     /// Node of its output.
     output: Option<Hash>,
     session: Option<ReactSession>,
-    /// Whether the agent went on in the session of its last visit.
+    /// Whether the agent continued in the session of its last visit.
     is_resumed: bool,
     agent: Option<Agent>,
     spent: Spent,
@@ -150,7 +150,7 @@ fn body(home: &Home, told: &Told, first_turn: usize, can_change: bool) -> Markup
                 }
             }
             section #message aria-labelledby="message-title" {
-                h2 #message-title { "What the agent wrote" }
+                h2 #message-title { "Text of the agent" }
                 @match (&step.message, &step.unreadable.detail) {
                     (Some(message), _) => (texts::prose(message, 2, told.session.as_ref().map(|session| session.raw))),
                     (None, Some(why)) => p.problem { "It is not readable: " (why) },
@@ -208,7 +208,7 @@ fn facts(told: &Told) -> Markup {
     html! {
         dl.facts {
             dt { "By" }
-            dd { (agent(told)) @if told.is_resumed { ", in the session of its last visit" } }
+            dd { (agent(told)) @if told.is_resumed { ", in the session of its previous visit" } }
             dt { "Done" }
             dd { (parts::time(step.timestamp)) " after " (parts::duration(took)) }
             dt { "Spent" }
@@ -276,7 +276,7 @@ fn reasons(home: &Home, told: &Told) -> Markup {
                     }
                 },
                 (Err(why), None) => p.problem { "It cannot be told: " (why) },
-                (Ok(_), None) => p.quiet { "Nothing is known of it." },
+                (Ok(_), None) => p.quiet { "Nothing is known about it." },
             }
         }
     }

@@ -110,11 +110,8 @@ fn head(shown: &Shown, title: &str) -> Markup {
 fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     let status = &shown.status;
     let plain = |action, label, key| forms::button(app, about, &Button::new(action, label, key));
-    let kill = Button {
-        class: "danger",
-        confirm: "End this thread? What was done is kept.",
-        ..Button::new("kill", "Kill", "")
-    };
+    let kill =
+        Button { class: "danger", confirm: "End this thread? Its steps are kept.", ..Button::new("kill", "Kill", "") };
     html! {
         div #actions .actions {
             @match status.state {
@@ -132,7 +129,7 @@ fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     }
 }
 
-/// Why it does not go on, and what can be done about that.
+/// Why it does not continue, and what can be done about that.
 fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     let status = &shown.status;
     // The form says what is asked.
@@ -167,7 +164,7 @@ fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
                         li.row {
                             p { b { (failure.role) } @if let Some(agent) = &failure.agent { " by " (agent.short()) } @if let Some(code) = failure.exit_code { ", exit code " (code) } }
                             pre { (failure.error) }
-                            p.small { a href={"/cas/" (failure.attempt)} { "What it printed" } }
+                            p.small { a href={"/cas/" (failure.attempt)} { "Output" } }
                         }
                     }
                 }

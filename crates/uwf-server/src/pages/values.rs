@@ -56,7 +56,7 @@ fn left_out(count: usize, node: Option<Hash>) -> Markup {
         @if count > ENTRIES {
             p.small.quiet {
                 (parts::many(count - ENTRIES, "more entry").replace("entrys", "entries")) ". "
-                @if let Some(node) = node { a href={"/cas/" (node) "/raw"} { "All of it" } }
+                @if let Some(node) = node { a href={"/cas/" (node) "/raw"} { "Show all" } }
             }
         }
     }

@@ -69,7 +69,7 @@ fn not_tried(transition: &Transition, workflow: &Workflow) -> Markup {
         li.untried {
             p.topic {
                 span.verdict aria-hidden="true" { "·" }
-                "not tried, leads to " strong { (target(&transition.role)) }
+                "not tried, next: " strong { (target(&transition.role)) }
                 @if let Some(condition) = &transition.condition { " if " code { (condition) } }
             }
             @if let Some(named) = named.filter(|named| !named.description.is_empty()) { p { (named.description) } }

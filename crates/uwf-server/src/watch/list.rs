@@ -1,4 +1,4 @@
-//! The list of threads: that it changed. What changed is on the page.
+//! Changes of the list of threads. The page has the list itself.
 
 use axum::body::Bytes;
 use axum::response::Response;

@@ -27,7 +27,7 @@ pub(super) trait Source: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
-/// An answer that goes on until its source ends, or the client does.
+/// An answer that continues until its source ends, or the client does.
 pub(super) fn answer(source: impl Source) -> Response {
     let messages = stream::unfold(source, |mut source| async move {
         let next = tokio::time::timeout(HEARTBEAT, source.next()).await;

@@ -21,7 +21,7 @@ use uwf_engine::verbs::signs::SignsOfThread;
 use super::{PACE, Watch, stream};
 use crate::failure::Failure;
 
-/// Messages that are kept for a client that reads slowly. One that is further behind is sent away, and goes on where it was
+/// Messages that are kept for a client that reads slowly. One that is further behind is sent away, and continues where it was
 /// when it comes back.
 const BACKLOG: usize = 1024;
 
@@ -218,7 +218,7 @@ impl Reader {
     }
 }
 
-/// The past as messages. The last one says where the thread stands: a client that was shown no step goes on there, too.
+/// The past as messages. The last one says where the thread stands: a client that was shown no step continues there, too.
 fn past_of(thread: &ThreadId, home: &Home, from: From) -> Result<Vec<Message>, Error> {
     let mut live = Live::of(thread.clone(), from, None);
     let mut events = live.poll(home)?;

@@ -57,7 +57,7 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Kills a child while the server waits for the row of the head, then lets the server go on.
+/// Kills a child while the server waits for the row of the head, then lets the server continue.
 fn killed_in_a_write(server: &Server, part: &str) {
     let blocked = "select 1 from pg_stat_activity where usename = 'ann' and wait_event_type = 'Lock'";
     let lock = server.lock("work", "select 1 from kills.heads where name = 'a' for update");
@@ -175,7 +175,7 @@ fn a_store_starts_no_threads() {
     }
     let server = Server::start();
     server.store("threads");
-    // A name, which has to be looked up; the first of its addresses may be one where no server is, the second host is none.
+    // A name, which must be looked up; the first of its addresses may be one where no server is, the second host is none.
     let url = server.url("threads").replace("127.0.0.1", "localhost").replace("/work", ",nobody.invalid/work");
     let child = worker::child("kills::a_store_starts_no_threads", "uses", &url).spawn().unwrap();
     assert_eq!(worker::outcome(child), "0");

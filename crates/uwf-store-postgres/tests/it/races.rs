@@ -14,7 +14,7 @@ use crate::worker;
 
 const PROCESSES: u64 = 8;
 
-/// Moves of the shared head that each process has to win.
+/// Moves of the shared head that each process must win.
 const MOVES: u64 = 40;
 
 /// Names that all processes want to create, and to remove.
@@ -134,7 +134,7 @@ fn collect(url: &str) {
         let led_to: Vec<Hash> = Heads::list(&store).unwrap().into_iter().map(|(_, hash)| hash).collect();
         let mut garbage = Objects::list(&store, None).unwrap();
         garbage.retain(|node| !led_to.contains(node));
-        // It may have ended with its connection: the next one goes on.
+        // It may have ended with its connection: the next one continues.
         let were_there = store.remove_all(&sweep, &[&garbage]).unwrap_or_default();
         removed += were_there.iter().filter(|was_there| **was_there).count() as u64;
         drop(sweep);

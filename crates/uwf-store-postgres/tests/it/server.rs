@@ -72,7 +72,7 @@ impl Server {
         })
     }
 
-    /// Begins a transaction of the superuser with a statement; it goes on until the value is dropped.
+    /// Begins a transaction of the superuser with a statement; it continues until the value is dropped.
     pub(crate) fn lock(&self, database: &str, statement: &str) -> Transaction {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let client = runtime.block_on(async {

@@ -40,7 +40,7 @@ pub(crate) fn told(child: &mut Child) -> String {
     lines.find_map(|line| line.strip_prefix(TOLD).map(str::to_owned)).expect("a child that says something")
 }
 
-/// The last thing that a child says, which has to end well.
+/// The last thing that a child says, which must end well.
 pub(crate) fn outcome(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -120,7 +120,7 @@ fn answers_are_lost(server: &Server) {
     assert_eq!(store.get(hash(1)).unwrap(), Some(b"one".to_vec()));
 }
 
-/// Others go on before the second try: what was moved is found in the trace of where they are now.
+/// Others continue before the second try: what was moved is found in the trace of where they are now.
 #[test]
 fn a_change_whose_answer_was_lost_is_done_though_others_went_on() {
     let server = Server::start(Kind::Moto);
@@ -239,7 +239,7 @@ struct Tally {
 }
 
 /// Some create, move, remove and forget the same names while one call in ten fails. Each name is created, removed and forgotten
-/// in turn, so the sums have to fit.
+/// in turn, so the sums must fit.
 #[test]
 fn names_come_and_go_in_order() {
     const NAMES: u64 = 3;

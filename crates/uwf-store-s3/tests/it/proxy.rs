@@ -76,7 +76,7 @@ impl Proxy {
                 let (server, shared) = (server.clone(), Arc::clone(&shared));
                 thread::spawn(move || {
                     let (fate, count) = &*shared;
-                    // What breaks here is what the store has to bear.
+                    // What breaks here is what the store must bear.
                     let _ = connection.and_then(|connection| pass(connection, &server, delay, count, fate));
                 });
             }

@@ -1,4 +1,4 @@
-//! A long sweep: it lets others go on in between, and removes many nodes at once.
+//! A long sweep: it lets others continue in between, and removes many nodes at once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

@@ -158,7 +158,7 @@ impl Response {
         Response { headers, travel: say.travel, pause: say.pause, ..response }
     }
 
-    /// Sends it; true when the connection can go on.
+    /// Sends it; true when the connection can continue.
     pub(crate) fn send(&self, stream: &mut TcpStream) -> io::Result<bool> {
         if self.travel == Travel::HangUp {
             return Ok(false);

@@ -136,7 +136,7 @@ fn travelling(mut say: Say, fields: &Map<String, Value>) -> Say {
 }
 
 fn to_status(number: u64) -> Result<u16, String> {
-    u16::try_from(number).ok().filter(|code| (100..600).contains(code)).ok_or(format!("{number} is no HTTP status"))
+    u16::try_from(number).ok().filter(|code| (100..600).contains(code)).ok_or(format!("{number} is not an HTTP status"))
 }
 
 fn usage(told: &Value) -> Usage {

@@ -97,7 +97,7 @@ fn chunked_bodies_and_those_that_wait_are_read() {
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n5\r\n{{\"a\":\r\n2\r\n1}}\r\n0\r\n\r\n");
     assert_eq!(caller.call(&chunked).0, 200);
     let waiting = format!("{head}Expect: 100-continue\r\nContent-Length: 7\r\n\r\n{{\"a\":2}}");
-    // First the leave to go on, which has no body and no headers.
+    // First the leave to continue, which has no body and no headers.
     caller.reader.get_mut().write_all(waiting.as_bytes()).unwrap();
     assert_eq!(caller.line(), "HTTP/1.1 100 Continue");
     assert_eq!(caller.line(), "");

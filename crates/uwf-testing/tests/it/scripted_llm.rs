@@ -59,7 +59,7 @@ fn a_script_with_a_mistake_is_refused_and_where_is_told() {
     assert_eq!(problem("3"), "a script is a list of answers, or an object with a list `answers`");
     assert_eq!(problem(r#"["a", {"txt": "b"}]"#), "answer 2: unknown key `txt`");
     assert_eq!(problem(r#"[{"calls": [{}]}]"#), "answer 1: a call has no `name`");
-    assert_eq!(problem(r#"[{"status": 7}]"#), "answer 1: 7 is no HTTP status");
+    assert_eq!(problem(r#"[{"status": 7}]"#), "answer 1: 7 is not an HTTP status");
     assert_eq!(problem("[7]"), "answer 1: 7 is neither a text nor an object");
     assert!(problem("[").contains("line 1"), "{}", problem("["));
     let output = Command::new(env!("CARGO_BIN_EXE_scripted-llm")).arg("/no/such/script.json").output().unwrap();

@@ -39,7 +39,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     };
     let below = args.path.strip_prefix("/api").filter(|rest| rest.starts_with('/')).unwrap_or(&args.path);
     if !below.starts_with('/') {
-        return Err(CommandError::usage(format!("`{}` is no path of the API", args.path)).hint("a path begins with /"));
+        return Err(
+            CommandError::usage(format!("`{}` is not a path of the API", args.path)).hint("a path begins with /")
+        );
     }
     let path = format!("/api{below}");
     let method = args.method.to_ascii_uppercase();

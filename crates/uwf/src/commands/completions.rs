@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         let dir = path.parent().map(install::short).unwrap_or_default();
         format!("add to ~/.zshrc, before compinit: fpath=({dir} $fpath)")
     });
-    // Loaded from fpath, the file is the completing function itself and has to answer the first time too.
+    // Loaded from fpath, the file is the completing function itself and must answer the first time too.
     let content = match shell {
         Shell::Zsh => format!("{script}[[ $funcstack[1] = _uwf ]] && _clap_dynamic_completer_uwf \"$@\"\n"),
         _ => script,

@@ -99,5 +99,5 @@ fn config_file(context: &Context) -> Finding {
     } else {
         Finding::warn("config", first.to_string())
     };
-    finding.hint("`uwf config validate` tells all")
+    finding.hint("`uwf config validate` shows all")
 }

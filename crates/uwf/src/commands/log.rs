@@ -56,7 +56,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         }
     }
     if let Some(tag) = args.tag.as_ref().filter(|tag| !is_tag(tag)) {
-        return Err(CommandError::usage(format!("`{tag}` is no tag"))
+        return Err(CommandError::usage(format!("`{tag}` is not a tag"))
             .hint("a tag is `notify`, `otel`, or the 8 symbols in front of a line's text"));
     }
     let level = args.level.map(|level| match level {

@@ -41,7 +41,7 @@ Examples:
   uwf mcp --read-only     tools that only look
 
 A server of the Model Context Protocol on stdin and stdout. Its tools are commands: workflows, validate, start, step, run, show,
-read, why, answer, list, kill. A step or run that takes longer than the client waits goes on by itself; `show` tells where it is.")]
+read, why, answer, list, kill. A step or run that takes longer than the client waits goes on by itself; `show` shows where it is.")]
 pub(crate) struct Args {
     /// Only tools that change nothing.
     #[arg(long)]
@@ -68,7 +68,7 @@ struct Tool {
     command: &'static [&'static str],
     arguments: &'static [Argument],
     changes: bool,
-    /// Whether it can take long: then it goes on when nobody waits for it any more.
+    /// Whether it can take long: then it continues when nobody waits for it any more.
     is_long: bool,
 }
 
@@ -88,7 +88,7 @@ const WAITED: Argument = Argument {
     kind: "integer",
     is_required: false,
     option: None,
-    description: "Seconds to wait for the end, 45 unless given. What takes longer goes on by itself: ask `show`.",
+    description: "Seconds to wait for the end, 45 unless given. A longer run continues by itself: ask `show`.",
 };
 
 /// The option of a task, which is given on stdin.
@@ -155,7 +155,7 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "show",
-        description: "Where a thread stands: state, role, steps, and why it does not go on.",
+        description: "Where a thread stands: state, role, steps, and why it does not continue.",
         command: &["thread", "show"],
         arguments: &[THREAD],
         changes: false,
@@ -255,7 +255,7 @@ impl Tool {
                 (None | Some(Value::Null), _) => continue,
                 (Some(Value::String(text)), _) => text.clone(),
                 (Some(Value::Number(number)), "integer" | "number") => number.to_string(),
-                (Some(_), kind) => return Err(format!("`{}` has to be a {kind}", argument.name)),
+                (Some(_), kind) => return Err(format!("`{}` must be a {kind}", argument.name)),
             };
             match argument.option {
                 // It may be longer than an argument, and `-` may be all of it.
@@ -308,7 +308,7 @@ impl Commands<'_> {
         self.run(&call, limit).map_err(|error| format!("cannot run uwf: {error}"))
     }
 
-    /// Runs a command to its end, or for so long: then it goes on alone.
+    /// Runs a command to its end, or for so long: then it continues alone.
     fn run(&self, call: &Call, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
         let line = &call.line;
         let (mut stdin, mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
@@ -325,7 +325,7 @@ impl Commands<'_> {
                 break Some(status);
             }
             if limit.is_some_and(|limit| begun.elapsed() >= limit) {
-                // Somebody has to notice its end.
+                // Somebody must notice its end.
                 std::thread::spawn(move || child.wait());
                 break None;
             }
@@ -333,7 +333,7 @@ impl Commands<'_> {
         };
         let (said, talk) = (text(&mut stdout)?, text(&mut stderr)?);
         let Some(status) = status else {
-            let told = format!("It is still at work and goes on by itself; `show` tells where it stands.\n{talk}");
+            let told = format!("It is still running and continues by itself; `show` shows where it stands.\n{talk}");
             return Ok(ToolOutcome::done(told));
         };
         let is_news = status.code().is_some_and(|code| NEWS.contains(&code));

@@ -106,7 +106,7 @@ impl Report for Forgotten {
         let nodes = count(unpacked.unpacked_nodes, "node");
         let file = moved_to.as_ref().map(|path| format!("; its file is {} now", path.display())).unwrap_or_default();
         format!(
-            "{}gave up pack {}{file}\n{nodes} of it could be read and have files; `uwf cas verify` tells what is missing now\n",
+            "{}gave up pack {}{file}\n{nodes} of it could be read and have files; `uwf cas verify` shows what is missing now\n",
             unreadable(unpacked),
             style::bold(&pack.to_string()),
         )

@@ -69,8 +69,8 @@ impl RecoverReport {
         let index = index.display();
         match (self.recovered.changed, self.dry_run) {
             (false, _) => format!("{index} is as it should be, with {kept}\n"),
-            (true, true) => format!("{index} would be written anew; {kept} as before\n"),
-            (true, false) => format!("{index} was written anew; {kept} as before\n"),
+            (true, true) => format!("{index} would be rewritten; {kept} as before\n"),
+            (true, false) => format!("{index} was rewritten; {kept} as before\n"),
         }
     }
 

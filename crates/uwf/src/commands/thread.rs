@@ -107,7 +107,7 @@ impl Command {
         }
     }
 
-    /// What an engine that runs the thread has to hear, once it is done.
+    /// What an engine that runs the thread must hear, once it is done.
     fn told(&self) -> Option<Told> {
         match self {
             Command::Answer(_) | Command::Retry(_) => Some(Told::Answered),

@@ -56,7 +56,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
 /// The directory that `--cwd` names.
 fn directory(context: &Context, dir: &Path) -> Result<PathBuf, CommandError> {
     if !context.cwd.join(dir).is_dir() {
-        return Err(CommandError::usage(format!("--cwd {} is no directory", dir.display()))
+        return Err(CommandError::usage(format!("--cwd {} is not a directory", dir.display()))
             .hint("name the directory in which agents of threads work that began on other machines"));
     }
     Ok(settings::workspace(&context.cwd, dir)?)

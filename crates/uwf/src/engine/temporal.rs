@@ -57,7 +57,7 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Starts it there, or lets it go on if it runs there already.
+    /// Starts it there, or lets it continue if it runs there already.
     pub(crate) fn begin(
         context: &Context,
         thread: ThreadId,
@@ -203,7 +203,7 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, told: Told) {
         }
         let engine = connect(context, Addressed::default())?;
         engine.call(thread.as_str(), call).map_err(failure)?;
-        // One whose role is played by this thread stands still with it, and may go on now.
+        // One whose role is played by this thread stands still with it, and may continue now.
         let mut parent = parent_of(context, thread)?;
         while let Some(thread) = parent.filter(|_| told != Told::Paused) {
             engine.call(thread.as_str(), Call::Answer).map_err(failure)?;

@@ -30,7 +30,7 @@ const AWAY: Duration = Duration::from_secs(10);
 /// How long the store is slow, and how long it fails.
 const BAD_STORE: Duration = Duration::from_secs(25);
 
-/// How long it may take until another machine goes on with the steps of one that died.
+/// How long it may take until another machine continues with the steps of one that died.
 const TAKEOVER: Duration = Duration::from_mins(3);
 
 /// How long a call that was on its way to the store when its machine died may still have an effect.

@@ -97,7 +97,7 @@ impl Machine {
         self.home.work().join("worker.log")
     }
 
-    /// Kills the worker; what it has started goes on.
+    /// Kills the worker; what it has started continues.
     pub(crate) fn kill_worker(&mut self) {
         if let Some(mut worker) = self.worker.take() {
             let _ = worker.kill();

@@ -58,7 +58,7 @@ impl Drop for Running {
     }
 }
 
-/// The engine's server. It keeps its state in a file, so that it goes on where it was killed.
+/// The engine's server. It keeps its state in a file, so that it continues where it was killed.
 pub(crate) struct Temporal {
     program: PathBuf,
     dir: TempDir,

@@ -1,4 +1,4 @@
-//! The power goes while a command runs: whatever of it is on the disk, uwf goes on.
+//! The power goes while a command runs: whatever of it is on the disk, uwf continues.
 
 use std::fs;
 
@@ -212,7 +212,7 @@ fn a_fork_is_whole_or_never_was_after_a_crash() {
     );
 }
 
-/// A thread is where it was or one step further, its output is paid for once, and the next step goes on.
+/// A thread is where it was or one step further, its output is paid for once, and the next step continues.
 fn steps(name: &'static str, agent: &str, prepare: impl Fn(&TestHome, &str)) -> (TestHome, String) {
     let home = stage::with_workflow(agent);
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", 1));

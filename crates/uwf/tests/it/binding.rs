@@ -230,6 +230,6 @@ fn an_agent_that_does_not_say_what_it_prints_is_warned_about() {
     home.config("agents:\n  plain: { command: plain }\n  own: { command: uwf-mock }\n  said: { command: plain, output: step }\n  within: { command: env, args: [uwf-mock] }\n");
     insta::assert_snapshot!(home.told(&["config", "validate"]), @r#"
     exit 0
-    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `plain` has no `output`, so it has to print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":2,"column":3}]}
+    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `plain` has no `output`, so it must print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":2,"column":3}]}
     "#);
 }

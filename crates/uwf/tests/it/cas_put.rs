@@ -80,7 +80,7 @@ fn values_that_do_not_fit_are_refused_with_every_reason() {
     assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "objekt", "$ref": "https://example.com/x"}"#]), @r"
     exit 65
     --- stderr
-    error: bad schema: /type: `objekt` is no type; did you mean `object`?; /$ref: `https://example.com/x` is outside this schema; copy what it names into `$defs`
+    error: bad schema: /type: `objekt` is not a type; did you mean `object`?; /$ref: `https://example.com/x` is outside this schema; copy what it names into `$defs`
     ");
     assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "object", "requird": ["a"]}"#]), @r#"
     exit 0

@@ -37,7 +37,7 @@ fn damage_is_named_and_putting_the_same_content_again_repairs_it() {
     --- stderr
     warning: node DWSHB3MZK7GWH is corrupt: the content has hash 6ZE0Y6PN7E4FS
     error: 1 of the nodes reachable from 12HBH7P84TFRV is not readable
-    hint: `uwf cas verify 12HBH7P84TFRV` tells what is wrong with each
+    hint: `uwf cas verify 12HBH7P84TFRV` shows what is wrong with each
     "#);
 
     assert_eq!(put_text(&home, "hello"), on);
@@ -88,6 +88,6 @@ fn one_damaged_node_does_not_break_a_listing() {
     exit 0
     {"status":"problems","nodes":14,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
     --- stderr
-    warning: some nodes are not readable; `uwf cas verify` tells what is wrong with each
+    warning: some nodes are not readable; `uwf cas verify` shows what is wrong with each
     "#);
 }

@@ -113,7 +113,7 @@ fn what_the_child_ended_with_becomes_the_output_of_the_role() {
     exit 41
     --- stderr
     error: child thread <id> has ended, but the answer has no valid output for role `build`: none of the keys that are asked for is there: `built`, `sure`
-    hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread begins it anew
+    hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread starts it again
     hint: a model could read it: `uwf setup` configures one, then `uwf thread step <id> --reextract` reads it again, without the agent
     hint: all it printed is kept: `uwf thread step-details #1`
     ");
@@ -171,7 +171,7 @@ fn a_child_that_has_not_ended_has_nothing_to_read() {
     exit 64
     --- stderr
     error: role `build` is played by a child thread that has not ended: there is no result of it to read
-    hint: `uwf thread step <id>` goes on with it
+    hint: `uwf thread step <id>` continues with it
     ");
 }
 
@@ -232,7 +232,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
       uwf thread answer <id> --data '{"built":"text"}'
     See what was done before:
       uwf thread read <id>
-    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` continues with it
     "#);
     let child = child_of(&home, &thread);
     assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "waiting"]));
@@ -242,7 +242,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     {"workflow":"#1","thread":"<id>","head":"#2","done":true,"role":"check","alias":"human","agent":"uwf-human","reason":"end"}
     --- stderr
     child thread <id> of <id> is asked
-    go on with: uwf run <id>
+    continue with: uwf run <id>
     "##);
     let report = home.json(&["run", &thread]);
     assert_eq!(report["done"], true);
@@ -263,8 +263,8 @@ fn a_child_at_its_limit_stops_its_parent_there() {
     exit 30
     --- stderr
     error: role `build` is played by child thread <id>: the thread has 1 step, its limit is 1
-    hint: let it go on: `uwf thread limit <id> --steps +10`
-    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    hint: to continue: `uwf thread limit <id> --steps +10`
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` continues with it
     ");
     let child = child_of(&home, &thread);
     assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["limited", "limited"]));

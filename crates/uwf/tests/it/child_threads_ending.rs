@@ -99,7 +99,7 @@ fn a_child_that_was_killed_fails_its_parent_until_it_is_removed() {
     exit 40
     --- stderr
     error: child thread <id>, which plays role `build`, was killed
-    hint: `uwf thread rm <id>`, then a step of this thread begins it anew
+    hint: `uwf thread rm <id>`, then a step of this thread starts it again
     hint: all it printed is kept: `uwf thread step-details #1`
     ");
     home.json(&["thread", "rm", &child]);
@@ -116,7 +116,7 @@ fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
     exit 40
     --- stderr
     error: child thread <id>, which plays role `build`, failed: agent `checks` exited with 3; its last words: no compiler
-    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` continues with it
     hint: all it printed is kept: `uwf thread step-details #1`
     ");
     let child = child_of(&home, &thread);
@@ -163,7 +163,7 @@ fn children_of_a_paused_thread_carry_on_no_further() {
     exit 20
     --- stderr
     waiting: thread <id> is paused with its parent <id>: too loud
-    hint: `uwf thread resume <id>` lets it go on
+    hint: `uwf thread resume <id>` resumes it
     ");
     let rows = home.json(&["thread", "list", "--state", "paused"]);
     assert_eq!(rows.as_array().unwrap().len(), 2, "{rows}");
@@ -189,8 +189,8 @@ fn a_child_that_is_paused_itself_makes_its_parent_wait() {
     exit 20
     --- stderr
     waiting: role `build` is played by child thread <id>: thread <id> is paused: wait a moment
-    hint: `uwf thread resume <id>` lets it go on
-    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    hint: `uwf thread resume <id>` resumes it
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` continues with it
     ");
     assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "paused"]));
     home.json(&["thread", "resume", &child]);

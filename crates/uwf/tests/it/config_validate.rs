@@ -52,7 +52,7 @@ maxStep: 5
       |                      ^
       = hint: did you mean `here`?
 
-    <dir>/root/config.yaml:7:3: warning[no-output]: the agent `gone` has no `output`, so it has to print the hash of a step that it stored
+    <dir>/root/config.yaml:7:3: warning[no-output]: the agent `gone` has no `output`, so it must print the hash of a step that it stored
       |
     7 |   gone: { command: no-such-program-anywhere }
       |   ^
@@ -70,7 +70,7 @@ maxStep: 5
       |          ^
       = hint: check the path
 
-    <dir>/root/config.yaml:9:3: warning[no-output]: the agent `near` has no `output`, so it has to print the hash of a step that it stored
+    <dir>/root/config.yaml:9:3: warning[no-output]: the agent `near` has no `output`, so it must print the hash of a step that it stored
       |
     9 |   near: { command: ./made-by-the-workspace.sh }
       |   ^
@@ -92,13 +92,13 @@ maxStep: 5
        |
     14 |     config: { script: 5, scrpt: x }
        |               ^
-       = hint: `uwf agent describe mock` tells what it takes
+       = hint: `uwf agent describe mock` shows what it takes
 
     <dir>/root/config.yaml:14:26: error[bad-setting]: `config` of the agent `mock`: unknown key `scrpt`; did you mean `script`?
        |
     14 |     config: { script: 5, scrpt: x }
        |                          ^
-       = hint: `uwf agent describe mock` tells what it takes
+       = hint: `uwf agent describe mock` shows what it takes
 
     <dir>/root/config.yaml:16:1: warning[unknown-key]: the key `maxStep` is not known here and is ignored
        |
@@ -114,7 +114,7 @@ maxStep: 5
     home.config(CONFIG);
     assert_snapshot!(home.told(&["config", "validate"]), @r#"
     exit 0
-    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `coder` has no `output`, so it has to print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":3,"column":3},{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, workspaces, secrets, maxSteps, maxTime, maxTokens, maxCost, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, extract, notify, prices, otel, store, temporal, worktree","file":"<dir>/root/config.yaml","line":9,"column":1}]}
+    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `coder` has no `output`, so it must print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":3,"column":3},{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, workspaces, secrets, maxSteps, maxTime, maxTokens, maxCost, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, extract, notify, prices, otel, store, temporal, worktree","file":"<dir>/root/config.yaml","line":9,"column":1}]}
     "#);
 }
 

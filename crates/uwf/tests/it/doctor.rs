@@ -104,8 +104,8 @@ fn each_trouble_is_a_finding_of_its_own() {
     ✓ threads: 0 active threads, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
     ✓ orphans: no agent outlived its keeper
-    ! config: <dir>/root/config.yaml:2:3: warning[no-output]: the agent `used` has no `output`, so it has to print the hash of a step that it stored
-        hint: `uwf config validate` tells all
+    ! config: <dir>/root/config.yaml:2:3: warning[no-output]: the agent `used` has no `output`, so it must print the hash of a step that it stored
+        hint: `uwf config validate` shows all
     ✓ agent:daemon: <dir>/bin/goose: v1.2
     ✓ agent:local: ./here.sh is looked for in the workspace of each thread
     ✓ agent:mute: <dir>/bin/gemini: it does not report its version

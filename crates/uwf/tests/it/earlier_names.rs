@@ -114,7 +114,7 @@ fn a_time_limit_in_milliseconds_is_warned_of() {
             [
                 "warning",
                 "`idleTimeout` is more than a day: a number is counted in seconds",
-                "a day is `24h`; 0 is no limit"
+                "a day is `24h`; 0 means no limit"
             ]
         ])
     );

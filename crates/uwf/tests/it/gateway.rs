@@ -303,5 +303,5 @@ fn a_server_that_is_no_gateway_says_so() {
     let args = ["--name", "laptop", "--gateway", url.as_str()];
     let mut machine = Machine::start(&laptop, &args, &[("WORKFLOW_GATEWAY_TOKEN", "x")]);
     assert_eq!(machine.code(), Some(78));
-    assert!(machine.said().contains("this server is no gateway"), "{}", machine.said());
+    assert!(machine.said().contains("this server is not a gateway"), "{}", machine.said());
 }

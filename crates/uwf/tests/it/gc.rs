@@ -220,7 +220,7 @@ fn what_cannot_be_read_stops_it_before_anything_is_removed() {
     --- stderr
     error: cannot read the index <dir>/root/threads.yaml, line 1: a map of names to hashes is expected
     hint: nothing was changed; repair <dir>/root/threads.yaml or restore it from a backup
-    hint: `uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how
+    hint: `uwf recover` rebuilds it from the records of the threads; `uwf recover --dry-run` shows how
     ");
     assert_snapshot!(stops(&home, &root.join("registry.yaml"), Some("- rubbish\n"), 65), @"
     exit 65
@@ -233,7 +233,7 @@ fn what_cannot_be_read_stops_it_before_anything_is_removed() {
     --- stderr
     error: cannot tell which workflows have names: <dir>/root/registry.yaml is gone; nothing was removed
     hint: restore it from a backup
-    hint: or, if no workflow had a name, let it be made anew: `uwf workflow put FILE`
+    hint: or register a workflow again: `uwf workflow put FILE`
     ");
     let history = fs::read_to_string(root.join("history.jsonl")).unwrap();
     let damaged = format!("{{\"threat\":\"7Q2M\"\n{history}");

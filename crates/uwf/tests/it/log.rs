@@ -82,7 +82,7 @@ fn what_is_no_tag_is_refused_and_nothing_found_is_said() {
     insta::assert_snapshot!(home.told(&["log", "--tag", "nope"]), @"
     exit 64
     --- stderr
-    error: `nope` is no tag
+    error: `nope` is not a tag
     hint: a tag is `notify`, `otel`, or the 8 symbols in front of a line's text
     ");
     insta::assert_snapshot!(home.told(&["log", &good, "--tag", "otel"]), @"

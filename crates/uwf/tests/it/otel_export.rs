@@ -90,7 +90,7 @@ fn what_is_sent_can_be_printed_and_is_the_same_each_time() {
         let [begun, ended] = ["startTimeUnixNano", "endTimeUnixNano"].map(|key| time(span, key));
         assert!(time(root, "startTimeUnixNano") <= begun && begun <= ended && ended <= time(root, "endTimeUnixNano"));
     }
-    // As it is while the thread goes on: without the span of the thread.
+    // As it is while the thread continues: without the span of the thread.
     let open = home.start("count-rounds", "count");
     home.file("fail", "");
     assert_eq!(home.uwf(&["thread", "step", &open]).code, Some(40));

@@ -85,13 +85,13 @@ fn a_broken_index_is_made_anew_and_kept() {
     --- stderr
     error: cannot read the index <dir>/root/threads.yaml, line 1: `?` cannot be a name
     hint: nothing was changed; repair <dir>/root/threads.yaml or restore it from a backup
-    hint: `uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how
+    hint: `uwf recover` rebuilds it from the records of the threads; `uwf recover --dry-run` shows how
     ");
     assert_snapshot!(steady(&home, &home.uwf(&["recover", "--dry-run", "--format", "text"]).told()), @r"
     exit 0
     ✗ cannot read the index <dir>/root/threads.yaml, line 1: `?` cannot be a name
     <id>  restored at <hash>, from its attempt record
-    <dir>/root/threads.yaml would be written anew; 1 thread as before
+    <dir>/root/threads.yaml would be rewritten; 1 thread as before
     ");
     assert_eq!(fs::read_to_string(&index).unwrap(), broken, "only looked");
     let report = home.json(&["recover"]);
@@ -125,14 +125,14 @@ fn an_index_from_an_old_backup_is_brought_up_to_date() {
     assert!(doctor.stdout.contains("records of 1 thread that neither index nor history has"), "{doctor:?}");
     let lost = home.uwf(&["thread", "step", &newer]);
     assert_eq!(lost.code, Some(69));
-    assert!(lost.stderr.ends_with("`uwf recover --dry-run` tells what they say\n"), "{lost:?}");
+    assert!(lost.stderr.ends_with("`uwf recover --dry-run` shows what they say\n"), "{lost:?}");
     assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).told()), @r"
     exit 0
     <id>  moved at <hash>, from its attempt record (was <hash>): the index was behind
     <id>  archived at <hash>, from the history: it has ended, says its line in the history
     <id>  archived at <hash>, from the history: it has ended, says its line in the history
     <id>  restored at <hash>, from its settings
-    <dir>/root/threads.yaml was written anew; 0 threads as before
+    <dir>/root/threads.yaml was rewritten; 0 threads as before
     the old one is <dir>/root/threads.yaml.broken-<time>
     ");
     assert_eq!(fs::read_to_string(&index).unwrap(), right);
@@ -278,7 +278,7 @@ mod with_tools {
         assert!(findings(&home.json(&["recover"])).contains(&restored));
     }
 
-    /// What is on the disk then is unknown: nothing is reported as done, and either head goes on from here.
+    /// What is on the disk then is unknown: nothing is reported as done, and either head continues from here.
     #[test]
     fn a_head_that_moved_without_its_sync_is_told_to_be_unsure() {
         let (home, [stepped, ..]) = home_with_threads();
@@ -288,7 +288,7 @@ mod with_tools {
         assert_eq!(ran.code, Some(74), "{ran:?}");
         assert_snapshot!(steady(&home, &ran.stderr), @r"
     error: the head of thread <id> moved to <hash>, but may move back: cannot sync <dir>/root: Input/output error (os error 5)
-    hint: nothing is lost or paid for twice: the next `uwf thread step` goes on from either head
+    hint: nothing is lost or paid for twice: the next `uwf thread step` continues from either head
     ");
         let after = home.head(&stepped);
         assert_ne!(after, before);

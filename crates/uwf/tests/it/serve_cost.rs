@@ -109,9 +109,9 @@ fn a_time_that_is_none_is_refused() {
     let server = Server::start(&home, &[]);
     let refused = server.get("/api/cost?since=soon");
     assert_eq!(refused.status, 400);
-    assert_eq!(refused.json()["error"]["message"], "`soon` is no time");
+    assert_eq!(refused.json()["error"]["message"], "`soon` is not a time");
     let page = server.page("/cost?since=soon");
-    assert!(page.status == 400 && page.body.contains("<code>soon</code> is no time"), "{}", page.body);
+    assert!(page.status == 400 && page.body.contains("<code>soon</code> is not a time"), "{}", page.body);
     assert_eq!(server.get("/api/cost?by=colour").status, 400);
 }
 
@@ -146,11 +146,11 @@ fn doctor_finds_what_the_command_finds_and_repairs_nothing() {
         assert_eq!(checks(&report), checks(&command), "{path}");
     }
     let page = server.page("/doctor").body;
-    let [fails, warns, fine] = ["What does not work", "What you should know", "What is well"]
+    let [fails, warns, fine] = ["Problems", "Warnings", "Passed"]
         .map(|title| page.find(title).unwrap_or_else(|| panic!("no {title} in {page}")));
     assert!(fails < warns && warns < fine);
     assert!(page[fails..warns].contains("lost"), "{page}");
-    assert!(page[warns..fine].contains("is open to others") && page[warns..fine].contains("What to do: "), "{page}");
+    assert!(page[warns..fine].contains("is open to others") && page[warns..fine].contains("Hint: "), "{page}");
     assert!(!page.contains("0123456789"));
 }
 

@@ -13,7 +13,7 @@ use uwf_testing::server::Server;
 
 use crate::home;
 
-/// A soft limit that the server has to raise, and a hard one up to which it can.
+/// A soft limit that the server must raise, and a hard one up to which it can.
 const SOFT: &str = "-Sn 64 && ulimit -Hn 1000";
 
 /// Clients that are more than that.

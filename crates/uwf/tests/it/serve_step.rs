@@ -69,7 +69,7 @@ fn a_steps_page_has_what_came_out_how_and_why() {
     has("taken: <strong>writer</strong> if <code>rejected</code>");
     has("not good yet");
     has("steps[-1].output.approved = false");
-    has("not tried, leads to <strong>the end</strong>");
+    has("not tried, next: <strong>the end</strong>");
     // How: the ladder, and the raw text.
     has("<strong>frontmatter</strong> gave the output");
     has(&format!("rel=\"prev\" href=\"/threads/{thread}/steps/{second}\""));

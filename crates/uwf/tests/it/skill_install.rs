@@ -38,7 +38,7 @@ fn each_tool_gets_a_file_where_it_looks_for_it() {
         if name.ends_with(".mdc") {
             assert_eq!(header["alwaysApply"], false);
         } else {
-            // It has to be called as its directory.
+            // It must be called as its directory.
             assert_eq!(header["name"], "uwf");
         }
     }

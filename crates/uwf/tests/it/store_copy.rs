@@ -86,7 +86,7 @@ fn what_is_no_store_is_refused() {
         (done.code, done.stderr)
     };
     let (code, told) = refused(".", "/nowhere/at/all");
-    assert!(code == Some(69) && told.contains("/nowhere/at/all is no storage root"), "{told}");
+    assert!(code == Some(69) && told.contains("/nowhere/at/all is not a storage root"), "{told}");
     let (code, told) = refused(".", home.root().to_str().unwrap());
     assert!(code == Some(64) && told.contains("is both where from and where to"), "{told}");
     let (code, told) = refused(".", "ftp://host/path");

@@ -252,7 +252,7 @@ fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
         std::thread::sleep(Duration::from_millis(delay));
         child.kill().unwrap();
         child.wait().unwrap();
-        // Whatever is there, the next step goes on from it: it takes a recorded answer over, or asks.
+        // Whatever is there, the next step continues from it: it takes a recorded answer over, or asks.
         let next = home.uwf(&["thread", "step", &thread]);
         let shown = home.json(&["thread", "show", &thread]);
         match next.code {

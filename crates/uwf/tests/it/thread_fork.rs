@@ -283,7 +283,7 @@ fn of_a_thread_whose_end_is_lost_the_newest_step_that_is_left_is_named() {
     std::fs::remove_file(home.root().join(format!("cas/{}.bin", nodes[3]))).unwrap();
     damage(&home, &nodes[2]);
     let refused = home.uwf(&["thread", "fork", &thread]);
-    let hint = format!("`uwf thread fork {}` goes on after the newest step that can be read", nodes[1]);
+    let hint = format!("`uwf thread fork {}` continues after the newest step that can be read", nodes[1]);
     assert!(refused.code == Some(65) && refused.stderr.contains(&hint), "{refused:?}");
     let fork = text(&home.json(&["thread", "fork", &nodes[1]]), "thread");
     assert_eq!(home.json(&["thread", "step", &fork])["role"], "reviewer");

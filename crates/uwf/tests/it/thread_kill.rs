@@ -27,15 +27,15 @@ fn a_killed_thread_is_in_the_history_and_can_be_forked() {
     exit 69
     --- stderr
     error: thread <id> was killed
-    hint: `uwf thread show <id>` tells how
-    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
+    hint: `uwf thread show <id>` shows how
+    hint: `uwf thread fork <id>` starts a new thread after its last step
     ");
     assert_snapshot!(told(&home, &["thread", "kill", &thread]), @"
     exit 69
     --- stderr
     error: thread <id> was killed
-    hint: `uwf thread show <id>` tells how
-    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
+    hint: `uwf thread show <id>` shows how
+    hint: `uwf thread fork <id>` starts a new thread after its last step
     ");
     assert_eq!(home.uwf(&["thread", "fork", &thread]).code, Some(0));
 }
@@ -112,7 +112,7 @@ fn a_broken_thread_can_be_ended_and_removed() {
     exit 0
     {"thread":"<id>","archived":true}
     --- stderr
-    warning: the thread's nodes are not readable: the history has no more than that it was killed
+    warning: the thread's nodes are not readable, so the history records only the kill
     "#);
     assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
     exit 0

@@ -49,7 +49,7 @@ fn a_thread_stops_at_its_cost_until_raised() {
     exit 30
     --- stderr
     error: the thread has cost $1.00, its limit is $1.00
-    hint: let it go on: `uwf thread limit <id> --cost +1`
+    hint: to continue: `uwf thread limit <id> --cost +1`
     ");
     assert_snapshot!(limits_told(&home, &[&thread, "--cost", "+0.5"]), @r"
     exit 0
@@ -138,7 +138,7 @@ fn limits_that_are_none_are_refused() {
     assert_eq!(
         json!(problems[1..]),
         json!([
-            "`maxCost` is 0; it has to be above 0",
+            "`maxCost` is 0; it must be above 0",
             "`maxTime` is `soon`, which is not a duration",
             "the key `most` is not known here and is ignored",
         ])

@@ -273,8 +273,8 @@ fn threads_that_cannot_be_followed() {
     killed
     --- stderr
     error: thread <id> was killed
-    hint: `uwf thread show <id>` tells how
-    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
+    hint: `uwf thread show <id>` shows how
+    hint: `uwf thread fork <id>` starts a new thread after its last step
     ");
     assert_eq!(home.uwf(&["live", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).code, Some(69));
     assert_eq!(home.uwf(&["live"]).code, Some(64));

@@ -56,7 +56,7 @@ fn a_branch_is_brought_back_by_moving_forward() {
     main has all of uwf/<id> already
     remove thread and worktree with: uwf thread rm <id>
     ");
-    // The thread goes on, and its next steps are brought in as well.
+    // The thread continues, and its next steps are brought in as well.
     step(&home, &thread, 1);
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread, "--ff-only"]).json()["how"], json!("fast-forward"));
     home.json(&["thread", "kill", &thread]);
@@ -499,7 +499,7 @@ fn a_squash_without_changes_leaves_no_text_for_the_next_commit() {
     assert!(!["SQUASH_MSG", "AUTO_MERGE"].iter().any(|name| repo.join(".git").join(name).exists()));
 }
 
-/// Git is killed while uwf goes on.
+/// Git is killed while uwf continues.
 #[test]
 fn a_merge_whose_git_is_killed_is_undone_at_once() {
     for (what, left) in LEFT_BEHIND {

@@ -32,7 +32,7 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     exit 20
     --- stderr
     waiting: thread <id> is paused: lunch
-    hint: `uwf thread resume <id>` lets it go on
+    hint: `uwf thread resume <id>` resumes it
     ");
     assert_eq!(home.uwf(&["thread", "run", &thread]).code, Some(20));
     let shown = home.json(&["thread", "show", &thread]);
@@ -52,8 +52,8 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     exit 69
     --- stderr
     error: thread <id> has ended
-    hint: `uwf thread show <id>` tells how
-    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
+    hint: `uwf thread show <id>` shows how
+    hint: `uwf thread fork <id>` starts a new thread after its last step
     ");
     assert_eq!(home.uwf(&["thread", "resume", &thread]).code, Some(69));
     assert!(fs::read_dir(home.root().join("marks")).unwrap().next().is_none());

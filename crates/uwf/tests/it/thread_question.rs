@@ -112,7 +112,7 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":false,"next":{"role":"worker"}}
     --- stderr
-    go on with: uwf run <id>
+    continue with: uwf run <id>
     "##);
     assert_eq!((state(&home, &thread), calls(&home)), (json!("active"), 1));
     let dry = home.json(&["thread", "step", &thread, "--dry-run"]);
@@ -151,7 +151,7 @@ fn of_two_replies_the_first_one_counts() {
     exit 64
     --- stderr
     error: the reply is empty
-    hint: the agent goes on with what it says: give a text
+    hint: the agent continues with your reply: give a text
     ");
     assert_snapshot!(told(&home, &["thread", "answer", &thread]), @"
     exit 64

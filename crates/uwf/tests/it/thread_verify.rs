@@ -118,7 +118,7 @@ fn a_changed_node_is_noticed_wherever_it_is() {
     assert_eq!(json!([report["verdict"], report["differsAtStep"], report["recorded"]]), json!(["tampered", 2, noted]));
     let told = home.told(&["thread", "verify", &thread, "--format", "text"]);
     assert!(told.contains("was changed: step 2 ("), "{told}");
-    // The thread goes on, and says so still.
+    // The thread continues, and says so still.
     home.json(&["thread", "step", &thread]);
     assert_eq!(verify(&home, &thread).code, Some(65));
     // A fork has the digest of its parent, so it is no way out.

@@ -264,7 +264,7 @@ fn a_worktree_that_is_gone_is_told_how_to_be_had_again() {
     --- stderr
     error: the worktree <dir>/root/worktrees/<id> of thread <id> is gone
     hint: have its branch checked out there again: git -C <dir>/work/repo/.git worktree add -f <dir>/root/worktrees/<id> uwf/<id>
-    hint: `uwf thread fork <id>` begins anew at its newest step
+    hint: `uwf thread fork <id>` starts a new thread at its newest step
     hint: or let its agents work elsewhere: `uwf thread step <id> --cwd DIR`
     ");
     assert_eq!(home.json(&["thread", "show", &thread])["steps"], json!(0), "no attempt was made");

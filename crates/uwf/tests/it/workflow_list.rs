@@ -27,12 +27,12 @@ fn files_of_the_project_are_listed_and_go_before_the_registry() {
     fs::create_dir_all(home.work().join("sub/dir")).unwrap();
     assert_snapshot!(home.told(&["workflow", "list"]), @r#"
     exit 0
-    [{"name":"broken","hash":null,"origin":"<dir>/work/.workflows/broken.yaml","problem":"not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` tells all"},{"name":"review-text","hash":"40R8F77Y33RXP","origin":"<dir>/work/.workflows/review-text.yaml"},{"name":"review-text","hash":"DFESR7ANW2DZG","origin":"registry","timestamp":<ms>}]
+    [{"name":"broken","hash":null,"origin":"<dir>/work/.workflows/broken.yaml","problem":"not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` shows all"},{"name":"review-text","hash":"40R8F77Y33RXP","origin":"<dir>/work/.workflows/review-text.yaml"},{"name":"review-text","hash":"DFESR7ANW2DZG","origin":"registry","timestamp":<ms>}]
     "#);
     assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @r"
     exit 0
     name         hash           origin
-    broken       -              <dir>/work/.workflows/broken.yaml  ! not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` tells all
+    broken       -              <dir>/work/.workflows/broken.yaml  ! not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` shows all
     review-text  40R8F77Y33RXP  <dir>/work/.workflows/review-text.yaml
     review-text  DFESR7ANW2DZG  registry
     ");

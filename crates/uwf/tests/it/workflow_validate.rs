@@ -44,7 +44,7 @@ fn without_a_name_the_project_is_checked() {
     let home = home();
     let ran = home.uwf(&["workflow", "validate"]);
     assert_eq!(ran.code, Some(64));
-    assert!(ran.stderr.contains("there is no directory .workflows here or above"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is not a directory .workflows here or above"), "{}", ran.stderr);
 
     let dir = home.work().join(".workflows");
     fs::create_dir(&dir).unwrap();
@@ -133,7 +133,7 @@ fn every_problem_is_shown_with_its_place_and_what_to_do() {
     home.file("review-text.yaml", &broken());
     assert_snapshot!(home.told(&["workflow", "validate", "review-text.yaml", "--format", "text"]), @r#"
     exit 65
-    review-text.yaml:5:56: error[bad-schema]: `strin` is no type; did you mean `string`?
+    review-text.yaml:5:56: error[bad-schema]: `strin` is not a type; did you mean `string`?
       |
     5 |     meta: { type: object, properties: { title: { type: strin } } }
       |                                                        ^

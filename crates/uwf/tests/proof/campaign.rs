@@ -27,7 +27,7 @@ const ONE: &str = "UWF_CASE";
 /// Variable that asks for a sample of another size.
 const CASES: &str = "UWF_CASES";
 
-/// One campaign: a scenario, what is done to it, and what has to hold.
+/// One campaign: a scenario, what is done to it, and what must hold.
 pub(crate) struct Campaign {
     /// `kill`, `fault` or `unread`.
     pub(crate) name: &'static str,
@@ -77,7 +77,7 @@ impl Campaign {
         let mut tally = Tally::default();
         for case in &cases {
             let mut case = case.clone();
-            // The call after the last has to be survived, or the count was too low and others are left untried.
+            // The call after the last must be survived, or the count was too low and others are left untried.
             while self.is_hit(&play, &case, seed, drawn(&case), &mut tally) && case.place.is_beyond() && one.is_none() {
                 case.place.number += 1;
                 let Place { number, counted, .. } = case.place;
@@ -142,7 +142,7 @@ impl Campaign {
     }
 }
 
-/// The cases that are asked for: all, or a sample that has of each process one that it has to survive.
+/// The cases that are asked for: all, or a sample that has of each process one that it must survive.
 fn choose(mut cases: Vec<Case>, drawn: &dyn Fn(&Case) -> u64) -> Vec<Case> {
     if is_long() {
         return cases;

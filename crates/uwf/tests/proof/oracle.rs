@@ -1,4 +1,4 @@
-//! What has to hold after every case.
+//! What must hold after every case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -25,7 +25,7 @@ pub(crate) const ROUNDS: usize = ROLES.len();
 /// How long an agent may take to come to work.
 const BEGIN: Duration = Duration::from_secs(20);
 
-/// A file that lets agents go on that wait for it.
+/// A file that lets agents continue that wait for it.
 const GO: &str = "go";
 
 /// A command, and the root it is run on.
@@ -46,7 +46,7 @@ pub(crate) struct Scenario {
     merges: bool,
     /// A command that is given before the next one.
     pub(crate) between: Option<fn(&Play) -> Vec<String>>,
-    /// The command that goes on where this one was ended: most often the same.
+    /// The command that continues where this one was ended: most often the same.
     pub(crate) next: fn(&Play, &Shape) -> Vec<String>,
 }
 
@@ -583,7 +583,7 @@ pub(crate) const ANSWER_LAST: Scenario = Scenario {
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
         args(&["thread", "answer", &thread, "--data", r#"{"n": 3}"#])
     },
-    // Whether the answer or the end is what is missing, a step goes on from there.
+    // Whether the answer or the end is what is missing, a step continues from there.
     next: |play, shape| match shape.leads_from(&play.before) {
         false => play.args.clone(),
         true => args(&["thread", "step", &play.args[2]]),
@@ -671,7 +671,7 @@ pub(crate) const UNREAD: Scenario = Scenario {
     ..PLAIN
 };
 
-/// A supervisor that lets the thread go on: whatever becomes of it, the step counts.
+/// A supervisor that lets the thread continue: whatever becomes of it, the step counts.
 pub(crate) const SUPERVISED: Scenario = Scenario {
     name: "thread step, looked at by a supervisor",
     targets: STEP,

@@ -163,7 +163,7 @@ impl Shape {
         known(self) == known(after) && self.standings_since(before) == after.standings_since(before)
     }
 
-    /// Whether a thread has gone on since.
+    /// Whether a thread has continued since.
     pub(crate) fn leads_from(&self, before: &Shape) -> bool {
         before.threads.iter().any(|(thread, from)| self.threads.get(thread).is_some_and(|now| now != from))
     }

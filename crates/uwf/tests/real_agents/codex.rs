@@ -130,7 +130,7 @@ fn codex_plays_roles_through_acp() {
     assert_eq!(calls(&detail).len(), 2, "{detail}");
 }
 
-/// A home whose codex goes on in its sessions.
+/// A home whose codex continues in its sessions.
 fn resuming(model: &LlmServer) -> TestHome {
     let home = with_codex(model);
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();

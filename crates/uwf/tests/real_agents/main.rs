@@ -62,14 +62,14 @@ fn twice(home: &TestHome, between: impl FnOnce()) -> (Value, Value) {
     (first, detail(home, &thread))
 }
 
-/// Lets a role play twice and checks that the second visit went on in the session of the first.
+/// Lets a role play twice and checks that the second visit continued in the session of the first.
 fn goes_on(home: &TestHome, model: &LlmServer) -> Value {
     let (first, second) = twice(home, || {});
     went_on(model, &first, &second);
     second
 }
 
-/// Checks that the second visit went on in the session of the first: the model was sent what it had said, and only what is
+/// Checks that the second visit continued in the session of the first: the model was sent what it had said, and only what is
 /// new since.
 fn went_on(model: &LlmServer, first: &Value, second: &Value) {
     assert_eq!(json!([second["resumed"], second["sessionId"]]), json!([true, first["sessionId"]]), "{second:#}");

@@ -84,7 +84,7 @@ fn each_claim_is_read_once() {
     assert_eq!(reads(&two), 5);
     assert_eq!(reads(&two), 0, "what they said is remembered");
     assert_eq!(one.try_step(&threads[0]).code, Some(40));
-    assert_eq!(reads(&two), 1, "this one was written anew");
+    assert_eq!(reads(&two), 1, "this one was rewritten");
     std::fs::remove_dir_all(two.home.root().join("cache")).unwrap();
     assert_eq!(reads(&two), 5, "a cache may be deleted");
 }

@@ -108,7 +108,7 @@ impl Member {
         command.env("WORK", work).output().unwrap().into()
     }
 
-    /// The same with the clone as the place to go on from.
+    /// The same with the clone as the place to continue from.
     pub(crate) fn step_in_clone(&self, thread: &str, work: &str) -> Ran {
         self.step(thread, work, &["--cwd", self.clone.to_str().unwrap()])
     }

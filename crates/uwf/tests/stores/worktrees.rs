@@ -27,7 +27,7 @@ fn files_go_with_a_thread_from_machine_to_machine() {
     let status = anna.status(&thread);
     assert_eq!(status, " M changed\n D deleted\n?? run\n?? sub/made");
 
-    // The agent of the other machine works where the first one did, sees what that left, and goes on with it.
+    // The agent of the other machine works where the first one did, sees what that left, and continues with it.
     let second = bert.step_in_clone(
         &thread,
         "echo more >> made; rm ../run; git add -A; git commit -qm 'by bert'; echo loose > loose",
@@ -272,7 +272,7 @@ fn without_a_remote_a_thread_says_where_it_must_run() {
     let refused = carl.step(&plain, ":", &[]);
     assert!(refused.stderr.contains("on machine `bert`"), "{}", refused.stderr);
 
-    // Once it went on elsewhere, its old worktree is no place to work.
+    // Once it continued elsewhere, its old worktree is no place to work.
     bert.step_in_clone(&thread, ":").json();
     let refused = anna.step(&thread, ":", &[]);
     assert_eq!(refused.code, Some(75), "{}", refused.stderr);
@@ -396,7 +396,7 @@ fn a_thread_whose_files_did_not_come_stays_where_it_is() {
     fs::rename(&remote, &away).unwrap();
     assert_eq!(bert.step_in_clone(&thread, "touch done").code, Some(75));
     fs::rename(&away, &remote).unwrap();
-    // Another directory is no reason to go on without the files: neither one that is no clone nor one of another repository.
+    // Another directory is no reason to continue without the files: neither one that is no clone nor one of another repository.
     let work = bert.machine.home.work();
     let other = work.join("other");
     bert.git(&work, &["init", "--quiet", "other"]);
@@ -456,7 +456,7 @@ fn a_machine_that_never_worked_on_a_thread_merges_its_files() {
     assert_eq!(merged["committed"], 1);
     assert_eq!(bert.git(&bert.clone, &["log", "--format=%s", "-3"]), "count\none\nfirst");
     assert_eq!(fs::read_to_string(bert.clone.join("two")).unwrap(), "2\n");
-    // What a person merges is no step: the thread goes on where it was.
+    // What a person merges is no step: the thread continues where it was.
     anna.step(&thread, "cat two", &[]).json();
     assert_eq!(team.paid(), 2);
 }

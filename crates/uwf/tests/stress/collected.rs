@@ -61,7 +61,7 @@ impl Drop for Working<'_> {
     }
 }
 
-/// One role that goes on and on.
+/// One role that continues and on.
 fn workflow(name: &str) -> String {
     format!(
         "name: {name}\ndescription: comes and goes\nroles:\n  worker:\n    description: works\n    goal: Work.\n    meta:\n      \

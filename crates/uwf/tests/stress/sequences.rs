@@ -152,7 +152,7 @@ impl Play {
         }
     }
 
-    /// Gives a command, whose exit code has to be that of the model.
+    /// Gives a command, whose exit code must be that of the model.
     fn give(&self, action: &Action, thread: Option<&Thread>, args: &[&str]) -> Ran {
         let ran = self.stage.home.uwf(args);
         assert_eq!(ran.code, self.model.exit_of(action, thread), "{action:?} of {thread:?}: {ran:?}");
@@ -227,7 +227,7 @@ impl Play {
         self.model.threads[index] = thread;
     }
 
-    /// A step of which something is killed. What comes of it is seen, and has to be one of few things.
+    /// A step of which something is killed. What comes of it is seen, and must be one of few things.
     fn crash(&mut self, index: usize, victim: Victim, after_ms: u64) {
         let thread = &mut self.model.threads[index];
         let mut command = self.stage.home.command(&["thread", "step", &thread.id]);

@@ -1,4 +1,4 @@
-//! A process is held still at the worst moment while others go on, and is then let go, or killed. strace stops it at a system
+//! A process is held still at the worst moment while others continue, and is then let go, or killed. strace stops it at a system
 //! call on one file, so that it is always the same moment.
 
 use std::fs;
@@ -21,7 +21,7 @@ const STOPPED: &str = "--- stopped by SIGSTOP ---";
 /// All calls by which a file takes another's place.
 const RENAME: &str = "?rename,?renameat,?renameat2";
 
-/// How long others are given to come to where they have to wait, in tests of those who wait.
+/// How long others are given to come to where they must wait, in tests of those who wait.
 const A_WHILE: Duration = Duration::from_millis(300);
 
 /// A command of which one process stands still.

@@ -1,4 +1,4 @@
-//! Killing processes now and then, while a test goes on.
+//! Killing processes now and then, while a test continues.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -49,7 +49,7 @@ fn check(bytes: &[u8]) {
             Err(other) => panic!("{other}"),
         }
     }
-    // Whoever packs next goes on beside it.
+    // Whoever packs next continues beside it.
     objects.put_all(&[(Hash::from_u64(7), b"seven".to_vec())]).expect("a put");
     let anything = |_: Hash, _: &[u8]| true;
     let request =
@@ -63,7 +63,7 @@ fn check(bytes: &[u8]) {
     fs::remove_file(objects.path(Hash::from_u64(7))).ok();
 }
 
-/// The bytes with every checksum as it has to be, as far as there are such places.
+/// The bytes with every checksum as it must be, as far as there are such places.
 fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
     let size = bytes.len();
     let (Some(index), Some(fences), Some(entries)) = (foot(&bytes, 24), foot(&bytes, 32), foot(&bytes, 16)) else {

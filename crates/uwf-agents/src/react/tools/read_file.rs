@@ -10,7 +10,7 @@ use super::{Answer, Scene, Tool, typed};
 /// Lines returned when the model does not say how many.
 const DEFAULT_LINES: usize = 2000;
 
-/// Bytes returned at once: some 16,000 tokens. A note says where to go on.
+/// Bytes returned at once: some 16,000 tokens. A note says where to continue.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Bytes of a file that are looked through for the lines asked for.
@@ -95,7 +95,7 @@ impl Window {
         }
         let last = self.first + self.lines - 1;
         self.more.then(|| {
-            format!("[lines {} to {last} of a file of {size} bytes; go on with offset {}]", self.first, last + 1)
+            format!("[lines {} to {last} of a file of {size} bytes; continue with offset {}]", self.first, last + 1)
         })
     }
 }

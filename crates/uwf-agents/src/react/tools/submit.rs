@@ -33,7 +33,7 @@ impl<'a> Submit<'a> {
         }
         let mut parameters = json!({ "type": "object", "required": [WRAPPED], "additionalProperties": false });
         let mut inner = schema.clone();
-        // References begin at the root, so the definitions have to be there.
+        // References begin at the root, so the definitions must be there.
         for definitions in ["$defs", "definitions"] {
             if let Some(moved) = inner.as_object_mut().and_then(|fields| fields.shift_remove(definitions)) {
                 parameters[definitions] = moved;

@@ -72,7 +72,7 @@ impl<'t> Tree<'t> {
         self.along(parts).last().map_or(1, |entry| entry.key_at.line)
     }
 
-    /// Whether values stand in braces as JSON has them, so that what is added has to be JSON too.
+    /// Whether values stand in braces as JSON has them, so that what is added must be JSON too.
     pub(super) fn is_json(&self) -> bool {
         yaml_tree::parse_json(self.text).is_ok()
     }

@@ -24,7 +24,7 @@ const PADDING: Size = Size { width: 18.0, height: 9.0 };
 /// A box is at least this wide.
 const LEAST_WIDTH: f64 = 104.0;
 
-/// How far the row of a role goes on behind the last column of a ledger.
+/// How far the row of a role continues behind the last column of a ledger.
 const ROW_END: f64 = 10.0;
 
 /// How round corners of boxes are.

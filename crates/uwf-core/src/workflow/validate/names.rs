@@ -5,7 +5,7 @@ use crate::document::{Positions, join};
 use crate::workflow::model::{END, START, WorkflowDraft};
 use crate::workflow::older_forms::graph_name;
 
-/// Symbols of a name. It has to fit a line of a listing, a file name and a command line.
+/// Symbols of a name. It must fit a line of a listing, a file name and a command line.
 pub(crate) const MAX_NAME: usize = 64;
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {

@@ -65,7 +65,7 @@ impl<'d> Routes<'d> {
                 let at = self.positions.value(&of_edge(from, index, "role"));
                 if to == START {
                     sound = false;
-                    let hint = "name the role the thread is to go on with".to_owned();
+                    let hint = "name the next role of the thread".to_owned();
                     problems.error(
                         "unknown-role",
                         at,

@@ -68,7 +68,7 @@ fn on_page(drawing: &Drawing, ledger: Option<&Ledger>) -> String {
     })
 }
 
-/// The tags of a picture, each with what is inside of it up to `>`. Fails if one is not closed where it has to be.
+/// The tags of a picture, each with what is inside of it up to `>`. Fails if one is not closed where it must be.
 #[track_caller]
 fn tags(svg: &str) -> Vec<&str> {
     let (mut open, mut tags) = (Vec::new(), Vec::new());

@@ -116,7 +116,7 @@ fn unknown_roles_have_a_suggestion() {
     w.yaml:8:19: error[unknown-role]: there is no role `$end`
         did you mean `$END`?
     w.yaml:9:20: error[unknown-role]: `$START` is where a thread comes from, not a role
-        name the role the thread is to go on with
+        name the next role of the thread
     w.yaml:10:3: error[unknown-role]: nothing comes after `$END`
     w.yaml:10:19: error[unknown-role]: there is no role `zzz`
         roles: `coder`, `planner`

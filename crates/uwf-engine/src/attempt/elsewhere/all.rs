@@ -1,6 +1,6 @@
 //! What other machines do or did about all threads, for lists.
 //!
-//! Each thread that was stepped has a claim, and a list has to know all of them. So what a claim says is remembered on this machine as long
+//! Each thread that was stepped has a claim, and a list must know all of them. So what a claim says is remembered on this machine as long
 //! as the store names the same version of it, and read again only if it was written since. That of a machine at work is, every few seconds.
 
 use std::collections::{BTreeMap, HashMap};

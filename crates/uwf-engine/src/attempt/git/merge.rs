@@ -25,7 +25,7 @@ pub enum Manner {
 pub(crate) enum Brought {
     /// It is in.
     In(How),
-    /// These files have conflicts, which somebody has to resolve.
+    /// These files have conflicts, which somebody must resolve.
     Conflicts(Vec<String>),
 }
 

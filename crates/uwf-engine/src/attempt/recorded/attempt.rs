@@ -138,7 +138,7 @@ impl Attempt {
         Ok(answered.bytes == size(&files.raw)? && self.opened.boot_id == boot_id()?)
     }
 
-    /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
+    /// Whether it ended without an answer and yet nothing failed: the agent gave up because it must wait, or it was
     /// a person's.
     pub(crate) fn only_waits(&self) -> bool {
         let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Waiting);

@@ -214,7 +214,7 @@ pub struct GaveUp {
     pub hints: Vec<String>,
     /// Exit code of the command inside, if there was one.
     pub exit_code: Option<i32>,
-    /// What the agent asks a person; it goes on when that has replied.
+    /// What the agent asks a person; it continues when that has replied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
 }
@@ -271,7 +271,7 @@ pub enum Outcome {
     Failed,
     /// It has a result, but the head had moved: kept, not linked.
     Quarantined,
-    /// Its agent asked a person something. What it said is kept, and it goes on with the reply.
+    /// Its agent asked a person something. What it said is kept, and it continues with the reply.
     Asked,
     /// It waits for a person or for room below a limit: nothing has failed, and nothing came of it yet.
     Suspended,

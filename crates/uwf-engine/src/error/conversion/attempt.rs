@@ -53,7 +53,7 @@ pub(super) fn of(error: AttemptError) -> Error {
                 .hint(format!(
                     "have its branch checked out there again: git -C {repository} worktree add -f {dir} {branch}"
                 ))
-                .hint(format!("`uwf thread fork {thread}` begins anew at its newest step"))
+                .hint(format!("`uwf thread fork {thread}` starts a new thread at its newest step"))
                 .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
         }
         Attempt::OutsideWorktree { .. } => of(ErrorKind::Data)
@@ -104,10 +104,10 @@ pub(super) fn of(error: AttemptError) -> Error {
                 Reached::Tokens { .. } => "--tokens +100000",
                 Reached::Cost { .. } => "--cost +1",
             };
-            of(ErrorKind::Limit).hint(format!("let it go on: `uwf thread limit {thread} {more}`"))
+            of(ErrorKind::Limit).hint(format!("to continue: `uwf thread limit {thread} {more}`"))
         }
         Attempt::AtWorkElsewhere(at_work) => of(ErrorKind::Busy).hint(format!(
-            "try again when it is done; should that machine be gone, the next step goes on without it {} s after its last sign of life",
+            "try again when it is done; should that machine be gone, the next step takes over {} s after its last sign of life",
             at_work.lease.as_secs()
         )),
         Attempt::ClaimMoved(_) => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
@@ -121,7 +121,7 @@ pub(super) fn of(error: AttemptError) -> Error {
             Ended::TimedOut(_) => of(ErrorKind::AgentFailed).hint("raise `timeout` of the agent in config.yaml"),
             Ended::Idle(_) => of(ErrorKind::AgentFailed).hint("raise `idleTimeout` of the agent in config.yaml"),
             Ended::Cancelled(signal) => of(stopped_by(*signal)),
-            Ended::Lost(_) => of(ErrorKind::Busy).hint("`uwf thread show` tells how the thread goes on"),
+            Ended::Lost(_) => of(ErrorKind::Busy).hint("`uwf thread show` shows how the thread goes on"),
             Ended::Exited(_) | Ended::Signaled(_) => of(ErrorKind::AgentFailed),
         },
         Attempt::Stopped { signal } => of(stopped_by(*signal)),
@@ -131,7 +131,7 @@ pub(super) fn of(error: AttemptError) -> Error {
         Attempt::KeeperDied { log, .. } => of(ErrorKind::Internal)
             .hint("run the same step again: it takes over what the dead keeper left")
             .hint(format!("its last words are in {}", log.display())),
-        Attempt::KeeperUnread { .. } => of(ErrorKind::Io).hint("`uwf thread show` tells where the thread stands"),
+        Attempt::KeeperUnread { .. } => of(ErrorKind::Io).hint("`uwf thread show` shows where the thread stands"),
         Attempt::Keeper(reported) => return reported.clone().into(),
         Attempt::BrokerDied { .. } => of(ErrorKind::Internal).hint("no agent was started; step again"),
         Attempt::NotACommandLine(_) | Attempt::KeeperRequest(_) | Attempt::BrokerArguments => of(ErrorKind::Usage),
@@ -162,7 +162,7 @@ fn of_files_elsewhere(
         (None, Some(_)) => {
             edge.hint("with `worktree: {remote: NAME}` in config.yaml of both machines the files come here")
         }
-        (_, None) => edge.hint(format!("or go on here, without them: `uwf thread step {thread} --cwd DIR`")),
+        (_, None) => edge.hint(format!("or continue here, without them: `uwf thread step {thread} --cwd DIR`")),
     }
 }
 

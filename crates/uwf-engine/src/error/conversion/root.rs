@@ -77,14 +77,14 @@ pub(super) fn of(error: RootError) -> Error {
             )
             .hint(format!("or continue a copy of the thread without the files: `uwf thread fork {thread} --cwd DIR`")),
         Root::NoThread { has_records: true, .. } => of(ErrorKind::NotFound)
-            .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
+            .hint("but there are records of it here: `uwf recover --dry-run` shows what they say"),
         Root::NoThread { has_records: false, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
         Root::Ended { thread, .. } => of(ErrorKind::NotFound)
-            .hint(format!("`uwf thread show {thread}` tells how"))
-            .hint(format!("`uwf thread fork {thread}` begins a new one that goes on after its last step")),
+            .hint(format!("`uwf thread show {thread}` shows how"))
+            .hint(format!("`uwf thread fork {thread}` starts a new thread after its last step")),
         Root::NotActive(_) => of(ErrorKind::NotFound).hint("`uwf thread list --all` lists finished threads too"),
         Root::Stepped(_) => {
-            of(ErrorKind::Busy).hint("try again when it has finished; `uwf thread show` tells what it is doing")
+            of(ErrorKind::Busy).hint("try again when it has finished; `uwf thread show` shows what it is doing")
         }
         Root::SteppedBy { .. } => of(ErrorKind::Busy).hint("only they can end it, or wait until the step has ended"),
         Root::NotOurs { .. } => of(ErrorKind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),

@@ -65,7 +65,7 @@ pub(super) fn of_heads(mut error: Error, source: &HeadsError) -> Error {
     if let HeadsError::Unreadable { path, .. } = source {
         error = error
             .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
-            .hint("`uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how");
+            .hint("`uwf recover` rebuilds it from the records of the threads; `uwf recover --dry-run` shows how");
     }
     if let HeadsError::Remote(remote) = source {
         error = error.hint(about_remote(remote));
@@ -119,7 +119,7 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
         RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
-        RemoteFault::Refused => "an agent reads and stores the nodes of its own attempt; for anything else its `env` has to name the keys of the store: `uwf help shared-store`".into(),
+        RemoteFault::Refused => "an agent reads and stores the nodes of its own attempt; for anything else its `env` must name the keys of the store: `uwf help shared-store`".into(),
         RemoteFault::Unfit => "several machines would get in each other's way there: use another server; `uwf help shared-store` says what it needs".into(),
     }
 }

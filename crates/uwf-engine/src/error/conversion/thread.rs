@@ -8,7 +8,7 @@ use uwf_core::workflow::START;
 
 /// What to do about a node that is missing.
 const BRING_BACK: &str =
-    "`uwf cas verify` tells what else is missing; put it back from a backup of cas/, or put the same content again";
+    "`uwf cas verify` shows what else is missing; put it back from a backup of cas/, or put the same content again";
 
 /// What to do about a condition that is wrong.
 const NEW_VERSION: &str = "a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it";

@@ -16,10 +16,10 @@ impl From<VerbError> for Error {
         let edge = match &error {
             Verb::Active(thread) => of(ErrorKind::Usage).hint(format!("`uwf thread kill {thread}` ends it first")),
             Verb::Paused { paused, .. } => {
-                of(ErrorKind::Waiting).hint(format!("`uwf thread resume {paused}` lets it go on"))
+                of(ErrorKind::Waiting).hint(format!("`uwf thread resume {paused}` resumes it"))
             }
             Verb::MovedOn { thread, .. } | Verb::TriedSince { thread, .. } | Verb::EndedSince { thread, .. } => {
-                of(ErrorKind::Busy).hint(format!("nothing was changed; `uwf thread show {thread}` tells where it stands"))
+                of(ErrorKind::Busy).hint(format!("nothing was changed; `uwf thread show {thread}` shows where it stands"))
             }
             Verb::SecretInWorkflow { .. } => {
                 of(ErrorKind::Data).hint("take it out: agents are given secrets by `env` in config.yaml")
@@ -46,7 +46,7 @@ impl From<VerbError> for Error {
                 of(ErrorKind::Usage).hint(format!("choose another id; `uwf thread show {thread}` shows that thread"))
             }
             Verb::RecordedId(_) => of(ErrorKind::Usage)
-                .hint("choose another id, or have that thread again: `uwf recover --dry-run` tells what is known of it"),
+                .hint("choose another id, or have that thread again: `uwf recover --dry-run` shows what is known of it"),
             Verb::TooDeep { .. } => of(ErrorKind::Limit)
                 .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"),
             Verb::OtherProgram(_) => {
@@ -73,7 +73,7 @@ impl From<VerbError> for Error {
                 of(ErrorKind::NotFound).hint(format!("`uwf thread step {thread}` runs the agent"))
             }
             Verb::ChildGoesOn { thread, .. } => {
-                of(ErrorKind::Usage).hint(format!("`uwf thread step {thread}` goes on with it"))
+                of(ErrorKind::Usage).hint(format!("`uwf thread step {thread}` continues with it"))
             }
             Verb::AsksNobody(thread) => of(ErrorKind::Usage).hint(format!("end it: `uwf thread step {thread}`")),
             Verb::AsksNobodyItself { thread, .. } | Verb::PlayedByAgent { thread, .. } => {
@@ -89,9 +89,9 @@ impl From<VerbError> for Error {
                 .hint(format!("`uwf cas get {output}` shows it, `uwf thread step {thread}` takes it over"))
                 .hint("nothing of this one was recorded"),
             Verb::RepliedSince(thread) => of(ErrorKind::Busy)
-                .hint(format!("nothing of this one was recorded; `uwf thread step {thread}` goes on with that reply")),
+                .hint(format!("nothing of this one was recorded; `uwf thread step {thread}` continues with that reply")),
             Verb::OtherReply { thread, reply } => of(ErrorKind::Busy)
-                .hint(format!("`uwf cas get {reply}` shows it, `uwf thread step {thread}` goes on with it"))
+                .hint(format!("`uwf cas get {reply}` shows it, `uwf thread step {thread}` continues with it"))
                 .hint("nothing of this one was recorded"),
             Verb::TooLate { thread, .. } => of(ErrorKind::Busy)
                 .hint(format!("`uwf thread read {thread}` shows what was answered; nothing of yours was recorded")),
@@ -108,7 +108,7 @@ impl From<VerbError> for Error {
             Verb::RegistryGone(gone @ Gone::Head(_)) => of(ErrorKind::Data).hint(gone.remedy()),
             Verb::RegistryGone(Gone::File(_)) => of(ErrorKind::Data)
                 .hint("restore it from a backup")
-                .hint("or, if no workflow had a name, let it be made anew: `uwf workflow put FILE`"),
+                .hint("or register a workflow again: `uwf workflow put FILE`"),
             Verb::HeaderNotSet { variable } => {
                 of(ErrorKind::Config).hint(format!("put it into the environment or into `.env`: {variable}=…"))
             }
@@ -126,7 +126,7 @@ impl From<VerbError> for Error {
                 of(ErrorKind::Busy).hint(format!("`uwf thread step-details {step}` shows it"))
             }
             Verb::Quarantined { step, now: None, .. } => {
-                of(ErrorKind::NotFound).hint(format!("`uwf thread fork {step}` goes on from it"))
+                of(ErrorKind::NotFound).hint(format!("`uwf thread fork {step}` continues from it"))
             }
             Verb::StillHeld(_) => of(ErrorKind::Busy),
             Verb::Waits { .. } => of(ErrorKind::Waiting),
@@ -170,7 +170,7 @@ impl From<VerbError> for Error {
             Verb::Conflicts { thread, .. } => of(ErrorKind::Waiting)
                 .hint("resolve them there, then `git add` these files and `git commit`")
                 .hint(format!("or go back to before the merge: `uwf thread merge {thread} --abort`")),
-            Verb::NothingToAbort { .. } => of(ErrorKind::Usage).hint("`git status` tells what is under way there"),
+            Verb::NothingToAbort { .. } => of(ErrorKind::Usage).hint("`git status` shows what is under way there"),
             Verb::NothingBefore(_) => of(ErrorKind::Usage).hint("name two steps, or two threads"),
             Verb::NoFilesOf(_) => of(ErrorKind::NotFound)
                 .hint("files are recorded of threads that work in a worktree: `uwf thread start --worktree`")
@@ -191,7 +191,7 @@ fn with_what_is_there(error: Error, instead: &Instead) -> Error {
         Instead::NoRegistry(gone) => error.hint(format!("{gone}: {}", gone.remedy())),
         Instead::ForPersons(file) => error
             .hint(format!(
-                "{} counts only when a person starts a thread, or binds it anew: `uwf run THREAD --agent ROLE=AGENT`",
+                "{} counts only when a person starts a thread, or binds it again: `uwf run THREAD --agent ROLE=AGENT`",
                 file.display()
             ))
             .hint(format!("`uwf workflow put {}` stores it for all", file.display())),

@@ -77,7 +77,7 @@ fn decode(bytes: &[u8]) -> Cached {
     cached
 }
 
-/// The last word of the record at a position, behind one with this last word. It has to notice accidents, not forgers, and
+/// The last word of the record at a position, behind one with this last word. It must notice accidents, not forgers, and
 /// is computed for every record of a thread: a few multiplications. Each word changes it reversibly, so one that is wrong
 /// alone never goes unnoticed, and zeros do not sum up to zero. The position in it shows whether a record is missing or there
 /// twice.

@@ -142,7 +142,7 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     findings.extend(damaged.into_iter().map(|DamagedPack { path, reason }| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Finding::fail("packs", format!("the pack {}: {reason}", path.display())).hint(format!(
-            "restore it from a backup; if there is none, `uwf pack --forget {name}` gives it up, and `uwf cas verify` tells what is lost"
+            "restore it from a backup; if there is none, `uwf pack --forget {name}` gives it up, and `uwf cas verify` shows what is lost"
         ))
     }));
     Ok(findings)
@@ -204,7 +204,7 @@ fn lasts(is_so: impl Fn() -> Result<bool>) -> Result<bool> {
 
 fn kept(path: &Path, by: &str) -> Finding {
     let message = format!("{} has been held for more than {} s{by}", path.display(), LONG_HOLD.as_secs());
-    Finding::warn("locks", message).hint(format!("`fuser {}` tells by which process", path.display()))
+    Finding::warn("locks", message).hint(format!("`fuser {}` shows by which process", path.display()))
 }
 
 /// Threads that have a directory, ended ones too.

@@ -36,20 +36,20 @@ pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     if !missing.is_empty() {
         let told = counted(missing.len(), "thread");
         let message = format!("there are records of {told} that neither index nor history has: {}", named(&missing));
-        findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` tells what they say"));
+        findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` shows what they say"));
     }
     let unreadable = |row: &&Row| row.state == State::Corrupt || has_a_hole(home, row);
     let corrupt: Vec<String> = rows.iter().filter(unreadable).map(|row| row.thread.to_string()).collect();
     if !corrupt.is_empty() {
         let message = format!("{} cannot be read: {}", counted(corrupt.len(), "thread"), named(&corrupt));
-        let hint = format!("`uwf cas verify` tells what is damaged; `uwf thread kill {}` ends it", corrupt[0]);
+        let hint = format!("`uwf cas verify` shows what is damaged; `uwf thread kill {}` ends it", corrupt[0]);
         findings.push(Finding::fail("threads", message).hint(hint));
     }
     findings.extend(damaged_records(home, &rows)?);
     Ok(findings)
 }
 
-/// Whether a step of a thread is missing from the store, or can't be read, so that the thread cannot go on.
+/// Whether a step of a thread is missing from the store, or can't be read, so that the thread cannot continue.
 fn has_a_hole(home: &Home, row: &Row) -> bool {
     let is_there = |step: Hash| home.store().objects().contains(step).unwrap_or(false);
     match Thread::at(home, row.thread.clone(), row.head) {

@@ -1,6 +1,6 @@
 //! What nodes are reached from: everything that leads to one.
 //!
-//! Too much counts rather than too little. What uwf relies on leads to nodes that have to be there. In files that may hold a
+//! Too much counts rather than too little. What uwf relies on leads to nodes that must be there. In files that may hold a
 //! hash among other text (records, marks, configuration) each word that could be one counts, whatever it is there for; what
 //! it names may be missing.
 

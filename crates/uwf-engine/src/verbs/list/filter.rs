@@ -68,7 +68,7 @@ impl Filter {
         self.role.is_some() || self.search.is_some() || self.start.is_some()
     }
 
-    /// How many heads have to be read for a listing of these threads, of which so many may be shown.
+    /// How many heads must be read for a listing of these threads, of which so many may be shown.
     pub(super) fn reads_of(&self, asks_all: bool, candidates: usize) -> usize {
         if asks_all { candidates } else { candidates.min(self.limit.unwrap_or(usize::MAX)) }
     }

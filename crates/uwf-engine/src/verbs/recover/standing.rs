@@ -166,7 +166,7 @@ impl<'h> Standings<'h> {
         if !was_linked || known.head == head {
             return Ok(None);
         }
-        // Most often another machine has gone on with it.
+        // Most often another machine has continued with it.
         let note = self.home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(id)))?;
         let newest = note.and_then(|note| Claim::with_attempt(&note, id));
         let is_outdated = newest.is_some_and(|(newest, _)| newest.opened.attempt > own.opened.attempt);

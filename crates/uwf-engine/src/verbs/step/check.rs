@@ -17,7 +17,7 @@ pub(super) struct Checked<'h> {
     pub(super) thread: Thread<'h>,
     /// The digest then, when there is one before.
     pub(super) digest: Option<Digest>,
-    /// All that has to be durable before.
+    /// All that must be durable before.
     pub(super) nodes: Vec<Hash>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn step<'h>(
     message::of_detail(store, step.detail).map_err(Error::from).map_err(|error| {
         match error.kind.is_of_the_moment() {
             true => error,
-            false => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
+            false => refuse(step_hash, &format!("its detail cannot be read: {}", error.message)),
         }
     })?;
     let digest = before.map(|before| digester.after(Some(before)));

@@ -36,7 +36,7 @@ impl Step<'_, '_> {
     }
 
     /// The move failed; when only the sync behind it did, everybody sees the new head, but a power cut may undo that.
-    /// Nothing is reported as done that is not durable, and either head goes on from here: of the new one the next role
+    /// Nothing is reported as done that is not durable, and either head continues from here: of the new one the next role
     /// is played, for the old one the result is taken over.
     fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
         let error = Error::from(failed);
@@ -75,7 +75,7 @@ impl Step<'_, '_> {
         if record.as_ref().is_some_and(|record| record.result().is_some()) && error.kind != ErrorKind::AgentFailed {
             if self.has_moved() {
                 return error
-                    .hint("nothing is lost or paid for twice: the next `uwf thread step` goes on from either head");
+                    .hint("nothing is lost or paid for twice: the next `uwf thread step` continues from either head");
             }
             return error.hint(
                 "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
@@ -100,7 +100,7 @@ impl Step<'_, '_> {
         let attempt = record.as_ref().unwrap_or(attempt);
         let is_lost = lease.lost().is_some();
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
-        // Where another machine may go on, nothing stands in its way.
+        // Where another machine may continue, nothing stands in its way.
         let is_active = self.still_active();
         if !is_lost && is_active {
             match mark {
@@ -118,7 +118,7 @@ impl Step<'_, '_> {
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
         let error = match error.kind {
             ErrorKind::Data if has_answer => error.hint(format!(
-                "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` asks anew",
+                "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` runs an agent again",
                 self.thread.id
             )),
             ErrorKind::NotExtractable => error.hint(self.reading_again()),

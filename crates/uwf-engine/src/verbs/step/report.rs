@@ -64,7 +64,7 @@ impl StepReport {
         let not_pushed = pushed.iter().filter_map(|pushed| match pushed {
             PushedFiles::PushedTo(_) => None,
             PushedFiles::NotPushed(why) => Some(format!(
-                "the step is done, but its files were not pushed, so only this machine can go on: {why}; the next step here pushes them"
+                "the step is done, but its files were not pushed, so only this machine can continue: {why}; the next step here pushes them"
             )),
         });
         left_out.chain(not_pushed).collect()

@@ -23,7 +23,7 @@ use crate::pages::{parts, texts};
 /// Rows on one page.
 const SHOWN: usize = 50;
 
-/// Steps of a thread that are read for what it took: a page has to be there soon.
+/// Steps of a thread that are read for what it took: a page must be there soon.
 const ADDED_UP: usize = 500;
 
 /// How the files differ, or why that is not known.

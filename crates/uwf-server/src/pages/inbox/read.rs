@@ -60,7 +60,7 @@ pub(super) struct Item {
     pub(super) attempt: Option<String>,
 }
 
-/// What somebody can do about a thread that does not go on.
+/// What somebody can do about a thread that does not continue.
 pub(super) enum Need {
     /// Answer it.
     Answer { question: Option<String>, schema: Box<Value> },

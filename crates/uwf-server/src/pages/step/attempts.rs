@@ -30,7 +30,7 @@ pub(super) fn attempts(home: &Home, session: &ReactSession) -> Markup {
         @if let Some(own) = own {
             section #stderr aria-labelledby="stderr-title" {
                 h2 #stderr-title { "On stderr" }
-                (folded(home, "What the agent said there", own.stderr))
+                (folded(home, "Output on stderr", own.stderr))
             }
         }
     }
@@ -52,7 +52,7 @@ fn attempt_of(home: &Home, hash: Hash, attempt: &Result<node::Attempt, String>) 
             }
             @if let Some(error) = &attempt.error { p.problem { (error) } }
             (folded(home, "On stderr", attempt.stderr))
-            (folded(home, "What it printed", attempt.raw))
+            (folded(home, "Output", attempt.raw))
         }
     }
 }

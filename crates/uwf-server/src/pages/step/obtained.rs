@@ -32,7 +32,7 @@ pub(super) fn obtained(home: &Home, told: &Told) -> Markup {
                 p { "It was read again from the text of a " a href={"/cas/" (attempt)} { "failed attempt" } "." }
             }
             @if let Some(why) = &step.output.unreadable { p.problem { "No more is known: " (why) } }
-            p.small.quiet { a href={"/cas/" (told.at.step.detail)} { "All that is recorded of it" } }
+            p.small.quiet { a href={"/cas/" (told.at.step.detail)} { "All records" } }
         }
     }
 }

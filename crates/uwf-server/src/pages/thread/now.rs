@@ -37,7 +37,7 @@ pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
                 @for what in turns.iter().skip(left_out) { (turn(what)) }
             }
             @if !answer.is_empty() { pre #printed tabindex="0" { (answer) } }
-            @if !talk.is_empty() { details #talk { summary { "What it printed on stderr" } pre tabindex="0" { (talk) } } }
+            @if !talk.is_empty() { details #talk { summary { "Output on stderr" } pre tabindex="0" { (talk) } } }
             @for child in children(events, &status.thread) {
                 p { "Child thread " a href={"/threads/" (child)} { (parts::short_id(child)) } }
             }

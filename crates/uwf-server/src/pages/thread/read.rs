@@ -66,7 +66,7 @@ pub(super) struct Shown {
     pub(super) spent_by_thread: HashMap<String, Spent>,
 }
 
-/// What a thread that does not go on waits for.
+/// What a thread that does not continue waits for.
 pub(super) enum Waits {
     /// An answer.
     Answer { question: Option<String>, schema: Box<Value> },

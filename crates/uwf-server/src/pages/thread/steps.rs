@@ -134,7 +134,7 @@ fn excerpt(step: &uwf_core::thread::Step) -> String {
 fn ahead(next: &Ahead) -> Markup {
     html! {
         @match &next.routing {
-            Routing::Unexplained { error } => p #next .problem { "What comes next cannot be decided: " (error) },
+            Routing::Unexplained { error } => p #next .problem { "The next role cannot be decided: " (error) },
             Routing::Explained(explained) => {
                 details #next {
                     summary { "Next: " b { (explained.next) } }

@@ -228,7 +228,7 @@ fn versions(known: &Known) -> Markup {
     let before = known.versions.iter().skip(1).map(Some).chain([None]);
     html! {
         table.keys {
-            thead { tr { th scope="col" { "Version" } th scope="col" { "Since" } th scope="col" { "What changed" } } }
+            thead { tr { th scope="col" { "Version" } th scope="col" { "Since" } th scope="col" { "Changes" } } }
             tbody {
                 @for (at, (version, before)) in known.versions.iter().zip(before).enumerate() {
                     tr id={ "version-" (known.versions.len() - at) } {
@@ -240,7 +240,7 @@ fn versions(known: &Known) -> Markup {
                         td data-label="Since" {
                             @if version.timestamp == 0 { span.quiet { "not known" } } @else { (parts::time(version.timestamp)) }
                         }
-                        td data-label="What changed" {
+                        td data-label="Changes" {
                             @match before {
                                 Some(before) => a href={ "/compare/" (before.hash) ".." (version.hash) } { "Compare with the version before" },
                                 None => span.quiet { "the first one" },

@@ -22,7 +22,7 @@ struct Key {
 /// The table, and the schema itself folded.
 pub(super) fn table(role: &str, schema: Option<&Value>) -> Markup {
     let Some(schema) = schema else {
-        return html! { p.problem { "The schema of its output is not readable; " code { "uwf cas verify" } " tells what is damaged." } };
+        return html! { p.problem { "The schema of its output is not readable; " code { "uwf cas verify" } " lists the damage." } };
     };
     let mut keys = Vec::new();
     add_keys(schema, "", 0, &mut keys);

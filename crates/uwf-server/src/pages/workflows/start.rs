@@ -126,7 +126,7 @@ fn task(typed: &Fields) -> Markup {
                 // A browser drops a line break that comes first.
                 "\n" (typed.text("prompt").unwrap_or_default())
             }
-            p #prompt-hint .quiet.small { "What the thread is to do. Every role reads it." }
+            p #prompt-hint .quiet.small { "Task of the thread. Every role reads it." }
         }
     }
 }
@@ -152,7 +152,7 @@ fn place(app: &App, offer: &Offer, typed: &Fields) -> Markup {
             div.field {
                 label for="worktree" { "Git worktree" }
                 select #worktree name="worktree" {
-                    @for (value, words) in [("", by_default), ("yes", "A worktree and a branch of its own"), ("no", "The directory itself")] {
+                    @for (value, words) in [("", by_default), ("yes", "Its own worktree and branch"), ("no", "The directory itself")] {
                         option value=(value) selected[value == chosen] { (words) }
                     }
                 }
@@ -223,7 +223,7 @@ fn limits(workflow: &Workflow, typed: &Fields) -> Markup {
                     }
                 }
             }
-            p.quiet.small { "Time is 90s, 15m, 2h or 1d. The thread stops before a step that begins beyond a limit; it goes on once that is raised." }
+            p.quiet.small { "Time is 90s, 15m, 2h or 1d. The thread stops before a step beyond a limit, and continues once the limit is raised." }
         }
     }
 }

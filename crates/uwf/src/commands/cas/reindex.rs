@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let done = reindex::reindex(&context.home, &mut |count| progress.at(count))?;
     drop(progress);
     if !done.problems.is_empty() {
-        context.printer.warn("some nodes are not readable; `uwf cas verify` tells what is wrong with each");
+        context.printer.warn("some nodes are not readable; `uwf cas verify` shows what is wrong with each");
     }
     let Reindexed { nodes, threads, steps, temp_files, problems } = &done;
     let mut text: String =

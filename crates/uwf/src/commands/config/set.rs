@@ -91,7 +91,7 @@ pub(super) fn warn(context: &Context, configured: &Configured) {
         context.printer.warn(&format!("{}{hint}", problem.message));
     }
     if configured.errors_left > 0 {
-        context.printer.warn("the file has other errors still: `uwf config validate` tells them");
+        context.printer.warn("the file has other errors still: `uwf config validate` shows them");
     }
 }
 

@@ -72,7 +72,7 @@ impl Report for Sent {
         let spans = style::bold(&count(self.spans, "span"));
         let mut text = format!("sent {spans} of trace {} to {}\n", self.trace_id, self.endpoint);
         if !self.ended {
-            text.push_str("the thread goes on: its own span follows when it has ended\n");
+            text.push_str("the thread continues: its own span follows when it has ended\n");
         }
         text.extend(self.unreadable.iter().map(|why| format!("{} {why}\n", style::yellow("missing:"))));
         text

@@ -29,6 +29,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     {
         context.printer.warn(&format!("the thread {template} that it began others from is left: {}", error.message));
     }
-    let text = format!("removed schedule {}; what it has begun goes on\n", style::bold(&args.name));
+    let text = format!("removed schedule {}; its threads continue\n", style::bold(&args.name));
     Ok(Printed::of(json!({ "schedule": args.name, "removed": true }), text))
 }

@@ -56,7 +56,7 @@ impl Report for CopiedStore {
             text.push_str(&format!("workflow {}  {}\n", name.name, style::red("differs")));
         }
         text.push_str(&format!(
-            "{} copied, {} went on, {} there already; {} and {} bytes copied\n",
+            "{} copied, {} continued, {} unchanged; {} and {} bytes copied\n",
             count(of(Outcome::Copied), "thread"),
             of(Outcome::Advanced),
             of(Outcome::Present),
@@ -98,7 +98,7 @@ fn home(context: &Context, typed: &str) -> Result<Home, CommandError> {
     }
     let dir = context.cwd.join(typed);
     if !is_root(&dir) {
-        let message = format!("{} is no storage root", dir.display());
+        let message = format!("{} is not a storage root", dir.display());
         return Err(CommandError::new(ErrorKind::NotFound, message).hint(
             "it is the directory with `cas` and `threads.yaml`, or an empty one; `.` means the files of the one used here",
         ));

@@ -103,7 +103,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         let reply = reply::of_arguments(context, &args, &asked, question)?;
         let report = answer::reply(&context.home, &asked, question, &reply)?;
         editor::forget(context, &asked);
-        context.printer.talk(&format!("go on with: uwf run {id}"));
+        context.printer.talk(&format!("continue with: uwf run {id}"));
         return step::printed(context, report, args.exit_code);
     }
     let answer = if args.editor {
@@ -113,7 +113,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     };
     let report = record(context, &asked, &agent, answer)?;
     if asked.thread != id {
-        context.printer.talk(&format!("go on with: uwf run {id}"));
+        context.printer.talk(&format!("continue with: uwf run {id}"));
     }
     step::printed(context, report, args.exit_code)
 }
@@ -127,7 +127,7 @@ fn asked_agent<'c>(context: &'c Context, asked: &Asked) -> Result<AgentContext<'
 /// Asks the person at the terminal and records the answer.
 ///
 /// # Errors
-/// `Interrupted` when nobody answers; the thread goes on waiting.
+/// `Interrupted` when nobody answers; the thread continues waiting.
 pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport, CommandError> {
     if let Some(question) = &asked.question {
         let reply = reply::ask_person(context, question)?;

@@ -15,5 +15,5 @@ pub(crate) struct ChosenId {
 fn ulid(text: &str) -> Result<ThreadId, String> {
     let id: Option<ThreadId> = text.parse().ok();
     id.filter(|id| id.time_ms().is_some())
-        .ok_or_else(|| "it has to be a ULID: 26 symbols, the first one 0 to 7".to_owned())
+        .ok_or_else(|| "it must be a ULID: 26 symbols, the first one 0 to 7".to_owned())
 }

@@ -232,7 +232,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 fn since(typed: &str) -> Result<u64, CommandError> {
     cost::since(typed).ok_or_else(|| {
-        CommandError::usage(format!("`{typed}` is no time")).hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
+        CommandError::usage(format!("`{typed}` is not a time"))
+            .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
     })
 }
 

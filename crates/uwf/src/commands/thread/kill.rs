@@ -26,7 +26,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let end = kill::kill(&context.home, &thread, args.expect.expected)?;
     if end.is_none() {
-        context.printer.warn("the thread's nodes are not readable: the history has no more than that it was killed");
+        context.printer.warn("the thread's nodes are not readable, so the history records only the kill");
     }
     let text = format!("killed thread {}; it is in the history now\n", style::bold(thread.as_str()));
     Ok(Printed::of(json!({ "thread": thread, "archived": true }), text))

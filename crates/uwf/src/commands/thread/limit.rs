@@ -51,7 +51,7 @@ fn change<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result
 
 fn number(text: &str) -> Result<Change<u64>, String> {
     let whole = |text: &str| text.parse().ok().filter(|number| (1..=MAX_WHOLE).contains(number));
-    let range = || format!("it has to be a whole number above 0, at most {MAX_WHOLE}, or + and one");
+    let range = || format!("it must be a whole number above 0, at most {MAX_WHOLE}, or + and one");
     change(text, |text| whole(text).ok_or_else(range))
 }
 

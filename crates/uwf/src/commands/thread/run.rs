@@ -264,7 +264,7 @@ fn before(
 }
 
 /// Asks the person at the terminal what a waiting thread asks for: the step of the thread, or `None` when it was a child that
-/// waited, or an agent that goes on with what was said. What waits for something else goes on waiting.
+/// waited, or an agent that continues with what was said. What waits for something else continues waiting.
 fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
     // Paused, say, or there are several children that wait.
     let Ok(asked) = asked(&context.home, thread, Seen::default()) else { return Err(waits) };
@@ -304,7 +304,7 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
     Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
 }
 
-/// The thread to go on with, bound to other agents if some are given.
+/// The thread to continue with, bound to other agents if some are given.
 fn known_thread(
     context: &Context,
     target: &str,

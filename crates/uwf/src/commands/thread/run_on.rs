@@ -57,8 +57,7 @@ pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Optio
 fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
     let line = match trouble {
         Trouble::Untaken => {
-            "no worker has taken it for 10 s: one has to run that has the agent; `uwf worker --help` tells how"
-                .to_owned()
+            "no worker has taken it for 10 s: start one that has the agent; `uwf worker --help` shows how".to_owned()
         }
         Trouble::InVain(why) => format!("it is tried again and again: {why}"),
         Trouble::Failing(why) => format!(
@@ -117,7 +116,7 @@ fn is_killed(context: &Context, thread: &ThreadId) -> bool {
 
 /// With what the store says of the thread: what it asks, why it was paused. That does not go through the engine.
 fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandError {
-    let again = format!("Temporal goes on once it is told: uwf thread run --on temporal {thread}");
+    let again = format!("to let Temporal continue: uwf thread run --on temporal {thread}");
     if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Config) {
         return error.hint("each worker's log says what does not do on its machine").hint(again);
     }
@@ -126,8 +125,10 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
     let message = why.map_or_else(|| error.error.clone(), |why| format!("{}: {why}", error.error));
     let error = CommandError::new(error.kind, message);
     match shown.map(|shown| shown.state) {
-        Some(State::Waiting) => error.hint(format!("answer it, and Temporal goes on: uwf thread answer {thread}")),
-        Some(State::Paused) => error.hint(format!("let it go on: uwf thread resume {thread}")),
+        Some(State::Waiting) => {
+            error.hint(format!("to answer it and let Temporal continue: uwf thread answer {thread}"))
+        }
+        Some(State::Paused) => error.hint(format!("to continue: uwf thread resume {thread}")),
         _ => error.hint(format!("what it says: uwf thread show {thread}")).hint(again),
     }
 }

@@ -166,7 +166,7 @@ struct DryRun {
     /// The system message before the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
-    /// The session of an earlier visit in which the agent goes on; if that is gone, it gets the whole prompt.
+    /// The session of an earlier visit in which the agent continues; if that is gone, it gets the whole prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     prompt: Option<String>,
@@ -210,7 +210,7 @@ impl Report for DryRun {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    // Resolved here: the request goes to the keeper as text, so the path has to be one.
+    // Resolved here: the request goes to the keeper as text, so the path must be one.
     let cwd = match (args.cwd, args.cwd_if_unknown) {
         (Some(dir), _) => Some(settings::workspace(&context.cwd, &dir)?),
         (None, Some(dir)) => settings::workspace_if_unknown(&context.home, &thread, &context.cwd, &dir)?,

@@ -105,7 +105,7 @@ fn obtained(output: &Obtained) -> String {
     }
     lines.extend(output.reread.map(|attempt| format!("read again from the text of the failed attempt {attempt}")));
     lines.extend(output.failed.iter().map(failed));
-    lines.extend(output.unreadable.as_ref().map(|why| format!("no more is known: {}", one_line(why))));
+    lines.extend(output.unreadable.as_ref().map(|why| format!("nothing else is known: {}", one_line(why))));
     lines.extend(output.detail.map(|detail| style::dim(&format!("uwf thread step-details {detail} has all of it"))));
     format!("output obtained\n{}", lines.iter().map(|line| format!("  {line}\n")).collect::<String>())
 }

@@ -36,7 +36,7 @@ pub(super) struct Line {
     /// Milliseconds since it began, or that it took.
     pub(super) elapsed: Option<u64>,
     pub(super) cost: String,
-    /// Why it does not go on, else its task.
+    /// Why it does not continue, else its task.
     pub(super) about: String,
     pub(super) is_chosen: bool,
 }

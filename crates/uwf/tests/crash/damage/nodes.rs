@@ -85,7 +85,7 @@ impl ContainsName for BTreeSet<Hash> {
     }
 }
 
-/// Spoils the node's file. Gives what has to be told, `None` when the damage changes nothing that a node means: its
+/// Spoils the node's file. Gives what must be told, `None` when the damage changes nothing that a node means: its
 /// timestamp is no part of it.
 fn spoil(home: &TestHome, case: &Case, campaign: &mut Campaign) -> Option<BTreeSet<String>> {
     let file = |hash: Hash| home.root().join("cas").join(format!("{hash}.bin"));
@@ -161,7 +161,7 @@ fn problems(home: &TestHome) -> BTreeSet<String> {
     report["problems"].as_array().unwrap().iter().map(name).collect()
 }
 
-/// A step goes on, or says which node keeps it from that.
+/// A step continues, or says which node keeps it from that.
 fn step(home: &TestHome, thread: &str, may_fail: bool, named: &BTreeSet<String>) {
     let Some(before) = home.head(thread) else { return };
     let ran = home.uwf(&["thread", "step", thread]);

@@ -68,7 +68,7 @@ fn the_second_of_two_contents_with_one_hash_is_refused_and_the_first_stays() {
 }
 
 /// Whoever knows what an agent will print can keep it from being stored, and no more: the step fails, nothing is taken
-/// for what it is not, and the thread goes on with another answer.
+/// for what it is not, and the thread continues with another answer.
 #[test]
 fn an_answer_that_collides_with_a_stored_text_fails_its_step_only() {
     let (home, thread) = answering("{ type: object, properties: { n: { type: integer } }, required: [n] }");

@@ -82,7 +82,7 @@ fn session(home: &TestHome, raw: Hash) -> Hash {
     plant(home, type_named("react-session"), &session)
 }
 
-/// Names a step; it must be refused, the head stay, and the thread go on with another agent.
+/// Names a step; it must be refused, the head stay, and the thread continue with another agent.
 fn refused(home: &TestHome, thread: &str, step: Hash, why: &str) {
     home.file("step", &format!("{step}\n"));
     let before = home.head(thread);

@@ -33,7 +33,7 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
         told
     });
     assert_snapshot!(told.join("\n"), @r"
-    40 error: agent `a` refused to go on
+    40 error: agent `a` refused to continue
     40 error: agent `a` was cut off at its token limit
     40 error: agent `a` made as many model requests as it may in one turn
     40 error: agent `a` cancelled the turn; nobody had asked it to

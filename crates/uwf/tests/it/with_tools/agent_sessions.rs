@@ -1,4 +1,4 @@
-//! Agents that go on in their session of an earlier visit are shown only what is new; all others are shown everything.
+//! Agents that continue in their session of an earlier visit are shown only what is new; all others are shown everything.
 
 use std::fs;
 
@@ -59,7 +59,7 @@ fn codex(config: &str) -> String {
     format!("command: codex, args: [exec, --json, \"-\"], output: text, config: {{ trace: codex{config} }}")
 }
 
-/// A thread whose writer has to write again.
+/// A thread whose writer must write again.
 fn rejected(home: &TestHome) -> String {
     let thread = home.start("endless", "Write about animals.");
     step(home, &thread);
@@ -244,7 +244,7 @@ fn other_programs_say_how_they_go_on() {
     }
 }
 
-/// A home whose writer speaks ACP, with a thread whose writer has to write again.
+/// A home whose writer speaks ACP, with a thread whose writer must write again.
 fn with_acp(settings: &str, second: &Value) -> (TestHome, String) {
     let home = with_writer(&format!("command: uwf-acp, args: [scripted-acp], config: {{ {settings} }}"));
     home.script("scripted-acp", SCRIPTED_ACP);

@@ -200,7 +200,7 @@ fn before_its_end() -> (TestHome, String) {
     (home, thread)
 }
 
-/// What says that a thread has ended has to be durable before anybody acts on it.
+/// What says that a thread has ended must be durable before anybody acts on it.
 #[test]
 fn an_end_that_cannot_be_synced_is_none() {
     let (home, thread) = before_its_end();

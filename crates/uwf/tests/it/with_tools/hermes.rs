@@ -261,7 +261,7 @@ fn an_answer_in_another_session_is_no_answer() {
     assert_eq!(attempt["raw"], WRONG, "the work is kept");
     let why = "the answer has no valid output for role `worker`: \
         [frontmatter] there is no header: the answer must begin with `---`, the keys, and `---` again; \
-        [feedback] hermes was to go on with session 20261122_021459_fa0b62, but answered in session 20261122_030000_000000; \
+        [feedback] hermes should have continued session 20261122_021459_fa0b62, but answered in session 20261122_030000_000000; \
         the answer reads: I counted one line.";
     assert_eq!(attempt["error"], why);
 }
@@ -406,7 +406,7 @@ fn played_once(behave: &Value) -> (TestHome, String) {
     (home, thread)
 }
 
-/// The prompts of `hermes chat` after the first, and the sessions they were to go on in.
+/// The prompts of `hermes chat` after the first, and the sessions they were to continue in.
 fn chats(home: &TestHome) -> Vec<(String, Option<String>)> {
     let all = calls(home).into_iter().map(|call| call["args"].clone());
     let chats = all.filter(|args| args[0] == "chat").skip(1).map(|args| {

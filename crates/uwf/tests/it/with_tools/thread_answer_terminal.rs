@@ -70,7 +70,7 @@ fn a_person_sees_what_is_to_be_approved_and_is_asked_right_there() {
     for part in ["## 1. writer", "Cats are small.", "All about cats", "You are asked to play role `reviewer`"] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    // A run goes on through the question to the end.
+    // A run continues through the question to the end.
     let yes = [("`approved` (required)", "true\r")];
     let session = session_in(&home, 100, &["run", &thread], &yes);
     assert_eq!(session.code, Some(0), "{}", session.shown);
@@ -166,7 +166,7 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
     assert_snapshot!(edited("ed-copy"), @r"
     exit 20
     --- stderr
-    waiting: nothing was written, so the thread goes on waiting
+    waiting: nothing was written, so the thread keeps waiting
     ");
     assert_snapshot!(numbered(&home.steady(&fs::read_to_string(home.work().join("form.md")).unwrap())), @"
     ---

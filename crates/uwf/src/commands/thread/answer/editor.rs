@@ -85,7 +85,7 @@ pub(super) fn write_reply(context: &Context, asked: &Asked, question: &Question)
 }
 
 fn nothing_written() -> CommandError {
-    Error::new(ErrorKind::Waiting, "nothing was written, so the thread goes on waiting").into()
+    Error::new(ErrorKind::Waiting, "nothing was written, so the thread keeps waiting").into()
 }
 
 /// Removes the draft of an answer that was recorded.

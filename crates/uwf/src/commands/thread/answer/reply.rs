@@ -29,7 +29,7 @@ pub(super) fn of_arguments(
         }
     };
     if text.trim().is_empty() {
-        return Err(CommandError::usage("the reply is empty").hint("the agent goes on with what it says: give a text"));
+        return Err(CommandError::usage("the reply is empty").hint("the agent continues with your reply: give a text"));
     }
     Ok(text)
 }
@@ -37,7 +37,7 @@ pub(super) fn of_arguments(
 /// Shows the question and takes a line.
 ///
 /// # Errors
-/// `Interrupted` when nobody replies; the thread goes on waiting.
+/// `Interrupted` when nobody replies; the thread continues waiting.
 pub(super) fn ask_person(context: &Context, question: &Question) -> Result<String, CommandError> {
     let asker = Asker::new(context.printer);
     let _ends = Interruptible::begin()?;

@@ -142,7 +142,7 @@ impl Drawing {
         self.fresh_line() + if is_first { "" } else { &name }
     }
 
-    /// A text that goes on where the last one of this thread ended.
+    /// A text that continues where the last one of this thread ended.
     fn grow(&mut self, event: &Event, text: &str) -> String {
         let mut drawing = self.turn_to(event);
         for part in text.split_inclusive('\n') {
