@@ -376,11 +376,14 @@ impl Scan<'_, '_, '_> {
         let line = |number: usize| self.lines.get(number).map_or("", |line| line.text.trim_end());
         let above = begin.checked_sub(1).map_or("", line);
         let above = if is_blank(above) { begin.checked_sub(2).map_or("", line) } else { above };
-        let below = if is_blank(line(behind)) { line(behind + 1) } else { line(behind) };
+        let is_apart = is_blank(line(behind));
+        let below = line(behind + usize::from(is_apart));
         let is_fence = self.found.last().is_some_and(|block| block.mark == Mark::Fence);
         let word = below.split([' ', ',', '.', ':', ';']).next().unwrap_or_default();
         let goes_on = below.starts_with([',', ';', ')']) || GOES_ON.contains(&word);
-        let may_go_on = goes_on || is_fence && below.starts_with(|first: char| first.is_lowercase() || first == '.');
+        // Below an empty line, another lowercase word may be a key.
+        let is_lowercase = below.starts_with(|first: char| first.is_lowercase() || first == '.');
+        let may_go_on = goes_on || is_fence && !is_apart && is_lowercase;
         let is_open = !above.is_empty() && !above.ends_with(['.', '!', '?', '`', '~', '-', '}']);
         let is_call = above.ends_with(['(', '[']) || above.ends_with(" =");
         if is_call || VERBS.contains(&word) || is_open && may_go_on && (goes_on || !above.ends_with(':')) {
