@@ -199,7 +199,7 @@ fn where_no_agent_is_configured_the_hint_can_be_followed() {
     exit 78
     --- stderr
     error: no agent is configured for role `coder`
-    hint: run `uwf setup`, or `uwf config set defaultAgent ALIAS`
+    hint: set `defaultAgent` in config.yaml: `uwf setup`, or `uwf config set defaultAgent ALIAS`
     hint: or choose one for this thread: `--agent ALIAS`, or `--agent 'COMMAND ARGS'`
     ");
     assert_eq!(home.uwf(&["run", &thread, "--agent", "a", "--steps", "1"]).code, Some(30));

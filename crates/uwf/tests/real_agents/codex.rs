@@ -111,7 +111,7 @@ fn codex_is_given_the_submit_tool_on_its_command_line() {
     assert_eq!((&detail["extractedBy"], &detail["raw"]), (&json!("submit"), &json!("Handed in.")));
     let calls = calls(&detail);
     assert!(calls.len() == 2 && calls[0].contains("integer"), "the rejection says why: {calls:?}");
-    assert!(model.asked()[0].text.contains("You have the tool `submit`"));
+    assert!(model.asked()[0].text.contains("gives you the tool `submit`"));
 }
 
 #[test]

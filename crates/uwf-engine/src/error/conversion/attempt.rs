@@ -31,7 +31,7 @@ pub(super) fn of(error: AttemptError) -> Error {
         }
         Attempt::Git(git) => of_git(of, git),
         Attempt::NoAgent { .. } => of(ErrorKind::Config)
-            .hint("run `uwf setup`, or `uwf config set defaultAgent ALIAS`")
+            .hint("set `defaultAgent` in config.yaml: `uwf setup`, or `uwf config set defaultAgent ALIAS`")
             .hint("or choose one for this thread: `--agent ALIAS`, or `--agent 'COMMAND ARGS'`"),
         Attempt::UnknownAgent { alias, known } => with_other_agents(of(ErrorKind::Config), alias, known),
         Attempt::SecretInCommand { variable } => of(ErrorKind::Usage)

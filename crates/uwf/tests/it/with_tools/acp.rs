@@ -110,7 +110,7 @@ fn a_value_that_was_rejected_is_corrected_within_the_agents_own_loop() {
         ]
     );
     let input: Vec<&str> = session["turns"][0]["input"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert!(input.last().unwrap().contains("the tool `submit` of the MCP server `uwf`"), "{input:?}");
+    assert!(input.last().unwrap().contains("gives you the tool `submit`"), "{input:?}");
 }
 
 #[test]

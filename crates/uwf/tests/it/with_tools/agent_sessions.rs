@@ -84,7 +84,7 @@ fn detail(home: &TestHome, thread: &str) -> Value {
 fn is_whole(prompt: &str) -> bool {
     let has_draft = prompt.contains("Text of draft 1.");
     assert_eq!(has_draft, prompt.contains("is your own last answer"), "{prompt}");
-    assert_eq!(has_draft, !prompt.contains("This goes on in the session"), "{prompt}");
+    assert_eq!(has_draft, !prompt.contains("You are back in your earlier session"), "{prompt}");
     assert!(prompt.contains("no cats in it"), "{prompt}");
     has_draft
 }

@@ -342,7 +342,7 @@ fn it_is_given_the_submit_tool_when_asked_for() {
     assert_eq!(keys, ["mcp_servers", "mcp_discovery_timeout"], "nothing else is laid over the user's configuration");
     let calls = calls(&home);
     assert_eq!(calls[0]["args"][0], "chat");
-    assert!(calls[0]["args"][2].as_str().unwrap().contains("You have the tool `submit`"));
+    assert!(calls[0]["args"][2].as_str().unwrap().contains("gives you the tool `submit`"));
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn a_later_visit_goes_on_in_the_same_session() {
     let chats = chats(&home);
     let session = Some("20261122_021459_fa0b62".to_owned());
     assert_eq!([&chats[0].1, &chats[1].1], [&session, &session], "the visit, and feedback on its answer");
-    assert!(chats[0].0.contains("This goes on in the session") && !chats[0].0.contains("Counted one line."));
+    assert!(chats[0].0.contains("You are back in your earlier session") && !chats[0].0.contains("Counted one line."));
     let detail = home.last_detail(&thread);
     assert_eq!(json!([detail["resumed"], detail["extractedBy"]]), json!([true, "feedback"]));
     let outputs: Vec<&str> =
