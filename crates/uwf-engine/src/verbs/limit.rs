@@ -125,12 +125,13 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     own.max_cost = cost.or(own.max_cost);
     let was_reached = limits.reached(used, age).is_some();
     let limits = settings.limits.or(limits);
-    let begun_at = settings.begun_at.unwrap_or(thread.head);
-    settings.begun_at(begun_at).save(home, id)?;
-    // A thread at another limit stays there, whatever these are now.
+    // A thread at another limit stays there, whatever these are now. The mark goes first: if this is killed before the limits are saved,
+    // the same command still finds the old limit reached, and a step sets the mark again.
     if was_reached && limits.reached(used, age).is_none() {
         marks::clear(home, id, &[Mark::Limited])?;
     }
+    let begun_at = settings.begun_at.unwrap_or(thread.head);
+    settings.begun_at(begun_at).save(home, id)?;
     // All that can fail was read before: whoever is told of a failure has the old limits.
     Ok(report(&thread, limits, (used, unknown), age))
 }

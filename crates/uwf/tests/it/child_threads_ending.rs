@@ -236,7 +236,7 @@ fn a_killed_parent_is_not_told_to_step() {
     let ended = step.wait_with_output().unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(!ended.status.success(), "{said}");
-    assert!(said.contains(&format!("hint: `uwf thread fork {thread}` begins a new one")), "{said}");
+    assert!(said.contains(&format!("hint: `uwf thread fork {thread}` starts a new thread")), "{said}");
     assert!(
         !said.contains("then a step of this thread") && !said.contains(&format!("uwf thread step {thread}")),
         "{said}"
