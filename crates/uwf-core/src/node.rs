@@ -470,7 +470,7 @@ macro_rules! payloads {
     };
 }
 
-/// One that has limits, or says where its threads work, has a type of its own beside that of the others, whose schema is pinned.
+/// A workflow with limits, or with a workspace for its threads, has a second type beside the first, whose schema is pinned.
 impl Payload for crate::workflow::Workflow {
     const TYPE: Hash = WORKFLOW;
 

@@ -92,7 +92,7 @@ fn lines_of_a_file_are_read_and_the_rest_is_said() {
     assert_eq!(read(json!({ "path": "a.txt" })), ok("one\ntwo\nthree\nfour"));
     assert_eq!(
         read(json!({ "path": "./a.txt", "offset": 2, "limit": 2 })),
-        ok("two\nthree\n[lines 2 to 3 of a file of 18 bytes; go on with offset 4]")
+        ok("two\nthree\n[lines 2 to 3 of a file of 18 bytes; continue with offset 4]")
     );
     assert_eq!(read(json!({ "path": "a.txt", "offset": 4 })), ok("four"));
     assert_eq!(read(json!({ "path": "a.txt", "offset": 9 })), refused("`a.txt` has 4 lines; line 9 is not there"));
@@ -112,7 +112,7 @@ fn a_large_file_is_read_in_parts_that_join() {
     loop {
         let told = place.run("read_file", json!({ "path": "large", "offset": offset, "limit": 100_000 })).unwrap();
         assert!(told.len() < 70_000);
-        match told.rsplit_once("go on with offset ") {
+        match told.rsplit_once("continue with offset ") {
             Some((part, next)) => {
                 joined.push_str(&part[..part.rfind('[').unwrap()]);
                 offset = next.trim_end_matches(']').parse().unwrap();

@@ -17,7 +17,7 @@ use crate::thread::end_reason;
 use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 
-/// Return code of a thread that its workflow ended.
+/// Return code of a thread that ended by its workflow.
 pub const COMPLETED_CODE: i32 = 0;
 
 /// Return code of a thread that the supervisor killed.

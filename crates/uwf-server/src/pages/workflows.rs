@@ -61,7 +61,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
     let body = html! {
         h1 { "Workflows" }
         @if rows.is_empty() {
-            p { "There are no workflows yet." }
+            p { "No workflow is stored yet." }
             p.quiet { code { "uwf workflow put FILE" } " stores one under its name; " code { "uwf init workflow" } " writes one to begin with." }
         } @else {
             (table(&app, &rows))

@@ -67,7 +67,7 @@ fn what_takes_long_goes_on_when_nobody_waits() {
     let mut client = Client::start(&home, &["mcp"]);
     let begun = Instant::now();
     let (said, is_error) = client.call("run", json!({ "thread": thread, "wait": 1 }));
-    assert!(!is_error && said.contains("still at work"), "{said}");
+    assert!(!is_error && said.contains("still running"), "{said}");
     assert!(begun.elapsed() < Duration::from_secs(15));
     assert_eq!(client.report("show", json!({ "thread": thread }))["state"], "running");
     let (said, is_error) = client.call("step", json!({ "thread": thread }));

@@ -23,7 +23,7 @@ fn a_text_is_found_in_tasks_names_roles_and_outputs() {
     assert!(output.contains(&format!("href=\"/threads/{thread}/steps/{head}\"")), "{output}");
     assert!(output.contains("<mark>Fix #42</mark>"), "{output}");
     let nothing = found("%3Cscript%3Ex");
-    assert!(nothing.contains("No thread has it") && !nothing.contains("<script>x"), "{nothing}");
+    assert!(nothing.contains("No thread matches") && !nothing.contains("<script>x"), "{nothing}");
     assert!(nothing.contains("The newest outputs of 1 thread were looked at."), "{nothing}");
 }
 

@@ -192,5 +192,5 @@ fn an_empty_root_says_how_to_begin() {
     let server = Server::start(&home, &[]);
     assert_eq!(server.get("/api/workflows").json(), Value::Array(Vec::new()));
     let page = server.page("/workflows").body;
-    assert!(words(&page).contains("There are no workflows yet. uwf workflow put FILE"), "{page}");
+    assert!(words(&page).contains("No workflow is stored yet. uwf workflow put FILE"), "{page}");
 }

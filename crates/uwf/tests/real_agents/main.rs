@@ -74,7 +74,11 @@ fn goes_on(home: &TestHome, model: &LlmServer) -> Value {
 fn went_on(model: &LlmServer, first: &Value, second: &Value) {
     assert_eq!(json!([second["resumed"], second["sessionId"]]), json!([true, first["sessionId"]]), "{second:#}");
     let asked = model.asked().into_iter().rfind(has_tools).unwrap();
-    assert!(asked.text.contains("You are back in your earlier session") && asked.text.contains("FIRST"), "{}", asked.text);
+    assert!(
+        asked.text.contains("You are back in your earlier session") && asked.text.contains("FIRST"),
+        "{}",
+        asked.text
+    );
     assert!(!asked.text.contains("is your own last answer"), "{}", asked.text);
     // codex-acp warns of the model's name before the answer.
     assert!(

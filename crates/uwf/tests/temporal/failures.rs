@@ -89,7 +89,7 @@ fn a_thread_that_is_cancelled_or_killed_has_its_agent_ended_within_seconds() {
         let (_, agent) = place.runs().remove(round);
         until("the agent is ended", || !is_alive(&agent));
         assert!(begun.elapsed() < Duration::from_secs(15), "after {:?}", begun.elapsed());
-        let (state, status) = if is_cancelled_there { ("stuck", "CANCELED") } else { ("killed", "TERMINATED") };
+        let (state, status) = if is_cancelled_there { ("active", "CANCELED") } else { ("killed", "TERMINATED") };
         until("its workflow has ended", || server.status(&thread) == format!("WORKFLOW_EXECUTION_STATUS_{status}"));
         assert_eq!(place.state(&thread), state);
     }
