@@ -254,7 +254,7 @@ impl Packs {
         Ok((Source::Listed { _file: file, seen, is_whole }, manifest))
     }
 
-    /// Names of the packs in the directory, whether they count or not; `None` when there is not a directory.
+    /// Names of the packs in the directory, whether they count or not; `None` when there is no directory.
     fn in_directory(&self) -> Result<Option<BTreeSet<Hash>>, StoreError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,

@@ -59,7 +59,11 @@ async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Re
 pub(crate) async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> {
     let is_run = is_yes(fields, "run")?.unwrap_or(false);
     check_directory(app, fields).await?;
-    let Done::Reported(_, mut report) = changes::run(app, change(fields)?).await? else {
+    let mut start = change(fields)?;
+    if is_run {
+        start.line.insert(2, "--runs".to_owned());
+    }
+    let Done::Reported(_, mut report) = changes::run(app, start).await? else {
         return Err(Failure::internal("a command that is waited for has ended"));
     };
     let thread = report["thread"].as_str().and_then(|thread| thread.parse::<ThreadId>().ok());
@@ -79,7 +83,7 @@ async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            format!("there is not a directory {typed} on the machine of this server"),
+            format!("there is no directory {typed} on the machine of this server"),
         )),
     }
 }

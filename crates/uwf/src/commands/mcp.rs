@@ -41,7 +41,7 @@ Examples:
   uwf mcp --read-only     tools that only look
 
 A server of the Model Context Protocol on stdin and stdout. Its tools are commands: workflows, validate, start, step, run, show,
-read, why, answer, list, kill. A step or run that takes longer than the client waits goes on by itself; `show` shows where it is.")]
+read, why, answer, list, kill. A step or run that takes longer than the client waits continues by itself; `show` returns its state.")]
 pub(crate) struct Args {
     /// Only tools that change nothing.
     #[arg(long)]
@@ -333,7 +333,7 @@ impl Commands<'_> {
         };
         let (said, talk) = (text(&mut stdout)?, text(&mut stderr)?);
         let Some(status) = status else {
-            let told = format!("It is still running and continues by itself; `show` shows where it stands.\n{talk}");
+            let told = format!("It is still running and continues by itself; `show` returns its state.\n{talk}");
             return Ok(ToolOutcome::done(told));
         };
         let is_news = status.code().is_some_and(|code| NEWS.contains(&code));

@@ -31,6 +31,19 @@ fn run_without_an_agent_creates_no_thread() {
 }
 
 #[test]
+fn api_starts_no_thread_that_cannot_run() {
+    let home = counting("agents: {}\n");
+    let start = |run: bool| {
+        let data = json!({ "workflow": "count-rounds", "prompt": "count", "run": run }).to_string();
+        home.uwf(&["api", "POST", "/threads", "--data", &data])
+    };
+    let refused = start(true);
+    assert_eq!(refused.code, Some(78), "{}", refused.told());
+    assert_eq!(threads(&home), json!([]));
+    assert_eq!(start(false).code, Some(0));
+}
+
+#[test]
 fn run_with_a_missing_program_creates_no_thread() {
     let home = counting("agents: { w: { command: no-such-program, output: json } }\ndefaultAgent: w\n");
     let ran = home.uwf(&["run", "count-rounds", "-p", "count"]);

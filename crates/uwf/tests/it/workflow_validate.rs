@@ -44,7 +44,7 @@ fn without_a_name_the_project_is_checked() {
     let home = home();
     let ran = home.uwf(&["workflow", "validate"]);
     assert_eq!(ran.code, Some(64));
-    assert!(ran.stderr.contains("there is not a directory .workflows here or above"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no directory .workflows here or above"), "{}", ran.stderr);
 
     let dir = home.work().join(".workflows");
     fs::create_dir(&dir).unwrap();

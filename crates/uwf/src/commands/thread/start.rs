@@ -30,6 +30,9 @@ pub(crate) struct Args {
     workflow: String,
     #[command(flatten)]
     options: Options,
+    /// Create no thread if its first step cannot begin: for the HTTP API, which runs it at once.
+    #[arg(long, hide = true)]
+    runs: bool,
 }
 
 /// How a thread is started, shared by `thread start` and `run`.
@@ -57,8 +60,8 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let start::Started { workflow, thread, worktree, .. } =
-        begin(context, &args.workflow, args.options, Follows::Nothing)?;
+    let follows = if args.runs { Follows::Steps { until: None } } else { Follows::Nothing };
+    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options, follows)?;
     let bold = style::bold(thread.as_str());
     let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("started thread {bold}\n{where_}step it with: uwf thread step {thread}\n");

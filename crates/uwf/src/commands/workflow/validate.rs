@@ -77,7 +77,7 @@ fn capabilities(context: &Context, text: &str, origin: &str) -> Vec<Problem> {
 fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
     let hint = "name what is to be checked: uwf workflow validate FILE|NAME|-";
     let dir = project_files::dir(&context.cwd).ok_or_else(|| {
-        let what = format!("there is not a directory {} here or above, up to the repository", project_files::DIR);
+        let what = format!("there is no directory {} here or above, up to the repository", project_files::DIR);
         CommandError::usage(what).hint(hint)
     })?;
     let files: Vec<String> = project_files::in_dir(&dir).iter().map(|(_, file)| file.display().to_string()).collect();
