@@ -15,7 +15,7 @@ fn each_fault_is_one_clear_error() {
     let cases = [
         (vec!["--address", "127.0.0.1:9"], 69, "does not answer at 127.0.0.1:9"),
         (vec!["--address", "nowhere.invalid:7233"], 69, "does not answer at nowhere.invalid:7233"),
-        (vec!["--address", "not an address"], 78, "is no address"),
+        (vec!["--address", "not an address"], 78, "is not an address"),
         (vec!["--namespace", "nobody"], 69, "temporal operator namespace create"),
         (vec!["--tls-ca", "/nonexistent"], 78, "cannot read /nonexistent"),
         (vec!["--max-agents", "0"], 64, "--max-agents"),
