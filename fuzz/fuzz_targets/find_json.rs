@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../crates/uwf-llm/tests/it/any_bytes/find_json.rs"]
-mod find_json;
+#[path = "../../crates/uwf-llm/tests/it/any_bytes/whole_json.rs"]
+mod whole_json;
 
-uwf_fuzz::target!(find_json);
+uwf_fuzz::target!(whole_json);

