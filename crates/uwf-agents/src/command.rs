@@ -273,13 +273,12 @@ fn answer_of(
         progress::line(&format!("{agent}: trace: {gaps}"));
     }
     // What it said before it failed is in its turns.
-    if let Some(error) = trace.error.as_ref().filter(|_| trace.answer.is_some()) {
+    if let Some(error) = &trace.error {
         return Err(ended_badly(agent, error));
     }
     let trace = last_call::answered(context, opened, trace)?;
     let Some(raw) = trace.answer else {
-        let why =
-            trace.error.unwrap_or_else(|| format!("nothing in its stdout is one in the format of {}", format.as_str()));
+        let why = format!("nothing in its stdout is one in the format of {}", format.as_str());
         return Err(last_call::no_final_message(agent, &why));
     };
     Ok(Answer {

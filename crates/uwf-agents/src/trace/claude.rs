@@ -143,11 +143,22 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
         tokens: counts.or(cost.map(|_| Tokens::default())).map(|tokens| Tokens { cost, ..tokens }),
         duration_ms: count(result, "duration_ms"),
         error: match failed {
-            true => said.or_else(errors).or(trace.error).or_else(|| Some("it reported an error".to_owned())),
+            true => reason(subtype, said.or_else(errors).or(trace.error)),
             false => fault.or(trace.error),
         },
         ..trace
     }
+}
+
+/// Why a run failed: its kind, and what it says of it.
+fn reason(subtype: &str, said: Option<String>) -> Option<String> {
+    let kind = Some(subtype).filter(|kind| !matches!(*kind, "" | "success"));
+    Some(match (kind, said) {
+        (Some(kind), Some(said)) if said != kind => format!("{kind}: {said}"),
+        (Some(kind), _) => kind.to_owned(),
+        (None, Some(said)) => said,
+        (None, None) => "it reported an error".to_owned(),
+    })
 }
 
 fn tokens(usage: &Value) -> Option<Tokens> {

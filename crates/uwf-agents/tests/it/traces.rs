@@ -200,7 +200,11 @@ fn a_turn_that_ended_badly_has_its_reason() {
         (Format::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":false"), None),
         (Format::Claude, claude(",\"stop_reason\":\"end_turn\"", ",\"subtype\":\"success\""), None),
         (Format::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":true"), Some("{}")),
-        (Format::Claude, claude("", ",\"subtype\":\"error_during_execution\",\"is_error\":false"), Some("{}")),
+        (
+            Format::Claude,
+            claude("", ",\"subtype\":\"error_during_execution\",\"is_error\":false"),
+            Some("error_during_execution: {}"),
+        ),
         (Format::Claude, claude(",\"stop_reason\":\"max_tokens\"", ",\"subtype\":\"success\""), cut),
         (
             Format::Claude,

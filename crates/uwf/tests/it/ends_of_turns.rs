@@ -33,6 +33,11 @@ fn a_turn_that_did_not_end_well_is_no_answer() {
             "Credit balance is too low",
         ),
         (
+            "output: json, config: { trace: claude }",
+            r#"{"type":"result","subtype":"error_during_execution","is_error":false,"result":"{\"n\": 7}"}"#.to_owned(),
+            "error_during_execution",
+        ),
+        (
             "output: json, config: { trace: gemini }",
             format!("{GEMINI_SAYS}\n{}", r#"{"type":"result","status":"max_tokens","stats":{}}"#),
             "was cut off at its token limit",

@@ -106,10 +106,7 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
             fails(r#"{"type":"turn.failed","error":{"message":"out of credit"}}"#, "exit 1"),
             "agent `w` exited with 1; its last words: out of credit",
         ),
-        (
-            fails(r#"{"type":"turn.failed","error":{"message":"out of credit"}}"#, ""),
-            "agent `w` ended without a final message: out of credit",
-        ),
+        (fails(r#"{"type":"turn.failed","error":{"message":"out of credit"}}"#, ""), "agent `w` failed: out of credit"),
         (
             fails("words", ""),
             "agent `w` ended without a final message: nothing in its stdout is one in the format of codex",
