@@ -6,7 +6,20 @@
 use super::lines::CodeFence;
 
 /// Tags around reasoning.
-const TAGS: [&str; 6] = ["think", "thinking", "thought", "thoughts", "reasoning", "analysis"];
+const TAGS: [&str; 12] = [
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reason",
+    "analysis",
+    "reflection",
+    "scratchpad",
+    "inner_monologue",
+    "antThinking",
+    "seed:think",
+];
 
 /// Markers of models that answer in several channels: `<|channel|>NAME<|message|>TEXT<|end|>`.
 const CHANNEL: &str = "<|channel|>";
@@ -146,6 +159,9 @@ mod tests {
     fn what_is_between_tags_is_thought() {
         for (text, said) in [
             ("<think>a</think>b", "b"),
+            ("<scratchpad>\na\n</scratchpad>\nb", "\nb"),
+            ("<antthinking>a</antThinking>b", "b"),
+            ("<seed:think>a</seed:think>b", "b"),
             ("<think>\na\n</think>\nb", "\nb"),
             ("<Thinking mode=\"x\">a\nb</thinking> c", " c"),
             ("a\n<reasoning>b\n</reasoning>\nc", "a\n\nc"),
