@@ -67,7 +67,7 @@ fn ctrl_c_ends_git_that_records_files() {
     signal(window.id(), "INT");
     assert_eq!(window.wait().unwrap().code(), Some(130));
     assert!(told.elapsed() < AT_ONCE, "{:?}", told.elapsed());
-    assert!(are_gone(&pids));
+    until("git is gone", || are_gone(&pids));
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
     is_taken_over(&home, &thread);
 }
@@ -79,7 +79,7 @@ fn kill_ends_git_that_records_files() {
     let killed = uwf_in(&home, &repo, &["thread", "kill", &thread]);
     assert_eq!(killed.code, Some(0), "{killed:?}");
     assert!(told.elapsed() < AT_ONCE, "{:?}", told.elapsed());
-    assert!(are_gone(&pids));
+    until("git is gone", || are_gone(&pids));
     assert!(!window.wait().unwrap().success());
     real_git(&home);
     let collected = home.json(&["gc", "--grace", "0s"]);
@@ -94,7 +94,7 @@ fn a_step_ends_git_of_a_killed_keeper() {
     window.wait().unwrap();
     assert!(!are_gone(&pids));
     is_taken_over(&home, &thread);
-    assert!(are_gone(&pids));
+    until("git is gone", || are_gone(&pids));
 }
 
 #[test]
@@ -107,7 +107,8 @@ fn git_has_the_time_of_the_agent() {
     let begun = Instant::now();
     let report = home.json(&["thread", "step", &thread]);
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
-    assert!(are_gone(&waiting(&pids)));
+    let waiting = waiting(&pids);
+    until("git is gone", || are_gone(&waiting));
     let why = report["files"]["notRecorded"].as_str().unwrap_or_else(|| panic!("{report}"));
     assert!(why.starts_with("git was ended after "), "{why}");
     assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1, "the step was paid for");
@@ -145,7 +146,7 @@ fn a_signal_ends_git_that_merges_with_all_it_started() {
     let waiting = waiting(&pids);
     signal(merging.id(), "TERM");
     assert_eq!(merging.wait().unwrap().code(), Some(143));
-    assert!(are_gone(&waiting));
+    until("git is gone", || are_gone(&waiting));
     real_git(&home);
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "fast-forward");
 }
@@ -169,7 +170,7 @@ fn gc_waits_for_git_without_its_lock() {
     assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     signal(collecting.id(), "INT");
     assert_eq!(collecting.wait().unwrap().signal(), Some(2));
-    assert!(are_gone(&waiting));
+    until("git is gone", || are_gone(&waiting));
     real_git(&home);
     assert_eq!(home.uwf(&["gc"]).code, Some(0));
 }
