@@ -72,7 +72,7 @@ pub struct Row {
     pub quartiles: Option<(f64, f64)>,
     /// Medians behind it, milliseconds by name.
     pub medians_ms: Vec<(&'static str, f64)>,
-    /// What a reader must know.
+    /// A remark for the reader.
     pub note: String,
 }
 

@@ -40,7 +40,7 @@ pub fn counted(all: &[Measured]) -> String {
     text
 }
 
-/// What follows from the two largest stores in which a command was counted, if it continues like that.
+/// A linear estimate from the two largest stores in which a command was counted.
 pub fn computed(all: &[Measured]) -> String {
     let mut text = "| command |".to_owned();
     for size in SIZES {

@@ -53,7 +53,7 @@ pub trait Extractor {
 pub struct Unread<'a> {
     /// The agent's text.
     pub raw: &'a str,
-    /// What the value must be valid under.
+    /// Schema of the value.
     pub schema: &'a Schema,
     /// What was wrong at the rung before.
     pub errors: &'a [String],
@@ -81,7 +81,7 @@ pub struct Climb<'a> {
     form: AnswerForm,
     /// The agent's prompt. Text that repeats it is not an answer.
     prompt: &'a dyn Fn() -> String,
-    /// Where the nodes must be that a value references.
+    /// Store that must have the nodes a value references.
     store: Option<&'a Store>,
     /// Every rung tried so far.
     pub rungs: Vec<RungRecord>,
@@ -280,7 +280,7 @@ impl Answer {
     /// Adds what a lower rung said and cost. The text stays the agent's first: its work is in there.
     fn absorb(&mut self, reply: Answer) {
         let before = self.tokens.take();
-        // What one of them cost is not what both cost.
+        // If one cost is unknown, so is the sum.
         let both = before.zip(reply.tokens.as_ref()).map(|(before, more)| before.plus(more));
         self.extend(reply);
         self.tokens = both;

@@ -133,7 +133,7 @@ impl Recorder {
     fn check(&mut self, done: Result<(), AttemptError>) {
         if let Err(error) = done {
             self.writer = None;
-            // Nobody may be reading; the work continues either way.
+            // stderr may be closed; the work continues.
             let _ = writeln!(std::io::stderr(), "the trace is not recorded any further: {error}");
         }
     }

@@ -87,7 +87,7 @@ pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, 
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
 }
 
-/// Saves an answer that could not be stored, for the next step. Returns whether all of it is saved; a full disk may refuse the file, too.
+/// Saves an answer that could not be stored, for the next step. Returns whether it was saved completely: the disk may be full.
 fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -> bool {
     // A person still has the answer, and is asked for it again.
     let is_agents = |attempt: &&Attempt| !attempt.opened.agent.is_built_in(HUMAN);

@@ -29,7 +29,7 @@ pub struct ListedNote {
     pub version: Version,
 }
 
-/// What there must be for a note to be written.
+/// Condition under which a note is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected<'v> {
     /// Whatever is there.

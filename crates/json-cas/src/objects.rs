@@ -175,7 +175,7 @@ pub trait Objects: Send + Sync {
     /// Makes objects that somebody else wrote durable.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] for the first one that is missing: whoever wrote it must put it. [`StoreError::Io`].
+    /// [`StoreError::NotFound`] for the first one that is missing: its writer must put it. [`StoreError::Io`].
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError>;
 
     /// The hashes of all objects, or of those with a prefix, sorted.

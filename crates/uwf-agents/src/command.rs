@@ -312,8 +312,9 @@ fn reported_failure(printed: &str) -> Option<&str> {
     (!line.contains('\n') && REPORTS.iter().any(|report| is_report(report))).then_some(line)
 }
 
+/// Quotes the first line of the error that has a letter or a digit.
 fn ended_badly(agent: &str, error: &str) -> Error {
-    let line = error.lines().find(|line| !line.trim().is_empty()).unwrap_or(error);
+    let line = error.lines().find(|line| line.contains(char::is_alphanumeric)).unwrap_or(error);
     Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` failed: {}", ellipsize(line.trim(), SHOWN)))
 }
 

@@ -13,8 +13,8 @@ const SHOWN: usize = 300;
 /// handed in.
 ///
 /// # Errors
-/// `AgentFailed` if it ended by a call and nothing was handed in. It offers what the agent said before, which may be all that was asked
-/// for; but nobody knows whether it was meant as the answer.
+/// `AgentFailed` if it ended by a call and nothing was handed in. The error offers the agent's last text, which may
+/// be the answer; a person must decide that.
 pub(crate) fn answered(context: &AgentContext<'_>, opened: &Opened, trace: Trace) -> Result<Trace> {
     let Trace { answer: None, error: None, .. } = &trace else { return Ok(trace) };
     let Some(call) = trace.turns.last().and_then(|turn| turn.tool_calls.last()) else { return Ok(trace) };

@@ -129,7 +129,7 @@ impl Agent for LlmAgent {
 struct ChatSession {
     client: Client,
     modes: ModeCache,
-    /// The conversation so far, and how it is to be continued with.
+    /// The conversation so far, with the settings of the next request.
     request: ChatRequest,
     /// The messages as texts of the trace; the prompt is several.
     texts: Vec<Arc<str>>,

@@ -1,4 +1,4 @@
-//! What an agent is called: in the configuration, and in the steps it played.
+//! Names of an agent: its alias in the configuration, and its command.
 
 use std::fmt;
 

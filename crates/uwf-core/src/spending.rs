@@ -30,11 +30,11 @@ pub struct Run {
     pub has_failed: bool,
     /// Whether it takes no model: a person, a script. Then it costs nothing, and that is known.
     pub is_free: bool,
-    /// What a model used to read its answer, if one did. It isn't part of `tokens`, because that model has its own price.
+    /// Usage of the model that read its answer, if one did. It isn't part of `tokens`, because that model has its own price.
     pub reading: Option<Reading>,
 }
 
-/// What a model used to read the answer of an agent.
+/// Usage of a model that read the answer of an agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Tokens, `None` when they were not counted.

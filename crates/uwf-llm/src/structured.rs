@@ -42,7 +42,7 @@ pub struct StructuredAttempt {
     pub added: Vec<ChatMessage>,
     /// What came, if anything did.
     pub reply: Option<ChatReply>,
-    /// What was looked up for it. There was no value then, and the conversation continued.
+    /// Tool results it asked for before it gave a value.
     pub looked_up: Vec<LookedUp>,
     /// Why it was not it.
     pub error: Option<Error>,

@@ -89,7 +89,7 @@ impl Failure {
         self.report["state"] == State::Waiting.name()
     }
 
-    /// Adds the form that failed, so that nobody must type it once more.
+    /// Adds the form that failed, so that it needn't be typed again.
     #[must_use]
     pub(crate) fn of_form(self, form: SentForm) -> Failure {
         Failure { form: Some(Box::new(form)), ..self }

@@ -45,7 +45,7 @@ impl Guard {
     }
 }
 
-/// What a script sends to prove that it may come in: `Authorization: Bearer SECRET`, the word in any case. `None` when it sends something else.
+/// The secret in `Authorization: Bearer SECRET`, the scheme in any case; `None` without such a header.
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, given) = value.trim().split_once(' ')?;

@@ -45,8 +45,8 @@ pub(crate) fn protected(mut response: Response) -> Response {
     response
 }
 
-/// Whom a browser tells that it comes from here. From a page only this server: with `no-referrer` it would hide from us, too, that
-/// a form is one of ours, and send `Origin: null`. Nobody must be told by anything else: links with the secret among it, data.
+/// Whom a browser tells that it comes from here. From a page only this server: with `no-referrer` it would hide from us that a
+/// form is one of ours, and send `Origin: null`. All other answers send no referrer: links with the secret among them, data.
 fn referrer_policy(is_page: bool) -> &'static str {
     if is_page { "same-origin" } else { "no-referrer" }
 }

@@ -36,7 +36,7 @@ pub struct Serve<'s> {
     pub address: SocketAddr,
     /// Names besides the loopback ones under which the server is reached.
     pub hosts: Vec<String>,
-    /// What people must know.
+    /// The secret that people log in with.
     pub secret: Secret,
     /// Whether nothing can be changed.
     pub read_only: bool,

@@ -84,7 +84,7 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
     }
 }
 
-/// Tries out what everything else relies on: the server tells the time, and a write that must be refused is.
+/// Tests what everything else relies on: the server sends its time, and refuses a conditional write.
 ///
 /// The danger: a server that does not know `If-None-Match` and `If-Match`, or what Google has for them, ignores them, and answers
 /// that all went well. Two machines that step one thread would then overwrite each other's head, and both would be told that theirs is the one.

@@ -1,8 +1,8 @@
 //! The entries of a list of keys that the client can read.
 //!
 //! The client refuses a whole page for one key that it takes for no path, such as `notes/..`, and makes another key of one that begins
-//! or ends with a slash. Anybody who may write to the bucket can put such an object there; uwf never does. So its entry is taken out
-//! of the answer before the client reads it.
+//! or ends with a slash. uwf never stores such objects, but other programs with access to the bucket can. So their entries are
+//! removed from the answer before the client reads it.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(crate) fn is_asked(uri: &Uri) -> bool {
 
 /// The answer without entries whose keys the client can't read.
 pub(crate) fn readable(answer: Vec<u8>) -> Vec<u8> {
-    // What is no text, the client judges.
+    // The client reports a body that is not text.
     let Ok(text) = std::str::from_utf8(&answer) else { return answer };
     let mut kept = Cow::Borrowed(text);
     for (entry, key) in ENTRIES {

@@ -25,7 +25,7 @@ pub(crate) struct Begin {
     /// Whether it was paused when it continued.
     #[serde(default)]
     pub paused: bool,
-    /// How often somebody had said by then that it may continue.
+    /// How often it had been resumed by then.
     #[serde(default)]
     pub calls: u32,
     /// Where the thread stood then.
@@ -55,9 +55,9 @@ pub enum Standing {
         /// Agent that plays it, if it has a name.
         agent: Option<String>,
     },
-    /// Somebody else must look: the machine that did the last step cannot tell what is next.
+    /// Another machine must find the next role: the one that did the last step can't.
     Unseen,
-    /// It does not continue until somebody does something.
+    /// It needs a person to continue.
     Stopped {
         /// Its head, if it could be read.
         head: Option<String>,
@@ -112,7 +112,7 @@ pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
     }
 }
 
-/// What people do with a thread that its workflow must hear of.
+/// Actions of people on a thread that its Temporal workflow must learn about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     /// A person answered, or gave the thread what it stood still for: it looks again.

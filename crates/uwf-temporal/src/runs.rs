@@ -24,7 +24,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 /// From which try on somebody who follows a thread is told why none does.
 const IN_VAIN: i32 = 5;
 
-/// How long Temporal may be away from somebody who follows a thread, which continues meanwhile.
+/// How long Temporal may be unreachable for a follower of a thread. The thread continues meanwhile.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A thread to run.
@@ -59,7 +59,7 @@ pub enum Progress {
         /// Why its workflow task fails, if it fails. Then it continues only with a newer worker.
         failing: Option<String>,
     },
-    /// It does not continue until somebody does something.
+    /// It needs a person to continue.
     Stopped(Standing),
     /// It has ended.
     Ended(Ended),

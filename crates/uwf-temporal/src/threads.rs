@@ -30,8 +30,8 @@ pub(crate) const LONGEST_LOOK: Duration = Duration::from_mins(2);
 /// hour. Then somebody looks which agent plays the role now.
 const UNTAKEN: u32 = 6;
 
-/// Longest time until a thread that stands still is looked at again. Whoever lets it continue tells the workflow, unless Temporal is away, or
-/// not known on that machine.
+/// Longest time between two looks at a stopped thread. Resuming it signals the workflow, unless that machine can't reach Temporal or doesn't
+/// know it.
 const LONGEST_QUIET: Duration = Duration::from_hours(1);
 
 /// Longest time between two tries.
@@ -48,7 +48,7 @@ pub(crate) const CALLS: &str = "calls";
 pub(crate) struct ThreadWorkflow {
     begin: Begin,
     is_paused: bool,
-    /// How often somebody said that it may continue.
+    /// How often it was resumed.
     calls: u32,
 }
 
@@ -79,7 +79,7 @@ impl ThreadWorkflow {
                     let calls = ctx.state(|this| this.calls);
                     tell(ctx, &thread, &paused(head, role.clone()), calls)?;
                     until_called(ctx, |this| !this.is_paused, &mut quiet).await?;
-                    // Somebody else may have let it continue. If nobody did, the step says so.
+                    // It may have been resumed without a signal. If not, the step reports that.
                     standing = look(ctx, &thread).await?;
                     ctx.state_mut(|this| this.is_paused = false);
                 }
@@ -160,7 +160,7 @@ fn paused(head: &str, role: Option<String>) -> Standing {
     Standing::Stopped { head: Some(head.to_owned()), state: "paused".to_owned(), exit_code: 20, role }
 }
 
-/// Whether a run may end here, and another one continue. A call that nobody has looked at yet would get lost.
+/// Whether a run may end here, and another one continue. An unread signal would get lost.
 fn may_continue(standing: &Standing, is_called: bool) -> bool {
     match standing {
         Standing::Ready { .. } | Standing::Unseen => true,

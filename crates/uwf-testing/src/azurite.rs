@@ -19,7 +19,7 @@ pub const ACCOUNT: &str = "uwftest";
 /// `hush-this-is-a-secret-of-azurite`.
 pub const KEY: &str = "aHVzaC10aGlzLWlzLWEtc2VjcmV0LW9mLWF6dXJpdGU=";
 
-/// What that key has signed: everything is allowed until 2099. So nothing here must sign.
+/// A SAS signed with that key: it allows everything until 2099, so the tests needn't sign.
 pub const SAS: &str = "sv=2021-12-02&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00:00:00Z&\
                        sig=e8sn7ksefwCzUAqZmLpmXMVCPlQsKm00xXC7sTo3s2w%3D";
 

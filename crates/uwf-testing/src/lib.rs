@@ -76,7 +76,7 @@ impl Ran {
     ///
     /// # Panics
     /// When it does not.
-    pub fn told(&self) -> String {
+    pub fn transcript(&self) -> String {
         let code = self.code.map_or_else(|| "signal".to_owned(), |code| code.to_string());
         let stderr = if self.stderr.is_empty() { String::new() } else { format!("--- stderr\n{}", self.stderr) };
         let stdout = match self.error() {
@@ -242,10 +242,10 @@ impl TestHome {
         self.start("count-rounds", prompt)
     }
 
-    /// [`Ran::told`] with everything that differs from run to run taken out: ids, times, and the temporary directory,
+    /// [`Ran::transcript`] with everything that differs from run to run taken out: ids, times, and the temporary directory,
     /// which is `<dir>`.
-    pub fn told<A: AsRef<OsStr>>(&self, args: &[A]) -> String {
-        self.steady(&self.uwf(args).told())
+    pub fn transcript<A: AsRef<OsStr>>(&self, args: &[A]) -> String {
+        self.steady(&self.uwf(args).transcript())
     }
 
     /// A text with everything that differs from run to run taken out.

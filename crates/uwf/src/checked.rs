@@ -31,7 +31,7 @@ impl Checked {
 
     /// Each problem with its line.
     pub(crate) fn snippets(&self) -> String {
-        // Another file may be the place of a problem, too.
+        // A problem may be in another file.
         let source = |problem: &Problem| if problem.file == self.file { &*self.text } else { "" };
         self.problems.iter().map(|problem| snippet::text(problem, source(problem))).collect()
     }

@@ -51,7 +51,7 @@ impl Context {
     }
 
     fn of(home: Home, printer: Printer) -> Context {
-        // Where it was deleted, everything continues that does not need it: what is looked for in it is not found.
+        // Commands that don't need the directory work even if it was deleted.
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from(DELETED));
         Context { home, cwd, printer, about: OnceCell::new() }
     }

@@ -67,7 +67,7 @@ pub(crate) struct Work {
     pub(crate) drain: Duration,
 }
 
-/// What a person did with a thread, which whoever runs it must hear of.
+/// Action of a person on a thread that the engine running it must learn about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Answered it, or gave it what it stood still for.
@@ -111,7 +111,7 @@ pub(crate) enum Trouble<'a> {
 pub(crate) enum Followed {
     /// It has ended.
     Ended,
-    /// It does not continue until somebody does something.
+    /// It needs a person to continue.
     Stopped {
         /// Which failure this would be of a step here.
         kind: ErrorKind,

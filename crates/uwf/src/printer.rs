@@ -315,7 +315,7 @@ impl Printer {
         }
     }
 
-    /// Prints a part of a report that continues; false if nobody reads any more.
+    /// Prints a part of a longer report; false if stdout is closed.
     ///
     /// # Errors
     /// `Io` when stdout cannot be written.

@@ -129,7 +129,7 @@ pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandE
     failure
 }
 
-/// What a person may have meant with an option or a command that does not exist.
+/// Suggestions for an unknown option or command.
 fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
     if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
         (error.kind(), error.get(ContextKind::InvalidArg))

@@ -136,7 +136,7 @@ impl<T: ToolSet> Server<T> {
 /// The reply to a line that is not JSON. A client waits for the reply to its request, so the id is looked for on its own: what is wrong is
 /// most often within one text, such as half of a surrogate pair.
 fn unreadable(line: &[u8], error: &serde_json::Error) -> Value {
-    /// What is read of a message whose other parts cannot be.
+    /// The parts that are read of a malformed message.
     #[derive(Deserialize)]
     struct Envelope {
         #[serde(default)]

@@ -61,6 +61,6 @@ impl AcpProgress {
 }
 
 fn write(text: &str) {
-    // Nobody may be reading; the work continues.
+    // stderr may be closed; the work continues.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

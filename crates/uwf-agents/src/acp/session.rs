@@ -266,7 +266,7 @@ impl AcpSession {
         Ok(())
     }
 
-    /// What of the settings must be chosen in the new session.
+    /// The settings to choose in the new session.
     fn choices(&mut self, new: &Value) -> Result<Vec<SessionOption>> {
         let mut choices = Vec::new();
         if let Some(mode) = self.settings.mode.clone() {

@@ -1,4 +1,4 @@
-//! What a new session must choose from: modes and models. Agents offer them as configuration options, older ones as
+//! Modes and models that a new session offers. Agents offer them as configuration options, older ones as
 //! lists of their own.
 
 use serde_json::{Value, json};

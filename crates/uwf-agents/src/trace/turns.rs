@@ -27,7 +27,7 @@ pub(super) struct Turns {
     is_open: bool,
     /// What the last turn said to its reader, its reasoning left out.
     said: String,
-    /// What the last turn before it said that said anything.
+    /// Text of the newest earlier turn that has one.
     said_before: String,
     calls: HashMap<String, Call>,
     left_out: usize,

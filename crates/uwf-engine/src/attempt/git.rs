@@ -174,10 +174,10 @@ pub enum GitError {
     /// Nobody has said who makes commits.
     #[error("git does not know who you are, and a commit needs an author")]
     Nobody,
-    /// A commit is to be signed, and can't be.
+    /// Git is configured to sign commits, and can't.
     #[error("cannot sign the commit: git says: {said}")]
     NotSigned {
-        /// What git printed to stderr.
+        /// stderr of git.
         said: String,
     },
     /// There are repositories in a worktree, which git would not commit the files of.
@@ -219,7 +219,7 @@ pub enum GitError {
     Unreachable {
         /// From where.
         remote: String,
-        /// What git printed to stderr.
+        /// stderr of git.
         said: String,
     },
     /// Git did not come to an end in its time.
@@ -363,15 +363,16 @@ impl<'d> Git<'d> {
             if let Some(status) = child.try_wait().map_err(GitError::NotRun)? {
                 return Ok(status);
             }
-            let why = if let Some(signal) = watch.told().filter(|_| !watch.was_told || begun.elapsed() >= AFTER_STOP) {
-                Some(GitError::Stopped { signal })
-            } else if let Some(limit) = limit.filter(|limit| begun.elapsed() >= *limit) {
-                Some(GitError::TookTooLong(limit))
-            } else if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
-                self.pipe_in_the_way().map(GitError::Blocked)
-            } else {
-                None
-            };
+            let why =
+                if let Some(signal) = watch.told().filter(|_| !watch.began_stopped || begun.elapsed() >= AFTER_STOP) {
+                    Some(GitError::Stopped { signal })
+                } else if let Some(limit) = limit.filter(|limit| begun.elapsed() >= *limit) {
+                    Some(GitError::TookTooLong(limit))
+                } else if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
+                    self.pipe_in_the_way().map(GitError::Blocked)
+                } else {
+                    None
+                };
             if let Some(why) = why {
                 self.end(child);
                 return Err(why);

@@ -2,7 +2,7 @@
 //!
 //! A thread of the keeper writes the claim anew six times a lease. When that has failed for so long that another machine may soon take
 //! the step over, the agent is ended here: there is then no time at which two agents are paid for one position. How long that is this
-//! machine's own clock says, which nobody sets and which continues while the machine sleeps, counted from before the last write that came
+//! machine's own clock says, which can't be set and runs while the machine sleeps, counted from before the last write that came
 //! through; the other machine counts from when the store took it, which is later.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

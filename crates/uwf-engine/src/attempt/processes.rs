@@ -60,7 +60,7 @@ pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
 pub(crate) fn end_group(child: &mut Child, grace: Duration) {
     let Some(group) = pid(child.id()) else { return };
     let is_there = || {
-        // A keeper is handed the orphans, and they count until somebody asks how they ended.
+        // The keeper inherits orphans, and they stay zombies until it waits for them.
         while let Ok(Some(_)) = rustix::process::waitpgid(group, WaitOptions::NOHANG) {}
         rustix::process::test_kill_process_group(group).is_ok()
     };
@@ -73,7 +73,7 @@ pub(crate) fn end_group(child: &mut Child, grace: Duration) {
 
 /// Ends a child and its descendants: TERM, a grace, KILL.
 pub(crate) fn end_tree(child: &mut Child, grace: Duration) {
-    // Of those that the child leaves behind nothing tells later whose they were.
+    // Once the child has ended, its orphans can't be recognized.
     let found: Vec<Pid> = with_descendants(child.id()).into_iter().filter_map(pid).collect();
     let is_there = || found.iter().any(|pid| rustix::process::test_kill_process(*pid).is_ok());
     let signal = |signal| {

@@ -33,8 +33,8 @@ pub fn at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> 
     Ok(all(home, thread)?.into_iter().find(|(at, _)| *at == node).map(|(_, digest)| digest))
 }
 
-/// The digest at a thread's head, to continue from: the recorded one, or else one that begins the chain anew with the nodes as
-/// they are.
+/// The digest at a thread's head, to continue from: the recorded one, otherwise one computed from the nodes as they
+/// are.
 ///
 /// # Errors
 /// Those of record and nodes.

@@ -1,4 +1,4 @@
-//! What a thread used for its limits: its steps, the attempts that failed since, and child threads that became no step.
+//! Usage of a thread that counts for its limits: its steps, the attempts that failed since, and child threads that became no step.
 
 use json_cas::Hash;
 use uwf_core::config::Config;
@@ -20,7 +20,7 @@ pub(crate) fn used(thread: &Thread<'_>, config: &Config) -> Result<Amount> {
     UsageSum { config, except: None }.of(thread, &failed_at(thread)?, nodes::MAX_NESTING)
 }
 
-/// What a thread used whose failed attempts are known. `except` is a child thread that is counted elsewhere.
+/// Usage of a thread whose failed attempts are known. `except` is a child thread that is counted elsewhere.
 ///
 /// # Errors
 /// As [`used`].

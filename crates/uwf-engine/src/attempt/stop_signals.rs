@@ -13,7 +13,7 @@ use signal_hook::{flag, low_level};
 /// Signals that ask a process to stop.
 pub(crate) const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// What a process knows of its signals.
+/// Signals of this process, and who watches them.
 struct State {
     /// The last stop signal, 0 for none.
     told: Arc<AtomicUsize>,
@@ -34,8 +34,8 @@ static STATE: OnceLock<State> = OnceLock::new();
 /// As long as it lives, no stop signal ends this process.
 pub(crate) struct Watch {
     state: &'static State,
-    /// Whether a signal had arrived before.
-    pub(crate) was_told: bool,
+    /// Whether a stop signal had arrived before.
+    pub(crate) began_stopped: bool,
 }
 
 impl Watch {
@@ -44,7 +44,7 @@ impl Watch {
     pub(crate) fn begin() -> io::Result<Watch> {
         let state = state()?;
         state.change(|users| users.watches += 1);
-        Ok(Watch { state, was_told: state.told().is_some() })
+        Ok(Watch { state, began_stopped: state.told().is_some() })
     }
 
     /// The signal that told this process to stop.
@@ -118,7 +118,7 @@ impl State {
     }
 }
 
-/// What became of signals before this module saw them, as bits; the lowest is signal 1.
+/// Signal masks of the process; bit 0 is signal 1.
 struct HandledSignals {
     ignored: u64,
     caught: u64,

@@ -257,7 +257,7 @@ fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) ->
     }
     let kept = Git::at(&worktree.repository).kept(&files_ref(thread, head))?;
     let place = match workplace::of(home, thread) {
-        // This machine has them: it continues, and writes the note anew.
+        // This machine has the files, so it continues and rewrites the note.
         Err(RootError::StrangeNote { .. }) if kept.is_some() => return Ok(None),
         place => place?,
     };

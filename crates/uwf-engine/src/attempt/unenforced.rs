@@ -8,7 +8,7 @@ use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::agents::{AgentSpec, COMMAND, CURSOR, TRACE_KEY, WORKFLOW};
 
-/// What an agent's program reports of its usage.
+/// Usage that an agent's program reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UsageReport {
     /// Tokens and US dollars, or nothing to report because it takes no model.

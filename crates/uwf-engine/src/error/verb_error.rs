@@ -97,7 +97,7 @@ pub enum VerbError {
     /// No workflow has this name, path or hash.
     #[error("there is no workflow `{typed}`")]
     NoWorkflow {
-        /// What was typed.
+        /// The name as typed.
         typed: String,
         /// What is known instead.
         instead: Instead,
@@ -106,7 +106,7 @@ pub enum VerbError {
     /// No workflow can have this name.
     #[error("the workflow name `{}` {fault}", name.escape_debug())]
     BadName {
-        /// What was typed.
+        /// The name as typed.
         name: String,
         /// What is wrong with it.
         fault: String,
@@ -328,7 +328,7 @@ pub enum VerbError {
     NotAHash {
         /// The thread whose step it should be.
         thread: ThreadId,
-        /// What was typed.
+        /// The name as typed.
         typed: String,
         /// How many symbols it takes.
         least: usize,
@@ -336,7 +336,7 @@ pub enum VerbError {
     /// Several steps have such a hash.
     #[error("`{typed}` is not unique: {one}, {other}")]
     ManySteps {
-        /// What was typed.
+        /// The name as typed.
         typed: String,
         /// One of them.
         one: Hash,

@@ -93,7 +93,7 @@ impl BrokerLink {
             Ok((Reply::Failed(failure), _)) => Err(failure.error(&self.store)),
             Ok(answer) => Ok(answer),
             Err(source) => {
-                // What was said by halves is not continued with.
+                // A connection that broke within a message can't be used any longer.
                 *connection = None;
                 Err(self.unreachable(&source))
             }

@@ -16,7 +16,7 @@ use crate::root::home::Home;
 /// Variables of a `.env` file; none if the file is missing.
 ///
 /// # Errors
-/// `Config` when a line has no one meaning, `Io`.
+/// `Config` for an ambiguous line, `Io`.
 pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
     // Whole, so that what cannot be read is not taken for a line that is wrong.
     let text = match regular::read(path, regular::MAX_TEXT) {

@@ -82,7 +82,7 @@ pub enum RootError {
         target: PathBuf,
     },
 
-    /// A `.env` has a line that has no one meaning.
+    /// A `.env` has an ambiguous line.
     #[error("{path}, line {line}: {why}")]
     EnvLine {
         /// The `.env`.

@@ -32,7 +32,7 @@ pub struct Workplace {
     /// Those files as a tree of git; absent if they were not recorded, or no step has been made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<String>,
-    /// What other machines must know of its worktree, if it has one.
+    /// Its worktree, as other machines see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<SharedWorktree>,
 }

@@ -138,7 +138,7 @@ impl<'h> RunReader<'h> {
     }
 }
 
-/// What the agent used, of what its run used together with the reading of its answer. A sum has the reading as far as it is known.
+/// Subtracts the reading of the answer from the usage of a run. A sum includes the known part of the reading.
 fn without(whole: &Tokens, reading: Option<&Reading>) -> Tokens {
     let Some(read) = reading.and_then(|reading| reading.tokens.as_ref()) else { return whole.clone() };
     let rest = |whole: Option<u64>, read: Option<u64>| whole.map(|whole| whole.saturating_sub(read.unwrap_or(0)));

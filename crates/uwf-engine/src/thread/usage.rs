@@ -135,7 +135,7 @@ impl<'h> Ledger<'h> {
     }
 }
 
-/// What names the prices and the rules that a sum was made by.
+/// Identifies the prices and rules of a sum.
 fn fingerprint(config: &Config) -> String {
     match &config.prices {
         None => RULES.to_owned(),

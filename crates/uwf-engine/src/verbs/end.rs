@@ -31,7 +31,7 @@ pub(crate) fn is_success(return_code: &Option<i32>) -> bool {
 /// Return code of a thread that a person killed, as a shell reports Ctrl-C.
 const KILLED_CODE: i32 = 130;
 
-/// Ends a thread because its moderator said so. `summary` shows what came of it, when somebody wrote that.
+/// Ends a thread because its moderator said so. `summary` is the supervisor's summary, if there is one.
 ///
 /// # Errors
 /// `Busy` when the head moved meanwhile, those of store and index.

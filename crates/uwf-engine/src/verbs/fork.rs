@@ -89,7 +89,7 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
     Ok(forked(created, step, note))
 }
 
-/// What the same request has forked before, which must begin at such a node.
+/// The thread that the same request forked before; it must begin at such a node.
 fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Forked>> {
     let Some(id) = &changes.id else { return Ok(None) };
     let begun = chosen_id::begun(home, id, is_it)?;
@@ -195,7 +195,7 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
         (None, None) => Settings { workspace: settings::workspace(cwd, cwd)?, ..Settings::default() },
     };
     settings.limits = changes.limits.or(settings.limits);
-    // Whoever forks a child thread continues with it alone.
+    // The fork of a child thread has no parent.
     settings.parent = None;
     Ok(settings)
 }

@@ -101,6 +101,11 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     Ok(Limits { state: state.unwrap_or_else(|| active(home, id)), ..report(&thread, plan.limits(), used, age) })
 }
 
+/// The limits that let a limited thread continue once they are raised; `None` if it is at another limit, or if they can't be read.
+pub fn to_lift(home: &Home, id: &ThreadId) -> Option<Limits> {
+    show(home, id).ok().filter(|limits| limits.why.is_none())
+}
+
 /// Gives a thread other limits, if it is at the head that is expected. One that stood at a limit continues with its next step, if it
 /// is not at another one.
 ///

@@ -156,7 +156,7 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
     Ok(Listing { rows, matching, counts })
 }
 
-/// What a listing is sorted by.
+/// Sort key of a listing.
 fn newness(home: &Home, row: &Row) -> (u64, ThreadId) {
     (began_at(home, &row.thread, row.changed_at), row.thread.clone())
 }

@@ -15,8 +15,8 @@ use crate::error::{AtPath, Result};
 use crate::root::history;
 use crate::root::home::Home;
 
-/// Deletes the refs whose nodes are gone, or with `dry_run` counts them; `goes` shows of nodes that are about to go. How many there
-/// were. A repository that cannot be looked at keeps them until the next time.
+/// Deletes the refs whose nodes are gone, or with `dry_run` counts them; `goes` says whether a node is about to be removed. Returns
+/// how many there were. A repository that cannot be looked at keeps them until the next time.
 ///
 /// # Errors
 /// Those of the index, the history and the store.

@@ -15,7 +15,7 @@ use crate::thread::load::Thread;
 use crate::verbs::child_threads::{self, Child};
 use crate::verbs::{kill, new_thread, start};
 
-/// What a child thread is to do, asked for only when it must be begun.
+/// Task of a child thread that is not yet started.
 pub struct Task {
     /// The workflow as the configuration names it.
     pub workflow: String,

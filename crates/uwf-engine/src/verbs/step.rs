@@ -231,7 +231,7 @@ impl<'a, 'h> Step<'a, 'h> {
         Ok(StepReport { explain, adopted: begun.rereads, ..report })
     }
 
-    /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck: somebody must look at it.
+    /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck until a person fixes that.
     fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
         moderate::next(thread, &self.plan.workflow).map_err(|error| {
             if matches!(error, ThreadError::Routing { .. }) {

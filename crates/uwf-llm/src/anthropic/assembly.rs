@@ -129,7 +129,7 @@ impl Block {
 
     fn whole(mut self) -> Value {
         if !self.input.is_empty() {
-            // What is not JSON stays a text, so that whoever reads the call sees what was written.
+            // Malformed JSON stays a text, so the reader of the call sees it.
             let input = serde_json::from_str(&self.input).unwrap_or(Value::String(self.input));
             self.fields.insert("input".to_owned(), input);
         }

@@ -104,7 +104,7 @@ fn with_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64, ne
     response
 }
 
-/// Where to continue: only to a path of this server, so that no link to the login page leads elsewhere.
+/// Path to redirect to after the login. Only a path of this server, so that a link to the login page can't lead to another site.
 fn own_path(next: Option<&str>) -> &str {
     next.filter(|path| is_own_path(path)).unwrap_or("/")
 }

@@ -44,7 +44,7 @@ async fn accept(
     let Some(gateway) = app.gateway() else {
         return Err(Failure::not_found("this server is not a gateway").hint("start it with --gateway"));
     };
-    // Who has no token is not told which names there are, or how a name must look.
+    // Without a token, the answer reveals neither names nor the format of a name.
     let name: Option<MachineName> = name.parse().ok();
     let given = bearer(&headers).map(tokens::hash);
     let valid = gateway.read_tokens().await?;

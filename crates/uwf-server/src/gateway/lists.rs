@@ -94,7 +94,7 @@ pub(crate) async fn glanced(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure
 async fn seen_within(gateway: &Arc<Gateway>, patience: Duration) -> Result<Vec<Seen>, Failure> {
     let connected = gateway.names().into_iter().filter(|(_, is_connected)| *is_connected);
     let asked: Vec<_> = connected.map(|(name, _)| tokio::spawn(refreshed(gateway.clone(), name))).collect();
-    // Who takes longer continues beside this.
+    // Slower machines answer later, in the background.
     let _ = tokio::time::timeout(patience, join_all(asked)).await;
     gateway.all().await
 }

@@ -1,4 +1,5 @@
-//! What is no request never gets to a route: hyper answers it by itself, with a head alone. Here it gets a report behind it.
+//! Reports for bytes that are not an HTTP request. They never reach a route: hyper itself answers, with an empty body, and offers no
+//! hook. So its answer is recognized on the connection and replaced by one with a report.
 
 use std::io::{Error, ErrorKind, Result};
 use std::pin::Pin;
@@ -18,7 +19,7 @@ const DATE: usize = "Thu, 26 Nov 2026 22:23:26 GMT\r\n\r\n".len();
 /// A connection that sends a report in the place of a head alone.
 pub(super) struct Reporting {
     stream: Box<dyn Connection>,
-    /// What is still to be sent of a report, and how many bytes of the head it replaces.
+    /// The unsent rest of a report, and how many bytes of the head it replaces.
     report: Vec<u8>,
     replaced: usize,
 }

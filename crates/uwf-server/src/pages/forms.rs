@@ -35,7 +35,7 @@ pub(crate) struct Button<'b> {
     pub(crate) key: &'b str,
     /// Class of the button.
     pub(crate) class: &'b str,
-    /// What must be confirmed first; nothing if empty.
+    /// Question to confirm first; none if empty.
     pub(crate) confirm: &'b str,
 }
 

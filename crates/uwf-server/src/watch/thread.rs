@@ -218,7 +218,7 @@ impl Reader {
     }
 }
 
-/// The past as messages. The last one says where the thread stands: a client that was shown no step continues there, too.
+/// The past as messages. The last one says where the thread stands: a client without any step continues there as well.
 fn past_of(thread: &ThreadId, home: &Home, from: From) -> Result<Vec<Message>, Error> {
     let mut live = Live::of(thread.clone(), from, None);
     let mut events = live.poll(home)?;

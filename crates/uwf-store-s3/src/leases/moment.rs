@@ -1,4 +1,4 @@
-//! The clock that leases are measured with: nobody sets it, and it continues while the machine sleeps.
+//! The clock that leases are measured with: it can't be set, and it runs while the machine sleeps.
 
 use std::time::Duration;
 

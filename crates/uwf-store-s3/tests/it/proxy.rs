@@ -76,7 +76,7 @@ impl Proxy {
                 let (server, shared) = (server.clone(), Arc::clone(&shared));
                 thread::spawn(move || {
                     let (fate, count) = &*shared;
-                    // What breaks here is what the store must bear.
+                    // The store must cope with these broken connections.
                     let _ = connection.and_then(|connection| pass(connection, &server, delay, count, fate));
                 });
             }

@@ -83,7 +83,7 @@ fn shown(pause: Duration) -> String {
     format!("{:.1} s", pause.as_secs_f64())
 }
 
-/// Where the gateway is, by the environment or `.env`.
+/// URL of the gateway, from the environment or `.env`.
 fn url(context: &Context) -> Result<GatewayUrl, CommandError> {
     let text = context.variable(URL_VARIABLE)?.unwrap_or_default();
     if text.is_empty() {

@@ -68,7 +68,7 @@ struct Tool {
     command: &'static [&'static str],
     arguments: &'static [Argument],
     changes: bool,
-    /// Whether it can take long: then it continues when nobody waits for it any more.
+    /// Whether it can take long: then it continues in the background after the wait.
     is_long: bool,
 }
 
@@ -278,7 +278,7 @@ impl Tool {
 struct Call {
     /// Its arguments.
     line: Vec<String>,
-    /// What it gets on stdin.
+    /// Its stdin.
     input: String,
 }
 
@@ -325,7 +325,7 @@ impl Commands<'_> {
                 break Some(status);
             }
             if limit.is_some_and(|limit| begun.elapsed() >= limit) {
-                // Somebody must notice its end.
+                // It stays a zombie until it is waited for.
                 std::thread::spawn(move || child.wait());
                 break None;
             }

@@ -108,7 +108,7 @@ fn open_in_browser(url: &str) -> std::io::Result<()> {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null());
     let mut child = command.spawn()?;
-    // Somebody must notice its end.
+    // It stays a zombie until it is waited for.
     std::thread::spawn(move || child.wait());
     Ok(())
 }

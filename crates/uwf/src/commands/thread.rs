@@ -107,7 +107,7 @@ impl Command {
         }
     }
 
-    /// What an engine that runs the thread must hear, once it is done.
+    /// News for an engine that runs the thread, once this is done.
     fn told(&self) -> Option<Told> {
         match self {
             Command::Answer(_) | Command::Retry(_) => Some(Told::Answered),

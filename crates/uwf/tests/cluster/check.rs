@@ -39,7 +39,7 @@ pub(crate) fn check(evidence: &Evidence) -> Findings {
     findings
 }
 
-/// What was seen of a head that does not continue along the steps of its thread.
+/// A head that doesn't follow the steps of its thread.
 fn moves<'a>(steps: &'a [Step], seen: &'a [Hash]) -> impl Iterator<Item = String> + 'a {
     let place = |head: Hash| match steps.iter().position(|step| step.hash == head) {
         Some(at) => Some(at + 1),

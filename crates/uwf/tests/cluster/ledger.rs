@@ -1,4 +1,4 @@
-//! What the agents themselves say they were paid for. Each of their lines is on disk before they continue.
+//! The runs that the agents themselves recorded as paid for. Each of their lines is on disk before they continue.
 
 use std::path::{Path, PathBuf};
 

@@ -73,7 +73,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let weather = Arc::clone(&shared);
-                // What breaks here is what a store must bear.
+                // The store must cope with these broken connections.
                 thread::spawn(move || pass(client, &weather));
             }
         });

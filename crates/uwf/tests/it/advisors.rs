@@ -81,7 +81,7 @@ fn supervisor_kill_exits_with_one_everywhere() {
     };
     let (_server, home, thread) = supervised();
     let ran = home.uwf(&["run", &thread, "--format", "text"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.told());
+    assert_eq!(ran.code, Some(1), "{}", ran.transcript());
     assert!(ran.stdout.starts_with("killed (supervisor: it goes nowhere)"), "{}", ran.stdout);
     assert_eq!(home.uwf(&["run", &thread]).code, Some(1), "again");
     assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(1));
@@ -100,7 +100,7 @@ fn supervisor_kill_exits_with_one_everywhere() {
         "--data",
         &format!("{{\"expectedHead\": \"{head}\"}}"),
     ]);
-    assert_eq!(reported(&ran)["returnCode"], 1, "{}", ran.told());
+    assert_eq!(reported(&ran)["returnCode"], 1, "{}", ran.transcript());
 }
 
 #[test]

@@ -85,19 +85,19 @@ fn the_context_tells_everything_a_role_has_to_know() {
 #[test]
 fn a_context_that_does_not_exist_is_refused() {
     let (home, thread) = fresh();
-    assert_snapshot!(home.told(&["agent", "context", &thread, "revewer"]), @r"
+    assert_snapshot!(home.transcript(&["agent", "context", &thread, "revewer"]), @r"
     exit 64
     --- stderr
     error: workflow `review-text` has no role `revewer`
     hint: its roles: reviewer, writer
     ");
-    assert_snapshot!(home.told(&["agent", "context", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "reviewer"]), @"
+    assert_snapshot!(home.transcript(&["agent", "context", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "reviewer"]), @"
     exit 69
     --- stderr
     error: there is no thread <id>
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(home.told(&["agent", "context", "no-thread", "reviewer"]), @r"
+    assert_snapshot!(home.transcript(&["agent", "context", "no-thread", "reviewer"]), @r"
     exit 64
     --- stderr
     error: `no-thread` is not a thread id, nor at least 4 symbols of its beginning or end

@@ -7,7 +7,7 @@ use serde_json::json;
 use uwf_testing::text;
 
 use crate::fixtures::described::{DESCRIBED, started, with_described};
-use crate::{home, told};
+use crate::{home, transcript};
 
 #[test]
 fn an_agent_of_somebody_else_describes_itself() {
@@ -76,17 +76,17 @@ fn agents_describe_themselves() {
     let home = home();
     home.script("my-program", "#!/bin/sh\n");
     home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
-    assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
+    assert_snapshot!(home.transcript(&["agent", "describe", "command"]), @r#"
     exit 0
     {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."},"resume":{"type":"boolean","description":"A later visit of a role goes on in the program's session of the one before; false by default. It needs `trace`, which has the session's id."},"resumeArgs":{"type":"array","items":{"type":"string"},"description":"The arguments with which the program goes on in a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known."}},"additionalProperties":{"description":"Of the program that is run: it can ask for all of it with `uwf agent context`."}}}
     "#);
     let mock = home.json(&["agent", "describe", "mock"]);
     assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
-    assert_snapshot!(home.told(&["agent", "describe", "scripted"]), @r#"
+    assert_snapshot!(home.transcript(&["agent", "describe", "scripted"]), @r#"
     exit 0
     {"name":"scripted","version":"0.1.0","capabilities":["scripted","offline"],"configSchema":{"type":"object","properties":{"script":{"type":"string","description":"YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same."}},"additionalProperties":false},"runs":{"name":"scripted","command":"uwf-mock","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{"script":"answers.yaml"},"builtIn":"mock","program":null}}
     "#);
-    assert_snapshot!(home.told(&["agent", "describe", "scripted", "--format", "text"]), @r#"
+    assert_snapshot!(home.transcript(&["agent", "describe", "scripted", "--format", "text"]), @r#"
     exit 0
     scripted 0.1.0
     capabilities: scripted, offline
@@ -97,7 +97,7 @@ fn agents_describe_themselves() {
     idle timeout: 1800 s
     settings:     {"script":"answers.yaml"}
     "#);
-    assert_snapshot!(home.told(&["agent", "describe", "plain", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["agent", "describe", "plain", "--format", "text"]), @"
     exit 0
     plain
     capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
@@ -109,11 +109,11 @@ fn agents_describe_themselves() {
     timeout:      60 s
     idle timeout: 1800 s
     ");
-    assert_snapshot!(home.told(&["agent", "describe", "other"]), @r#"
+    assert_snapshot!(home.transcript(&["agent", "describe", "other"]), @r#"
     exit 0
     {"name":"other","version":null,"capabilities":[],"configSchema":null,"runs":{"name":"other","command":"my-program","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{},"builtIn":null,"program":"<dir>/bin/my-program"}}
     "#);
-    assert_snapshot!(home.told(&["agent", "describe", "gone", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["agent", "describe", "gone", "--format", "text"]), @r"
     exit 0
     gone
     command:      not-installed
@@ -121,7 +121,7 @@ fn agents_describe_themselves() {
     output:       step
     idle timeout: 1800 s
     ");
-    assert_snapshot!(home.told(&["agent", "describe", "my-program --slow", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["agent", "describe", "my-program --slow", "--format", "text"]), @"
     exit 0
     my-program --slow
     capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
@@ -131,14 +131,14 @@ fn agents_describe_themselves() {
     output:       text
     idle timeout: 1800 s
     ");
-    assert_snapshot!(home.told(&["agent", "describe", "scriptd"]), @r"
+    assert_snapshot!(home.transcript(&["agent", "describe", "scriptd"]), @r"
     exit 78
     --- stderr
     error: there is no agent `scriptd`
     hint: did you mean `scripted`?
     hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
-    assert_snapshot!(home.told(&["agent", "describe", "mok"]), @"
+    assert_snapshot!(home.transcript(&["agent", "describe", "mok"]), @"
     exit 78
     --- stderr
     error: there is no agent `mok`
@@ -161,7 +161,7 @@ fn what_roles_ask_for_is_compared_with_what_their_agents_say_they_can_do() {
         std::fs::read_to_string(home.root().join("config.yaml")).unwrap()
     ));
     let file = home.file("flights.yaml", FLIGHTS);
-    insta::assert_snapshot!(told(&home, &["workflow", "validate", "flights.yaml", "--format", "text"]), @"
+    insta::assert_snapshot!(transcript(&home, &["workflow", "validate", "flights.yaml", "--format", "text"]), @"
     exit 0
     flights.yaml:3:43: warning[capability]: role `pilot` asks for `to-land`, which its agent `asked` does not name among its capabilities
       |

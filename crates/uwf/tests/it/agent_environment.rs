@@ -88,32 +88,35 @@ fn a_key_that_was_withheld_from_an_agent_that_failed_is_named() {
     let agents = "agents:\n  w: { command: w, output: json }\n  given: { command: w, output: json, env: [A_KEY] }\n  silent: { command: silent, output: json }\nextract: { feedback: 0 }\n";
     home.config(&format!("secrets: [A_KEY, UNSET_KEY]\n{agents}"));
     home.put("count-rounds", &counting_workflow(9));
-    let told = |agent: &str| {
-        let told = home.steady(&step(&home, agent).told());
-        told.lines().filter(|line| !line.contains("thread step")).collect::<Vec<_>>().join("\n")
+    let transcript = |agent: &str| {
+        let transcript = home.steady(&step(&home, agent).transcript());
+        transcript.lines().filter(|line| !line.contains("thread step")).collect::<Vec<_>>().join("\n")
     };
-    let without = told("w");
+    let without = transcript("w");
     assert_eq!(without, "exit 40\n--- stderr\nerror: agent `w` exited with 1; its last words: not logged in");
     fs::write(home.root().join(".env"), "A_KEY=a-secret-0123456789\n").unwrap();
-    insta::assert_snapshot!(told("w"), @"
+    insta::assert_snapshot!(transcript("w"), @"
     exit 40
     --- stderr
     error: agent `w` exited with 1; its last words: not logged in; it was not given A_KEY
     hint: if it needs A_KEY: `uwf config set agents.w.env '[A_KEY]'`
     ");
-    insta::assert_snapshot!(told("silent"), @"
+    insta::assert_snapshot!(transcript("silent"), @"
     exit 41
     --- stderr
     error: the answer has no valid output for role `worker`: the output is not JSON; the answer reads: not logged in
     hint: if it needs A_KEY: `uwf config set agents.silent.env '[A_KEY]'`
     ");
-    insta::assert_snapshot!(told("w --from-the-command-line"), @"
+    insta::assert_snapshot!(transcript("w --from-the-command-line"), @"
     exit 40
     --- stderr
     error: agent `w --from-the-command-line` exited with 1; its last words: not logged in; it was not given A_KEY
     hint: if it needs A_KEY: declare it in config.yaml, with `env: [A_KEY]`
     ");
-    assert_eq!(told("given"), "exit 40\n--- stderr\nerror: agent `given` exited with 1; its last words: not logged in");
+    assert_eq!(
+        transcript("given"),
+        "exit 40\n--- stderr\nerror: agent `given` exited with 1; its last words: not logged in"
+    );
     let thread = home.start("count-rounds", "count");
     home.uwf(&["thread", "step", &thread, "--agent", "w"]);
     let why = text(&home.json(&["thread", "show", &thread]), "why");

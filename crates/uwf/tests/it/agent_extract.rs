@@ -100,12 +100,12 @@ fn a_model_that_does_not_find_it_says_so_and_the_text_can_be_read_again_later() 
     ]);
     let (home, thread) = prose(&server, "I counted some.");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert!(ran.stderr.contains("the text does not hold the output: no number is given"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--reextract"), "{}", ran.stderr);
 
     let again = home.uwf(&["thread", "step", &thread, "--reextract"]);
-    assert_eq!(again.code, Some(41), "{}", again.told());
+    assert_eq!(again.code, Some(41), "{}", again.transcript());
     assert!(again.stderr.contains("still no number"), "{}", again.stderr);
     let report = home.json(&["thread", "step", &thread, "--reextract"]);
     assert_eq!((&report["done"], &report["alias"]), (&json!(true), &json!("a")));
@@ -123,15 +123,15 @@ fn there_has_to_be_something_to_read_again() {
     let server = LlmServer::start([]);
     let (home, thread) = prose(&server, "---\nn: 1\n---");
     let ran = home.uwf(&["thread", "step", &thread, "--reextract"]);
-    assert_eq!(ran.code, Some(69), "{}", ran.told());
+    assert_eq!(ran.code, Some(69), "{}", ran.transcript());
     assert!(ran.stderr.contains("no failed attempt"), "{}", ran.stderr);
     assert_eq!(runs(&home), 0);
     home.script("talker", "#!/bin/sh\nexit 1\n");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
     let ran = home.uwf(&["thread", "step", &thread, "--reextract"]);
-    assert_eq!(ran.code, Some(69), "{}", ran.told());
+    assert_eq!(ran.code, Some(69), "{}", ran.transcript());
     let ran = home.uwf(&["thread", "step", &thread, "--reextract", "--agent", "a"]);
-    assert_eq!(ran.code, Some(64), "{}", ran.told());
+    assert_eq!(ran.code, Some(64), "{}", ran.transcript());
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn without_a_model_the_rung_is_not_there() {
     let (home, thread) = prose(&server, "I counted some.");
     home.config("agents:\n  a: { command: talker, output: text }\ndefaultAgent: a\n");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert_eq!(
         ran.stderr.lines().next(),
         Some(
@@ -196,7 +196,7 @@ fn the_same_error_twice_ends_the_reading() {
     let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{settings}extract: {{ llm: 5 }}\n"));
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     let why = format!("[frontmatter] {NO_HEADER}; [llm] {NOT_INTEGER}; [llm] the same");
     assert!(ran.stderr.contains(&why), "{}", ran.stderr);
     assert_eq!(server.asked().len(), 2);
@@ -208,7 +208,7 @@ fn a_key_that_is_not_set_is_told_with_the_rung() {
     let (home, thread) = prose(&server, "I counted some.");
     fs::remove_file(home.root().join(".env")).unwrap();
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert!(ran.stderr.contains("the key of provider `p` is not set: P_KEY"), "{}", ran.stderr);
 }
 
@@ -289,7 +289,7 @@ fn it_can_whoever_asks_it_to_read() {
     assert_eq!((runs(&home), answers(&server.asked()[2].body)), (1, vec!["the count is three".to_owned()]));
     let prose = home.file("prose.md", &format!("See {node}."));
     let ran = home.uwf(&["agent", "extract", "count-rounds.worker", prose.to_str().unwrap()]);
-    assert_eq!((ran.stdout.as_str(), server.asked().len()), ("{\"n\":4}\n", 5), "{}", ran.told());
+    assert_eq!((ran.stdout.as_str(), server.asked().len()), ("{\"n\":4}\n", 5), "{}", ran.transcript());
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn lookups_have_an_end_and_none_is_endless() {
     let server = LlmServer::start([four.repeated()]);
     let (home, thread) = referring(&server, &long);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert!(ran.stderr.contains("the model `scripted-model` gave no JSON value"), "{}", ran.stderr);
     let asked = server.asked();
     assert_eq!(asked.len(), 10, "five rounds, and each of the five ways of asking once more");
@@ -331,7 +331,7 @@ fn what_a_reading_cost_is_kept_when_it_fails() {
     let server = LlmServer::start([get(&hash_of("nothing")), no]);
     let (home, thread) = referring(&server, "nothing");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
     insta::assert_snapshot!(text(&attempt, "stderr").replace(&hash_of("nothing"), "<hash>"), @r#"
@@ -359,12 +359,12 @@ fn the_extractor_is_a_tool_of_its_own() {
     let prose = home.file("prose.md", "There are five.");
     let prose = prose.to_str().unwrap();
     let ran = home.uwf(&["agent", "extract", schema, prose, "--no-llm"]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert!(ran.stderr.contains("the text has no valid output: there is no header"), "{}", ran.stderr);
     let explained = home.json(&["agent", "extract", schema, prose, "--explain"]);
     assert_eq!((&explained["value"], &explained["extractedBy"]), (&json!({ "n": 5 }), &json!("llm")));
     assert_eq!(explained["rungs"].as_array().unwrap().len(), 2);
     let ran = home.uwf(&["agent", "extract", "count-rounds.nobody", prose]);
-    assert_eq!(ran.code, Some(64), "{}", ran.told());
+    assert_eq!(ran.code, Some(64), "{}", ran.transcript());
     assert!(ran.stderr.contains("its roles: worker"), "{}", ran.stderr);
 }

@@ -39,7 +39,7 @@ fn links_give_every_built_in_agent_its_name() {
     fs::remove_file(dir.join("uwf-acp")).unwrap();
     fs::remove_file(dir.join("uwf-react")).unwrap();
     fs::write(dir.join("uwf-react"), "somebody else's").unwrap();
-    insta::assert_snapshot!(home.told(&["agent", "link", "tools"]), @"
+    insta::assert_snapshot!(home.transcript(&["agent", "link", "tools"]), @"
     exit 64
     --- stderr
     error: <dir>/work/tools/uwf-react is another program

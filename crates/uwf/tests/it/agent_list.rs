@@ -13,7 +13,7 @@ fn agents_are_listed_without_starting_any() {
     home.config(&format!(
         "{config}  m: {{ command: uwf-mock }}\n  gone: {{ command: gone, output: text }}\ndefaultAgent: m\n"
     ));
-    insta::assert_snapshot!(home.told(&["agent", "list", "--format", "text"]), @"
+    insta::assert_snapshot!(home.transcript(&["agent", "list", "--format", "text"]), @"
     exit 0
     agent        command           prints  program
     asked        thing             text    <dir>/bin/thing

@@ -1,4 +1,4 @@
-//! What an agent is called: the alias and the stored value, in every report alike.
+//! Names of an agent: every report has the same alias and command.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

@@ -85,7 +85,7 @@ fn it_is_called_as_the_protocol_says() {
     ];
     for case in cases {
         let args: Vec<&str> = ["agent", "run"].iter().chain(case).copied().collect();
-        told.push_str(&format!("> {}\n{}", case.join(" "), home.uwf(&args).told()));
+        told.push_str(&format!("> {}\n{}", case.join(" "), home.uwf(&args).transcript()));
     }
     insta::assert_snapshot!(home.steady(&told), @"
     > mock

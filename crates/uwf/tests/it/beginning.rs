@@ -22,7 +22,7 @@ fn counting(config: &str) -> TestHome {
 fn run_without_an_agent_creates_no_thread() {
     let home = counting("agents: {}\n");
     let ran = home.uwf(&["run", "count-rounds", "-p", "count"]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(ran.stderr.contains("--agent ALIAS") && !ran.stderr.contains("THREAD"), "{}", ran.stderr);
     assert_eq!(threads(&home), json!([]));
     // A thread that is only started can get its agent later.
@@ -38,7 +38,7 @@ fn api_starts_no_thread_that_cannot_run() {
         home.uwf(&["api", "POST", "/threads", "--data", &data])
     };
     let refused = start(true);
-    assert_eq!(refused.code, Some(78), "{}", refused.told());
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
     assert_eq!(threads(&home), json!([]));
     assert_eq!(start(false).code, Some(0));
 }
@@ -47,7 +47,7 @@ fn api_starts_no_thread_that_cannot_run() {
 fn run_with_a_missing_program_creates_no_thread() {
     let home = counting("agents: { w: { command: no-such-program, output: json } }\ndefaultAgent: w\n");
     let ran = home.uwf(&["run", "count-rounds", "-p", "count"]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(ran.stderr.contains("no-such-program"), "{}", ran.stderr);
     assert_eq!(threads(&home), json!([]));
 }
@@ -58,7 +58,7 @@ fn run_in_an_untrusted_project_creates_no_thread() {
     std::fs::create_dir_all(home.work().join(".workflows")).unwrap();
     home.file(".workflows/config.yaml", "agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
     let ran = home.uwf(&["run", "count-rounds", "-p", "count"]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     let hint = format!("which is ignored: uwf config trust {}", home.work().display());
     assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
     assert_eq!(threads(&home), json!([]));
@@ -83,7 +83,7 @@ agents:
     let said = |agent: &str, limit: &[&str]| {
         let args = [&["thread", "start", "count-rounds", "-p", "count", "--agent", agent], limit].concat();
         let ran = home.uwf(&args);
-        assert_eq!(ran.code, Some(0), "{}", ran.told());
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
         ran.stderr
     };
     let no_price = |model: &str| format!("`prices` has no price in USD for its model `{model}`");
@@ -117,7 +117,7 @@ fn strict_limits_refuse_what_cannot_hold() {
     let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
     let run = |limit: &[&str]| home.uwf(&[&["run", "count-rounds", "-p", "count", "--strict-limits"], limit].concat());
     let refused = run(&["--max-cost", "1"]);
-    assert_eq!(refused.code, Some(78), "{}", refused.told());
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
     assert!(refused.stderr.contains("so `maxCost` cannot stop it"), "{}", refused.stderr);
     assert_eq!(threads(&home), json!([]));
     assert_eq!(run(&["--max-steps", "4"]).code, Some(0));
@@ -128,13 +128,13 @@ fn max_steps_limits_the_thread_that_run_starts() {
     let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
     home.put("count-more", &counting_workflow(5).replace("count-rounds", "count-more"));
     let ran = home.uwf(&["run", "count-more", "-p", "count", "--max-steps", "2"]);
-    assert_eq!(ran.code, Some(30), "{}", ran.told());
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
     let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
     let limit = home.json(&["thread", "limit", &thread]);
     assert_eq!((&limit["state"], &limit["limits"]["maxSteps"]), (&json!("limited"), &json!(2)));
     let other = home.start("count-more", "count");
     let ran = home.uwf(&["run", &other, "--max-steps", "2"]);
-    assert_eq!(ran.code, Some(30), "as before: {}", ran.told());
+    assert_eq!(ran.code, Some(30), "as before: {}", ran.transcript());
     assert!(ran.stderr.contains("to stop early, use --steps 2"), "{}", ran.stderr);
     assert_eq!(home.json(&["thread", "show", &other])["state"], "active");
 }

@@ -79,7 +79,7 @@ fn a_thread_can_be_bound_again() {
     let fork = text(&home.json(&["thread", "fork", &thread]), "thread");
     assert_eq!(played(&home, &fork), ["c", "c"], "a fork is bound as its thread is");
     assert_eq!(
-        home.told(&["run", &thread, "--agent", "jugde=b"]),
+        home.transcript(&["run", &thread, "--agent", "jugde=b"]),
         "exit 64
 --- stderr
 error: workflow `two-roles` has no role `jugde`
@@ -109,7 +109,7 @@ fn a_command_line_prints_a_text_unless_it_is_a_uwf_program_or_said_otherwise() {
     assert_eq!(step(&["--agent", "env A=1 uwf-own"]), json!("own 2"));
     let thread = home.start("two-roles", "x");
     assert_eq!(
-        home.told(&["thread", "step", &thread, "--agent", "a", "--output", "text"]),
+        home.transcript(&["thread", "step", &thread, "--agent", "a", "--output", "text"]),
         "exit 64
 --- stderr
 error: `a` is an alias: --output belongs to a command line
@@ -132,7 +132,7 @@ fn a_program_that_cannot_be_started_is_told_from_one_that_is_not_there() {
     file("lost.sh", "#!/no/such/shell\n", 0o755);
     file("crlf.sh", "#!/bin/sh\r\necho\r\n", 0o755);
     let thread = home.start("two-roles", "x");
-    let told = |agent: &str| home.told(&["thread", "step", &thread, "--agent", agent]);
+    let told = |agent: &str| home.transcript(&["thread", "step", &thread, "--agent", agent]);
     insta::assert_snapshot!(told("./plain.sh --x"), @"
     exit 78
     --- stderr
@@ -195,7 +195,7 @@ fn where_no_agent_is_configured_the_hint_can_be_followed() {
     let home = two();
     home.config("agents:\n  a: { command: a, output: json }\n");
     let thread = home.start("two-roles", "x");
-    insta::assert_snapshot!(home.told(&["thread", "step", &thread]), @"
+    insta::assert_snapshot!(home.transcript(&["thread", "step", &thread]), @"
     exit 78
     --- stderr
     error: no agent is configured for role `coder`
@@ -228,7 +228,7 @@ fn an_agent_that_does_not_say_what_it_prints_is_warned_about() {
     let home = home();
     home.script("plain", "#!/bin/sh\n");
     home.config("agents:\n  plain: { command: plain }\n  own: { command: uwf-mock }\n  said: { command: plain, output: step }\n  within: { command: env, args: [uwf-mock] }\n");
-    insta::assert_snapshot!(home.told(&["config", "validate"]), @r#"
+    insta::assert_snapshot!(home.transcript(&["config", "validate"]), @r#"
     exit 0
     {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `plain` has no `output`, so it must print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":2,"column":3}]}
     "#);

@@ -13,11 +13,11 @@ use crate::home;
 fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {
     let home = home();
     let [_, on, note] = note(&home);
-    assert_snapshot!(home.told(&["cas", "get", &note]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "get", &note]), @r#"
     exit 0
     {"hash":"12HBH7P84TFRV","type":"0M2XXNNYATED9","payload":{"on":"DWSHB3MZK7GWH","stars":5},"timestamp":<ms>}
     "#);
-    assert_snapshot!(home.told(&["cas", "get", &on[..4], "--format", "text"]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "get", &on[..4], "--format", "text"]), @r#"
     exit 0
     hash:   DWSHB3MZK7GWH
     type:   FXEFD3A3K4P94 (content)
@@ -27,7 +27,7 @@ fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {
       "text": "hello"
     }
     "#);
-    assert_snapshot!(home.told(&["cas", "get", &on.to_lowercase(), "--format", "yaml"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "get", &on.to_lowercase(), "--format", "yaml"]), @r"
     exit 0
     hash: DWSHB3MZK7GWH
     type: FXEFD3A3K4P94
@@ -35,7 +35,7 @@ fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {
       text: hello
     timestamp: <ms>
     ");
-    assert_snapshot!(home.told(&["cas", "refs", &note]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "refs", &note]), @r#"
     exit 0
     ["DWSHB3MZK7GWH"]
     "#);
@@ -46,11 +46,11 @@ fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {
 fn walk_and_list_show_what_is_there() {
     let home = home();
     let [schema, on, note] = note(&home);
-    assert_snapshot!(home.told(&["cas", "walk", &note]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "walk", &note]), @r#"
     exit 0
     [{"hash":"12HBH7P84TFRV","type":"0M2XXNNYATED9","title":"note"},{"hash":"DWSHB3MZK7GWH","type":"FXEFD3A3K4P94","title":"content"}]
     "#);
-    assert_snapshot!(home.told(&["cas", "walk", &note, "--types", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "walk", &note, "--types", "--format", "text"]), @r"
     exit 0
     12HBH7P84TFRV  note
     DWSHB3MZK7GWH  content
@@ -58,15 +58,15 @@ fn walk_and_list_show_what_is_there() {
     FXEFD3A3K4P94  json-cas meta-schema
     111ZGV99GA4Z7  json-cas meta-schema
     ");
-    assert_snapshot!(home.told(&["cas", "list", "--type", "content"]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "list", "--type", "content"]), @r#"
     exit 0
     [{"hash":"DWSHB3MZK7GWH","type":"FXEFD3A3K4P94","title":"content"}]
     "#);
-    assert_snapshot!(home.told(&["cas", "list", "--type", &schema[..5], "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "list", "--type", &schema[..5], "--format", "text"]), @r"
     exit 0
     12HBH7P84TFRV  note
     ");
-    assert_snapshot!(home.told(&["cas", "list", "--limit", "2", "--format", "yaml"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "list", "--limit", "2", "--format", "yaml"]), @r"
     exit 0
     - hash: 0JH93PCDMMDP8
       type: 111ZGV99GA4Z7
@@ -75,7 +75,7 @@ fn walk_and_list_show_what_is_there() {
       type: 111ZGV99GA4Z7
       title: json-cas meta-schema
     ");
-    assert_snapshot!(home.told(&["cas", "schema", "list", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["cas", "schema", "list", "--format", "text"]), @"
     exit 0
     0JH93PCDMMDP8  react-tool-call
     0M2XXNNYATED9  note
@@ -115,13 +115,13 @@ fn an_empty_store_is_no_error() {
         let ran = home.uwf(args);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), expected, ""), "{args:?}");
     }
-    assert_snapshot!(home.told(&["cas", "get", "0000000000000"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "get", "0000000000000"]), @r"
     exit 69
     --- stderr
     error: there is no node 0000000000000
     hint: the store is <dir>/root/cas
     ");
-    assert_snapshot!(home.told(&["cas", "get", "0000"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "get", "0000"]), @r"
     exit 69
     --- stderr
     error: no node's hash begins with 0000
@@ -136,22 +136,22 @@ fn a_beginning_of_more_than_one_hash_is_refused_with_the_candidates() {
     for last in 1..8 {
         fs::write(file_of(&home, &format!("000000000000{last}")), "").unwrap();
     }
-    assert_snapshot!(home.told(&["cas", "get", "0000"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "get", "0000"]), @r"
     exit 64
     --- stderr
     error: 0000 is the beginning of more than one hash: 0000000000001, 0000000000002, 0000000000003, 0000000000004, 0000000000005, …
     ");
-    assert_snapshot!(home.told(&["cas", "has", "00000"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "has", "00000"]), @r"
     exit 64
     --- stderr
     error: 00000 is the beginning of more than one hash: 0000000000001, 0000000000002, 0000000000003, 0000000000004, 0000000000005, …
     ");
-    assert_snapshot!(home.told(&["cas", "list", "--type", "000000"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "list", "--type", "000000"]), @r"
     exit 64
     --- stderr
     error: 000000 is the beginning of more than one hash: 0000000000001, 0000000000002, 0000000000003, 0000000000004, 0000000000005, …
     ");
-    assert_snapshot!(home.told(&["cas", "get", "0000000000007"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "get", "0000000000007"]), @r"
     exit 65
     --- stderr
     error: node 0000000000007 is corrupt: the file is empty
@@ -163,19 +163,19 @@ fn a_beginning_of_more_than_one_hash_is_refused_with_the_candidates() {
 fn whether_a_node_is_there_is_told_by_the_exit_code_too() {
     let home = home();
     let hash = put_text(&home, "hello");
-    assert_snapshot!(home.told(&["cas", "has", &hash]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "has", &hash]), @r#"
     exit 0
     {"has":true,"exists":true}
     "#);
-    assert_snapshot!(home.told(&["cas", "has", "0000000000000"]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "has", "0000000000000"]), @r#"
     exit 69
     {"has":false,"exists":false}
     "#);
-    assert_snapshot!(home.told(&["cas", "has", "0000"]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "has", "0000"]), @r#"
     exit 69
     {"has":false,"exists":false}
     "#);
-    assert_snapshot!(home.told(&["cas", "has", "hello"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "has", "hello"]), @r"
     exit 64
     --- stderr
     error: `hello` is not a hash: the first symbol of a hash is 0-9 or A-F

@@ -28,61 +28,61 @@ fn published(file: &Value) -> Vec<(String, String, String)> {
 fn values_that_do_not_fit_are_refused_with_every_reason() {
     let home = home();
     let [schema, ..] = note(&home);
-    assert_snapshot!(home.told(&["cas", "put", &schema, r#"{"on": "nothing", "stars": "many"}"#]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "put", &schema, r#"{"on": "nothing", "stars": "many"}"#]), @r#"
     exit 65
     --- stderr
     error: the payload is not a valid note: /on: expected the hash of a node (13 symbols, 0-9 and A-Z), found "nothing"; /stars: expected an integer, found the string "many"
     "#);
-    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": 1, "more": 2}"#]), @r"
+    assert_snapshot!(home.transcript(&["cas", "put", "content", r#"{"text": 1, "more": 2}"#]), @r"
     exit 65
     --- stderr
     error: the payload is not a valid content: /text: expected a string, found 1; unknown key `more`; allowed are `text`
     ");
-    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": "a", "text": "b"}"#]), @r"
+    assert_snapshot!(home.transcript(&["cas", "put", "content", r#"{"text": "a", "text": "b"}"#]), @r"
     exit 65
     --- stderr
     error: bad JSON at line 1, column 20, in /text: the key occurs twice
     ");
-    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": "\ud800"}"#]), @r"
+    assert_snapshot!(home.transcript(&["cas", "put", "content", r#"{"text": "\ud800"}"#]), @r"
     exit 65
     --- stderr
     error: bad JSON at line 1, column 17, in /text: unexpected end of hex escape
     ");
-    assert_snapshot!(home.told(&["cas", "put", &schema, r#"{"on": [1, 1e400]}"#]), @r"
+    assert_snapshot!(home.transcript(&["cas", "put", &schema, r#"{"on": [1, 1e400]}"#]), @r"
     exit 65
     --- stderr
     error: bad JSON at line 1, column 16, in /on/1: number out of range
     ");
-    assert_snapshot!(home.told(&["cas", "put", "content", "value.json"]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "put", "content", "value.json"]), @r#"
     exit 64
     --- stderr
     error: `value.json` is neither JSON nor a file
     hint: give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '"text"'
     "#);
-    assert_snapshot!(home.told(&["cas", "put", "contnet", "{}"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "put", "contnet", "{}"]), @r"
     exit 69
     --- stderr
     error: there is no type `contnet`
     hint: did you mean `content`?
     ");
-    assert_snapshot!(home.told(&["cas", "put", "0000000000000", "{}"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "put", "0000000000000", "{}"]), @r"
     exit 65
     --- stderr
     error: type 0000000000000 is not in the store
     hint: `uwf cas schema list` shows the types there are
     ");
     let text = put_text(&home, "no schema");
-    assert_snapshot!(home.told(&["cas", "put", &text, "{}"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "put", &text, "{}"]), @r"
     exit 65
     --- stderr
     error: node 7VHTJ5QD2DG24 is not a schema and cannot be a type
     ");
-    assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "objekt", "$ref": "https://example.com/x"}"#]), @r"
+    assert_snapshot!(home.transcript(&["cas", "schema", "put", r#"{"type": "objekt", "$ref": "https://example.com/x"}"#]), @r"
     exit 65
     --- stderr
     error: bad schema: /type: `objekt` is not a type; did you mean `object`?; /$ref: `https://example.com/x` is outside this schema; copy what it names into `$defs`
     ");
-    assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "object", "requird": ["a"]}"#]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "schema", "put", r#"{"type": "object", "requird": ["a"]}"#]), @r#"
     exit 0
     {"hash":"6P8AK9SNG0ADN"}
     --- stderr
@@ -107,11 +107,11 @@ fn a_value_can_come_from_a_file_or_stdin() {
 #[test]
 fn a_hash_is_told_without_storing_anything_whether_or_not_its_type_exists() {
     let home = home();
-    assert_snapshot!(home.told(&["cas", "hash", "content", r#"{"text": "hello"}"#]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "hash", "content", r#"{"text": "hello"}"#]), @r#"
     exit 0
     {"hash":"DWSHB3MZK7GWH"}
     "#);
-    assert_snapshot!(home.told(&["cas", "hash", "0000000000000", "-0", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "hash", "0000000000000", "-0", "--format", "text"]), @r"
     exit 0
     909VC64C1B55Y
     ");

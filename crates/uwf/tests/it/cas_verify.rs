@@ -16,22 +16,22 @@ fn damage_is_named_and_putting_the_same_content_again_repairs_it() {
     let whole = fs::read(file_of(&home, &on)).unwrap();
     fs::write(file_of(&home, &on), fs::read(file_of(&home, &other)).unwrap()).unwrap();
 
-    assert_snapshot!(home.told(&["cas", "get", &on]), @r"
+    assert_snapshot!(home.transcript(&["cas", "get", &on]), @r"
     exit 65
     --- stderr
     error: node DWSHB3MZK7GWH is corrupt: the content has hash 6ZE0Y6PN7E4FS
     hint: `uwf cas verify DWSHB3MZK7GWH` checks it; putting the same content again repairs it
     ");
-    assert_snapshot!(home.told(&["cas", "verify"]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "verify"]), @r#"
     exit 65
     {"checked":18,"bytes":8053,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
     "#);
-    assert_snapshot!(home.told(&["cas", "verify", &note, "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "verify", &note, "--format", "text"]), @r"
     exit 65
     DWSHB3MZK7GWH  corrupt: the content has hash 6ZE0Y6PN7E4FS (referred to by 12HBH7P84TFRV)
     4 nodes checked, 553 bytes: 1 problem
     ");
-    assert_snapshot!(home.told(&["cas", "walk", &note]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "walk", &note]), @r#"
     exit 65
     [{"hash":"12HBH7P84TFRV","type":"0M2XXNNYATED9","title":"note"}]
     --- stderr
@@ -52,17 +52,17 @@ fn what_is_missing_invalid_or_no_node_at_all_is_found() {
     let [schema, on, note] = note(&home);
     fs::remove_file(file_of(&home, &on)).unwrap();
     fs::write(home.root().join("cas/notes.txt"), "mine").unwrap();
-    assert_snapshot!(home.told(&["cas", "verify", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["cas", "verify", "--format", "text"]), @"
     exit 65
     DWSHB3MZK7GWH  missing: it does not exist (referred to by 12HBH7P84TFRV)
     notes.txt  misnamed: not named <hash>.bin
     16 nodes checked, 7917 bytes: 2 problems
     ");
-    assert_snapshot!(home.told(&["cas", "verify", &note]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "verify", &note]), @r#"
     exit 65
     {"checked":3,"bytes":485,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"missing","reason":"it does not exist","referencedBy":"12HBH7P84TFRV"}]}
     "#);
-    assert_snapshot!(home.told(&["cas", "verify", &on]), @r"
+    assert_snapshot!(home.transcript(&["cas", "verify", &on]), @r"
     exit 69
     --- stderr
     error: there is no node DWSHB3MZK7GWH
@@ -78,13 +78,13 @@ fn one_damaged_node_does_not_break_a_listing() {
     let rows = home.json(&["cas", "list"]);
     let row = rows.as_array().unwrap().iter().find(|row| row["hash"] == json!(hash)).unwrap();
     assert_eq!(row, &json!({ "hash": hash, "type": null, "title": null, "problem": "the file is empty" }));
-    assert_snapshot!(home.told(&["cas", "list", "--type", "content"]), @r"
+    assert_snapshot!(home.transcript(&["cas", "list", "--type", "content"]), @r"
     exit 0
     []
     --- stderr
     warning: node DWSHB3MZK7GWH is corrupt: the file is empty; it is left out
     ");
-    assert_snapshot!(home.told(&["cas", "reindex"]), @r#"
+    assert_snapshot!(home.transcript(&["cas", "reindex"]), @r#"
     exit 0
     {"status":"problems","nodes":14,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
     --- stderr

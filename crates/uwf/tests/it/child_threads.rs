@@ -12,7 +12,7 @@ use uwf_testing::{TestHome, text};
 use crate::fixtures::child_threads::{
     AGENTS, INNER, OUTER, checker, child_of, go, planned, ran, recorded, staffed, state,
 };
-use crate::{home, told};
+use crate::{home, transcript};
 
 #[test]
 fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
@@ -109,7 +109,7 @@ fn what_the_child_ended_with_becomes_the_output_of_the_role() {
 
     with("vague");
     let other = planned(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &other]), @"
+    assert_snapshot!(transcript(&home, &["thread", "step", &other]), @"
     exit 41
     --- stderr
     error: child thread <id> has ended, but the answer has no valid output for role `build`: none of the keys that are asked for is there: `built`, `sure`
@@ -139,7 +139,7 @@ fn a_child_that_has_ended_is_read_again_without_being_paid_again() {
     let thread = planned(&home);
     assert_eq!(home.uwf(&["thread", "step", &thread, "--reextract"]).code, Some(69), "nothing is there yet");
     let failed = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(failed.code, Some(41), "{}", failed.told());
+    assert_eq!(failed.code, Some(41), "{}", failed.transcript());
     assert!(
         failed.stderr.contains(&format!("`uwf thread step {thread} --reextract` reads it again")),
         "{}",
@@ -167,7 +167,7 @@ fn a_child_that_has_not_ended_has_nothing_to_read() {
     home.script("checks", "#!/bin/sh\nexit 3\n");
     let thread = planned(&home);
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
-    assert_snapshot!(told(&home, &["thread", "step", &thread, "--reextract"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread, "--reextract"]), @r"
     exit 64
     --- stderr
     error: role `build` is played by a child thread that has not ended: there is no result of it to read
@@ -181,7 +181,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     home.config(&AGENTS.replace("check: checks", "check: human"));
     let thread = planned(&home);
     let before = fs::read_dir(home.root().join("cas")).unwrap().count();
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @r#"
     exit 20
     --- stderr
     waiting: role `build` is played by child thread <id>: role `check` waits for a person: uwf thread answer <id>
@@ -237,7 +237,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     let child = child_of(&home, &thread);
     assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "waiting"]));
     assert_eq!(home.uwf(&["run", &thread]).code, Some(20));
-    assert_snapshot!(told(&home, &["thread", "answer", &thread, "--data", r#"{"built": "a dam"}"#]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "--data", r#"{"built": "a dam"}"#]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":true,"role":"check","alias":"human","agent":"uwf-human","reason":"end"}
     --- stderr
@@ -259,7 +259,7 @@ fn a_child_at_its_limit_stops_its_parent_there() {
     let limited = AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }");
     home.config(&limited);
     let thread = planned(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @"
     exit 30
     --- stderr
     error: role `build` is played by child thread <id>: the thread has 1 step, its limit is 1
@@ -283,7 +283,7 @@ fn a_workflow_that_plays_a_role_of_itself_is_stopped_at_max_depth() {
     );
     let thread = planned(&home);
     let ended = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ended.code, Some(30), "{}", ended.told());
+    assert_eq!(ended.code, Some(30), "{}", ended.transcript());
     assert!(ended.stderr.contains("would be 3 threads deep, and `maxDepth` is 2"), "{}", ended.stderr);
     assert_eq!(ran(&home), ["plan", "plan", "plan"]);
     assert_eq!(home.json(&["thread", "list", "--state", "limited"]).as_array().unwrap().len(), 3);
@@ -359,7 +359,7 @@ fn a_child_at_work_keeps_its_parent_from_being_idle() {
     home.script("checks", "#!/bin/sh\nsleep 60\n");
     let silent = planned(&home);
     let ran = home.uwf(&["thread", "step", &silent]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(ran.stderr.contains("it printed nothing for 2 s"), "{}", ran.stderr);
 }
 
@@ -367,7 +367,7 @@ fn a_child_at_work_keeps_its_parent_from_being_idle() {
 fn a_configuration_that_names_no_workflow_says_so() {
     let home = staffed();
     let thread = planned(&home);
-    let with = |agent: &str| told(&home, &["thread", "step", &thread, "--agent", agent]);
+    let with = |agent: &str| transcript(&home, &["thread", "step", &thread, "--agent", agent]);
     assert_snapshot!(with("uwf-workflow write-cod"), @r"
     exit 78
     --- stderr
@@ -391,7 +391,7 @@ fn by_hand_the_child_is_run_and_the_next_step_finds_it() {
     go(&home);
     let before = home.head(&thread);
     let by_hand = home.uwf(&["agent", "run", "workflow", &thread, "build"]);
-    assert_eq!(by_hand.code, Some(0), "{}", by_hand.told());
+    assert_eq!(by_hand.code, Some(0), "{}", by_hand.transcript());
     assert_eq!(home.head(&thread), before);
     let paid = ran(&home);
     assert_eq!(
@@ -483,7 +483,7 @@ fn children_without_a_step_count_for_their_parent() {
     // The plan, and a step and a failed attempt of the child.
     assert_eq!(dollars(&home, &thread), [json!(1.5), json!(1.5), json!(0), json!(0)]);
     let ran = home.uwf(&["thread", "step", &thread, "--agent", "paid"]);
-    assert_eq!(ran.code, Some(30), "{}", ran.told());
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
 
     // Another agent plays the role. The child stays paid.
     home.json(&["thread", "limit", &thread, "--cost", "+5"]);

@@ -11,7 +11,7 @@ use uwf_testing::text;
 
 use crate::fixtures::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
 use crate::fixtures::faults::with_fault;
-use crate::told;
+use crate::transcript;
 
 #[test]
 fn killed_hard_in_the_middle_the_same_child_goes_on_and_nobody_is_paid_twice() {
@@ -95,7 +95,7 @@ fn a_child_that_was_killed_fails_its_parent_until_it_is_removed() {
     assert_eq!(window.wait_with_output().unwrap().status.code(), Some(40));
     assert_eq!(state(&home, &thread), "stuck");
     go(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @r"
     exit 40
     --- stderr
     error: child thread <id>, which plays role `build`, was killed
@@ -112,7 +112,7 @@ fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
     let home = staffed();
     home.script("checks", "#!/bin/sh\necho check >> ran\n[ -e go ] || { echo 'no compiler' >&2; exit 3; }\necho '{\"built\": \"a bridge\"}'\n");
     let thread = planned(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @r"
     exit 40
     --- stderr
     error: child thread <id>, which plays role `build`, failed: agent `checks` exited with 3; its last words: no compiler
@@ -159,7 +159,7 @@ fn children_of_a_paused_thread_carry_on_no_further() {
     go(&home);
     assert_eq!(window.wait_with_output().unwrap().status.code(), Some(20));
     assert_eq!(ran(&home), ["plan", "code"]);
-    assert_snapshot!(told(&home, &["thread", "step", &child]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step", &child]), @r"
     exit 20
     --- stderr
     waiting: thread <id> is paused with its parent <id>: too loud
@@ -185,7 +185,7 @@ fn a_child_that_is_paused_itself_makes_its_parent_wait() {
     home.config(AGENTS);
     go(&home);
     home.json(&["thread", "pause", &child, "--reason", "wait a moment"]);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @r"
     exit 20
     --- stderr
     waiting: role `build` is played by child thread <id>: thread <id> is paused: wait a moment

@@ -101,7 +101,7 @@ fn a_thread_without_a_decision_takes_no_file_of_the_workspace() {
     fs::write(&record, format!("{settings}\n")).unwrap();
     let ran = home.uwf(&["thread", "step", &other]);
     assert!(ran.code == Some(78) || ran.code == Some(40), "{ran:?}");
-    assert!(ran.told().contains(".workflows/inner.yaml counts only when a person starts a thread"), "{ran:?}");
+    assert!(ran.transcript().contains(".workflows/inner.yaml counts only when a person starts a thread"), "{ran:?}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_start_that_is_sent_again_reports_the_first_thread() {
     assert_eq!((start(&home, &ID.to_lowercase(), "count").json(), threads(&home)), (first, 2));
     let other = start(&home, ID, "count to ten");
     let began_at = text(&home.json(&["thread", "steps", ID])["steps"][0], "hash");
-    assert_snapshot!(other.told().replace(ID, "<id>").replace(&began_at, "<start>"), @r"
+    assert_snapshot!(other.transcript().replace(ID, "<id>").replace(&began_at, "<start>"), @r"
     exit 64
     --- stderr
     error: thread id <id> is taken: the thread that has it began otherwise, at <start>

@@ -97,8 +97,8 @@ fn the_expected_file_must_be_made_or_changed_by_the_run() {
         assert!(Command::new("touch").args(["-d", before]).arg(&file).status().unwrap().success());
         let ran = home.uwf(&["thread", "step", &thread]);
         let expected = problem.map(|problem| format!("made.txt {problem}"));
-        assert_eq!(ran.code, Some(if problem.is_some() { 40 } else { 0 }), "{before}: {work}{}", ran.told());
-        assert!(expected.is_none_or(|expected| ran.stderr.contains(&expected)), "{before}: {work}{}", ran.told());
+        assert_eq!(ran.code, Some(if problem.is_some() { 40 } else { 0 }), "{before}: {work}{}", ran.transcript());
+        assert!(expected.is_none_or(|expected| ran.stderr.contains(&expected)), "{before}: {work}{}", ran.transcript());
     }
 }
 

@@ -7,23 +7,23 @@ use crate::fixtures::configuration::configured;
 #[test]
 fn values_are_read_back_as_data_and_as_text() {
     let home = configured();
-    assert_snapshot!(home.told(&["config", "get", "agents.coder"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "get", "agents.coder"]), @r#"
     exit 0
     {"command":"sh","args":["-c","true"]}
     "#);
-    assert_snapshot!(home.told(&["config", "get", "defaultAgent", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["config", "get", "defaultAgent", "--format", "text"]), @r"
     exit 0
     coder
     ");
-    assert_snapshot!(home.told(&["config", "get", "agents.coder.args.1"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "get", "agents.coder.args.1"]), @r#"
     exit 0
     "true"
     "#);
-    assert_snapshot!(home.told(&["config", "list"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "list"]), @r#"
     exit 0
     {"agents.coder.command":"sh","agents.coder.args":["-c","true"],"agents.judge.command":"sh","agents.judge.output":"json","defaultAgent":"coder","x-notes":"kept as it is\n"}
     "#);
-    assert_snapshot!(home.told(&["config", "list", "--format", "text"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "list", "--format", "text"]), @r#"
     exit 0
     agents.coder.command = sh
     agents.coder.args = ["-c","true"]
@@ -32,7 +32,7 @@ fn values_are_read_back_as_data_and_as_text() {
     defaultAgent = coder
     x-notes = "kept as it is\n"
     "#);
-    assert_snapshot!(home.told(&["config", "path", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["config", "path", "--format", "text"]), @r"
     exit 0
     <dir>/root/config.yaml
     ");
@@ -41,31 +41,31 @@ fn values_are_read_back_as_data_and_as_text() {
 #[test]
 fn a_key_that_is_not_set_is_not_found() {
     let home = configured();
-    assert_snapshot!(home.told(&["config", "get", "agents.codr.command"]), @r"
+    assert_snapshot!(home.transcript(&["config", "get", "agents.codr.command"]), @r"
     exit 69
     --- stderr
     error: `agents.codr.command` is not set in <dir>/root/config.yaml
     hint: did you mean `agents.coder.command`?
     ");
-    assert_snapshot!(home.told(&["config", "get", "maxSteps"]), @r"
+    assert_snapshot!(home.transcript(&["config", "get", "maxSteps"]), @r"
     exit 69
     --- stderr
     error: `maxSteps` is not set in <dir>/root/config.yaml
     hint: the default holds: 1000
     ");
-    assert_snapshot!(home.told(&["config", "get", "agents.coder.idleTimeout"]), @r"
+    assert_snapshot!(home.transcript(&["config", "get", "agents.coder.idleTimeout"]), @r"
     exit 69
     --- stderr
     error: `agents.coder.idleTimeout` is not set in <dir>/root/config.yaml
     hint: the default holds: 30m
     ");
-    assert_snapshot!(home.told(&["config", "get", "agents.nobody.idleTimeout"]), @r"
+    assert_snapshot!(home.transcript(&["config", "get", "agents.nobody.idleTimeout"]), @r"
     exit 69
     --- stderr
     error: `agents.nobody.idleTimeout` is not set in <dir>/root/config.yaml
     hint: `uwf config list` shows what is set
     ");
-    assert_snapshot!(home.told(&["config", "get", "a..b"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "get", "a..b"]), @r#"
     exit 64
     --- stderr
     error: not a key: `a..b` has an empty key

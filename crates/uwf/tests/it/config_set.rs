@@ -14,7 +14,7 @@ use crate::home;
 #[track_caller]
 pub(crate) fn refused(home: &TestHome, args: &[&str]) -> String {
     let before = file(home);
-    let told = home.told(args);
+    let told = home.transcript(args);
     assert_eq!(file(home), before);
     told
 }
@@ -23,23 +23,23 @@ pub(crate) fn refused(home: &TestHome, args: &[&str]) -> String {
 fn a_value_is_set_and_everything_else_stays() {
     let home = configured();
     fs::set_permissions(home.root().join("config.yaml"), fs::Permissions::from_mode(0o640)).unwrap();
-    assert_snapshot!(home.told(&["config", "set", "agents.coder.timeout", "30m"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "set", "agents.coder.timeout", "30m"]), @r#"
     exit 0
     {"key":"agents.coder.timeout","value":"30m","file":"<dir>/root/config.yaml","changed":true}
     "#);
-    assert_snapshot!(home.told(&["config", "set", "defaultAgent", "judge"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "set", "defaultAgent", "judge"]), @r#"
     exit 0
     {"key":"defaultAgent","value":"judge","file":"<dir>/root/config.yaml","changed":true}
     "#);
-    assert_snapshot!(home.told(&["config", "set", "defaultAgent", "judge", "--format", "text"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "set", "defaultAgent", "judge", "--format", "text"]), @r#"
     exit 0
     defaultAgent is "judge" already in <dir>/root/config.yaml
     "#);
-    assert_snapshot!(home.told(&["config", "set", "agents.coder.args", "--unset", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["config", "set", "agents.coder.args", "--unset", "--format", "text"]), @r"
     exit 0
     removed agents.coder.args from <dir>/root/config.yaml
     ");
-    assert_snapshot!(home.told(&["config", "set", "agentOverrides.solve-issue.reviewer", "judge", "--format", "text"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "set", "agentOverrides.solve-issue.reviewer", "judge", "--format", "text"]), @r#"
     exit 0
     set agentOverrides.solve-issue.reviewer to "judge" in <dir>/root/config.yaml
     "#);
@@ -152,7 +152,7 @@ fn a_result_that_is_not_valid_is_refused() {
     error: <dir>/root/config.yaml: line 8: `defaultAgent` is a text or number, which has no keys
     hint: set the whole of it, for example to `{key: value}` or `[a, b]`
     ");
-    assert_snapshot!(home.told(&["config", "set", "maxStep", "5"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "set", "maxStep", "5"]), @r#"
     exit 0
     {"key":"maxStep","value":5,"file":"<dir>/root/config.yaml","changed":true}
     --- stderr
@@ -175,7 +175,7 @@ fn a_broken_file_can_be_repaired_one_value_at_a_time() {
     error: <dir>/root/config.yaml:2:1: error[syntax]: not valid YAML: while parsing a node, did not find expected node content
     hint: nothing was written
     ");
-    assert_snapshot!(home.told(&["config", "get", "maxSteps"]), @r"
+    assert_snapshot!(home.transcript(&["config", "get", "maxSteps"]), @r"
     exit 78
     --- stderr
     error: <dir>/root/config.yaml:2:1: error[syntax]: not valid YAML: while parsing a node, did not find expected node content

@@ -48,7 +48,7 @@ fn it_counts_once_it_is_trusted_and_as_long_as_it_stays_the_same() {
     assert_eq!(warned, ignored);
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!((ran.json()["alias"].clone(), home.steady(&ran.stderr).as_str()), (json!("own"), ignored));
-    insta::assert_snapshot!(home.told(&["config", "trust", "app", "--format", "text"]), @r#"
+    insta::assert_snapshot!(home.transcript(&["config", "trust", "app", "--format", "text"]), @r#"
     exit 0
     trusted <dir>/work/app/.workflows/config.yaml
       agents.project.command = "./tools/agent.sh"
@@ -68,7 +68,7 @@ fn it_counts_once_it_is_trusted_and_as_long_as_it_stays_the_same() {
     fs::write(&file, AGENTS).unwrap();
     assert_eq!(home.json(&["thread", "step", &thread])["alias"], "project");
     assert_eq!(
-        home.told(&["config", "trust", "app", "--revoke", "--format", "text"]),
+        home.transcript(&["config", "trust", "app", "--revoke", "--format", "text"]),
         "exit 0\n<dir>/work/app/.workflows/config.yaml is not trusted any more\n"
     );
     let other = start(&home, "app").0;
@@ -133,7 +133,10 @@ fn a_project_cannot_say_where_secrets_are_or_go() {
         home.config("providers: { p: { baseUrl: \"http://127.0.0.1:9\", apiKeyEnv: P_KEY } }\nagents:\n  own: { command: mine, output: json }\ndefaultAgent: own\n");
         let ran = home.uwf(&["config", "trust", "app"]);
         assert_eq!(ran.code, Some(78), "{config}: {ran:?}");
-        assert!(ran.told().contains(&format!("config.yaml:{place}: error[not-for-projects]")), "{config}: {ran:?}");
+        assert!(
+            ran.transcript().contains(&format!("config.yaml:{place}: error[not-for-projects]")),
+            "{config}: {ran:?}"
+        );
         let (thread, warned) = start(&home, "app");
         assert!(warned.contains("it is not trusted"), "{warned}");
         assert_eq!(home.json(&["thread", "step", &thread])["alias"], "own");

@@ -32,7 +32,7 @@ maxStep: 5
 ",
     );
     fs::write(home.root().join(".env"), "THERE_KEY=0123456789\n").unwrap();
-    assert_snapshot!(home.told(&["config", "validate", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["config", "validate", "--format", "text"]), @"
     exit 78
     <dir>/root/config.yaml:2:42: warning[no-key]: `HERE_KEY` is set neither in the environment nor in .env
       |
@@ -112,7 +112,7 @@ maxStep: 5
     assert_eq!(home.json(&["config", "validate"])["valid"], json!(true));
     assert_eq!(home.uwf(&["config", "validate", "--strict"]).code, Some(78));
     home.config(CONFIG);
-    assert_snapshot!(home.told(&["config", "validate"]), @r#"
+    assert_snapshot!(home.transcript(&["config", "validate"]), @r#"
     exit 0
     {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `coder` has no `output`, so it must print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":3,"column":3},{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, workspaces, secrets, maxSteps, maxTime, maxTokens, maxCost, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, extract, notify, prices, otel, store, temporal, worktree","file":"<dir>/root/config.yaml","line":9,"column":1}]}
     "#);

@@ -132,7 +132,7 @@ fn a_condition_that_decides_is_not_warned_of() {
     }
 }
 
-/// What ships and what users have.
+/// Shipped workflows, and workflows of users.
 #[test]
 fn templates_and_examples_have_no_constant_condition() {
     let mut files = Vec::new();

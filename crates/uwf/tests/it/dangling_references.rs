@@ -1,4 +1,4 @@
-//! Outputs that reference nodes nobody stored.
+//! Outputs that reference missing nodes.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn missing_node_makes_an_answer_unfit() {
         let home = home();
         let thread = coder(&home, settings, &format!("#!/bin/sh\n{answer}\n"));
         let ran = home.uwf(&["thread", "step", &thread]);
-        assert_eq!(ran.code, Some(41), "{settings}: {}", ran.told());
+        assert_eq!(ran.code, Some(41), "{settings}: {}", ran.transcript());
         assert!(ran.stderr.contains(&no_node("/files/0")), "{settings}: {}", ran.stderr);
         // The thread is not wedged: the next attempt runs the agent again.
         let stored = text(&home.json(&["cas", "put-text", "a file"]), "hash");
@@ -104,7 +104,7 @@ fn person_is_told_of_a_missing_node() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     let data = format!("{{\"files\": [\"{MISSING}\"]}}");
     let ran = home.uwf(&["thread", "answer", &thread, "--data", &data]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert!(ran.stderr.contains(&no_node("/files/0")), "{}", ran.stderr);
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
 }

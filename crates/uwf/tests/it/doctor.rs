@@ -307,7 +307,7 @@ fn a_thread_with_a_hole_and_a_damaged_record_are_told() {
     std::fs::write(home.record_file(&garbled), "garbage\n").unwrap();
     assert!(doctor().contains("the records of 1 thread are damaged"), "{}", doctor());
     let step = home.uwf(&["thread", "step", &garbled]);
-    assert_eq!(step.code, Some(65), "{}", step.told());
+    assert_eq!(step.code, Some(65), "{}", step.transcript());
     assert!(step.stderr.contains("agents and a limit that the thread was started with are lost"), "{}", step.stderr);
 }
 

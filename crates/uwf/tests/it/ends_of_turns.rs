@@ -122,7 +122,7 @@ fn cursor_that_ends_in_a_call_offers_its_last_text() {
     assert_eq!(home.json(&["thread", "step", &thread, "--reextract"])["done"], true);
 }
 
-/// What is handed in is the answer, whatever is said or done after it.
+/// The submitted output is the answer; later text and calls don't change it.
 #[test]
 fn a_turn_that_ends_in_submit_is_an_answer() {
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"submit","arguments":{"n":7}}}"#;
@@ -193,7 +193,7 @@ mod llm {
             let server = LlmServer::start([Say::text(reply).repeated()]);
             let (home, thread) = reviewer(&server);
             let ran = home.uwf(&["thread", "step", &thread]);
-            assert_eq!(ran.code, Some(41), "{reply}: {}", ran.told());
+            assert_eq!(ran.code, Some(41), "{reply}: {}", ran.transcript());
         }
         let server = LlmServer::start([Say::text("{\"approved\": false}")]);
         let (home, thread) = reviewer(&server);

@@ -16,7 +16,7 @@ fn telling_home() -> TestHome {
     home
 }
 
-/// What the agent sees of a file, and the step.
+/// The variables of a file as the agent sees them, and the step.
 fn seen(home: &TestHome, file: &str) -> (Option<String>, Ran) {
     for left in [home.root().join(".env"), home.work().join("seen")] {
         let _ = fs::remove_file(left);

@@ -54,7 +54,7 @@ fn every_example_is_valid_to_the_letter() {
     for file in files {
         let path = repository().join("examples").join(&file);
         let ran = home.uwf(&["workflow", "validate", "--strict", path.to_str().unwrap()]);
-        assert_eq!(ran.code, Some(0), "{}", ran.told());
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
         let stored = home.json(&["workflow", "put", path.to_str().unwrap()]);
         assert_eq!(Some(text(&stored, "name").as_str()), file.strip_suffix(".yaml"));
     }

@@ -37,8 +37,8 @@ fn a_step_that_is_sent_again_is_refused() {
     assert_eq!(code(&home, &step, &head), Some(75));
     assert_eq!(code(&home, &[&step[..], &["--dry-run"]].concat(), &head), Some(75));
     assert_eq!((runs(&home), home.head(&thread)), (1, now.clone()));
-    let told = home.told(&["thread", "step", &thread, "--expect-head", &head, "--format", "text"]);
-    assert_snapshot!(told.replace(&now.unwrap(), "<now>").replace(&head, "<then>"), @r"
+    let transcript = home.transcript(&["thread", "step", &thread, "--expect-head", &head, "--format", "text"]);
+    assert_snapshot!(transcript.replace(&now.unwrap(), "<now>").replace(&head, "<then>"), @r"
     exit 75
     --- stderr
     error: thread <id> has moved on: its head is <now>, not <then>

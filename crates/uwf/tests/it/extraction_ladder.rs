@@ -87,7 +87,7 @@ fn without_frontmatter_no_reply_to_feedback_is_read_as_such() {
     let told = ["frontmatter: false", "frontmatter: false, submit: false"].map(|switches| {
         let (home, thread) = mocked_with(&format!("extract: {{ {switches} }}\n"), 1, script);
         let ran = home.uwf(&["thread", "step", &thread]);
-        assert_eq!(ran.code, Some(41), "{}", ran.told());
+        assert_eq!(ran.code, Some(41), "{}", ran.transcript());
         ran.stderr.lines().next().unwrap_or_default().to_owned()
     });
     let only = format!("error: {NO_OUTPUT}: {off}; the answer reads: I counted to one.");

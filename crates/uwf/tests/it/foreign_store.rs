@@ -11,7 +11,7 @@ use json_cas::{Draft, Hash, cbor};
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
 
-use crate::{home, told};
+use crate::{home, transcript};
 
 const WORKFLOW: Hash = Hash::literal("0KZQB61FPVDKS");
 
@@ -141,11 +141,11 @@ fn foreign_home() -> (TestHome, Hashes) {
 #[test]
 fn its_threads_are_listed_and_shown() {
     let (home, hashes) = foreign_home();
-    assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--all"]), @r##"
     exit 0
     [{"thread":"<id>","workflow":"#1","head":"#2","state":"completed","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#3","state":"active","role":null,"startedAt":null,"changedAt":null,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"}]
     "##);
-    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--all", "--format", "text"]), @"
     exit 0
     thread                      state      workflow     role     steps  changed     task
     <id>  completed  solve-issue  –        2      2026-02-02  # Fix the bug It crashes.
@@ -153,19 +153,19 @@ fn its_threads_are_listed_and_shown() {
     <id>  active     solve-issue  coder    2      2026-02-02  # Fix the bug It crashes.
     the last 4 symbols of a thread are enough
     ");
-    assert_snapshot!(told(&home, &["thread", "show", ACTIVE]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "show", ACTIVE]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":"coder","task":"# Fix the bug\n\nIt crashes.","steps":2,"startedAt":null,"changedAt":<ms>}
     "##);
-    assert_snapshot!(told(&home, &["thread", "show", "7zzz"]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "show", "7zzz"]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":"coder","task":"# Fix the bug\n\nIt crashes.","steps":2,"startedAt":null,"changedAt":<ms>}
     "##);
-    assert_snapshot!(told(&home, &["thread", "show", FRESH]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "show", FRESH]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":null,"task":"Another task.","steps":0,"startedAt":null,"changedAt":null}
     "##);
-    assert_snapshot!(told(&home, &["thread", "show", FINISHED]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "show", FINISHED]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":true,"state":"completed","role":"coder","task":"# Fix the bug\n\nIt crashes.","steps":2,"startedAt":null,"changedAt":<ms>}
     "##);
@@ -176,11 +176,11 @@ fn its_threads_are_listed_and_shown() {
 #[test]
 fn its_steps_are_read() {
     let (home, _) = foreign_home();
-    assert_snapshot!(told(&home, &["thread", "steps", ACTIVE]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "steps", ACTIVE]), @r##"
     exit 0
     {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"# Fix the bug\n\nIt crashes.","timestamp":null},{"hash":"#3","role":"planner","output":{"plan":"Read a.rs"},"detail":"#4","agent":"hermes","timestamp":<ms>},{"hash":"#5","role":"coder","output":{"done":false,"files":["a.rs"]},"detail":"#6","agent":"hermes","timestamp":<ms>}]}
     "##);
-    assert_snapshot!(told(&home, &["thread", "read", ACTIVE]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", ACTIVE]), @r"
     exit 0
     # solve-issue
 
@@ -215,7 +215,7 @@ fn its_steps_are_read() {
     - **done**: false
     - **files**: a.rs
     ");
-    assert_snapshot!(told(&home, &["thread", "read", FINISHED, "--quota", "0"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", FINISHED, "--quota", "0"]), @r"
     exit 0
     # solve-issue
 
@@ -248,7 +248,7 @@ fn its_steps_are_read() {
 #[test]
 fn its_details_are_expanded() {
     let (home, hashes) = foreign_home();
-    assert_snapshot!(told(&home, &["thread", "step-details", &hashes.steps[0].to_string(), "--format", "yaml"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &hashes.steps[0].to_string(), "--format", "yaml"]), @r"
     exit 0
     hash: #1
     type: StepNode
@@ -290,7 +290,7 @@ fn its_details_are_expanded() {
       sessionId: s-1
       turnCount: 2
     ");
-    assert_snapshot!(told(&home, &["thread", "step-details", &hashes.steps[1].to_string(), "--format", "yaml"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &hashes.steps[1].to_string(), "--format", "yaml"]), @r"
     exit 0
     hash: #1
     type: StepNode
@@ -313,7 +313,7 @@ fn its_details_are_expanded() {
         ---
         Half of it is done.
     ");
-    assert_snapshot!(told(&home, &["thread", "step-details", &hashes.detail.to_string(), "--format", "json"]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &hashes.detail.to_string(), "--format", "json"]), @r##"
     exit 0
     {"hash":"#1","type":"hermes-detail","timestamp":<ms>,"model":"some-model","turns":[{"hash":"#2","type":"hermes-turn","role":"assistant","index":0,"content":"Looking at it.","reasoning":null,"toolCalls":[{"args":"a.rs","name":"read"}]},{"hash":"#3","type":"hermes-turn","role":"assistant","index":1,"content":"---\nplan: Read a.rs\n---\n# My plan\n\nI read `a.rs`.","reasoning":"hm","toolCalls":null}],"duration":1200,"sessionId":"s-1","turnCount":2}
     "##);
@@ -322,15 +322,15 @@ fn its_details_are_expanded() {
 #[test]
 fn its_nodes_are_read_and_walked() {
     let (home, hashes) = foreign_home();
-    assert_snapshot!(told(&home, &["cas", "get", &hashes.steps[1].to_string()]), @r##"
+    assert_snapshot!(transcript(&home, &["cas", "get", &hashes.steps[1].to_string()]), @r##"
     exit 0
     {"hash":"#1","type":"#2","payload":{"prev":"#3","role":"coder","agent":"hermes","start":"#4","detail":"#5","output":"#6"},"timestamp":<ms>}
     "##);
-    assert_snapshot!(told(&home, &["cas", "get", &hashes.meta_schema.to_string()]), @r##"
+    assert_snapshot!(transcript(&home, &["cas", "get", &hashes.meta_schema.to_string()]), @r##"
     exit 0
     {"hash":"#1","type":"#1","payload":{"type":["object","boolean"],"title":"their meta-schema"},"timestamp":<ms>}
     "##);
-    assert_snapshot!(told(&home, &["cas", "walk", &hashes.steps[1].to_string(), "--types", "--format", "text"]), @r"
+    assert_snapshot!(transcript(&home, &["cas", "walk", &hashes.steps[1].to_string(), "--types", "--format", "text"]), @r"
     exit 0
     #1  StepNode
     #2  StepNode
@@ -346,11 +346,11 @@ fn its_nodes_are_read_and_walked() {
     #9  their meta-schema
     #13  their meta-schema
     ");
-    assert_snapshot!(told(&home, &["cas", "verify"]), @r#"
+    assert_snapshot!(transcript(&home, &["cas", "verify"]), @r#"
     exit 0
     {"checked":14,"bytes":2043,"problems":[]}
     "#);
-    assert_snapshot!(told(&home, &["workflow", "list"]), @r##"
+    assert_snapshot!(transcript(&home, &["workflow", "list"]), @r##"
     exit 0
     [{"name":"solve-issue","hash":"#1","origin":"registry"}]
     "##);
@@ -360,7 +360,7 @@ fn its_nodes_are_read_and_walked() {
 #[test]
 fn its_threads_are_stepped_to_the_end() {
     let (home, hashes) = foreign_home();
-    assert_snapshot!(told(&home, &["thread", "step", ACTIVE]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step", ACTIVE]), @r"
     exit 64
     --- stderr
     error: this machine does not know where thread <id> works

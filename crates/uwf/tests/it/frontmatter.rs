@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{home, told};
+use crate::{home, transcript};
 
 /// A writer that says how sure it is, and a reviewer for when it is not.
 const WORKFLOW: &str = r#"
@@ -45,7 +45,7 @@ fn a_condition_sees_what_the_header_says_beside_the_output() {
     assert_eq!(eval("steps.$frontmatter($).confidence"), json!([0.3, 0.9]));
     let steps = home.json(&["thread", "steps", &thread]);
     let reviewer = steps["steps"][2]["hash"].as_str().unwrap().to_owned();
-    assert_snapshot!(told(&home, &["thread", "why", &reviewer, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "why", &reviewer, "--format", "text"]), @"
     exit 0
     unsure thread <id>
 
@@ -58,7 +58,7 @@ fn a_condition_sees_what_the_header_says_beside_the_output() {
       frontmatter: read from the header of the agent's answer
       uwf thread step-details #2 has all of it
     ");
-    assert_snapshot!(told(&home, &["thread", "eval", &thread, "$frontmatter('writer')"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "eval", &thread, "$frontmatter('writer')"]), @"
     exit 65
     --- stderr
     error: `$frontmatter('writer')` could not be evaluated: $frontmatter takes one step, such as steps[-1] (T0410)

@@ -11,7 +11,7 @@ use uwf_testing::{Ran, TestHome, numbered, text};
 
 use crate::fixtures::notes::{file_of, note, put_text};
 use crate::fixtures::review::{reviewing_home, step};
-use crate::{home, told};
+use crate::{home, transcript};
 
 const NOW: &[&str] = &["gc", "--grace", "0s"];
 
@@ -63,7 +63,7 @@ fn what_only_a_removed_thread_led_to_goes_and_all_else_stays() {
     assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
     assert_eq!(home.uwf(&["thread", "verify", &kept]).code, Some(0));
     step(&home, &open, 1);
-    let told = home.told(&["cas", "gc", "--grace", "0s", "--format", "text"]);
+    let told = home.transcript(&["cas", "gc", "--grace", "0s", "--format", "text"]);
     let used = home.json(NOW)["activeRefs"].clone();
     let expected =
         format!("exit 0\nremoved 0 nodes, 0 bytes\n{used} nodes in use by 2 threads and names of workflows\n");
@@ -125,19 +125,19 @@ fn names_and_their_history_records_and_the_configuration_lead_to_nodes() {
     step(&home, &broken, 1);
     assert_eq!(uwf_testing::failed_attempts(&home.last_detail(&broken)), 1);
     assert_eq!(text(&home.json(&["workflow", "rollback", "review-text"]), "hash"), first);
-    assert_snapshot!(home.told(&["cas", "rm", &configured]), @"
+    assert_snapshot!(home.transcript(&["cas", "rm", &configured]), @"
     exit 64
     --- stderr
     error: node DEHJEA6FZ288P is in use: the configuration leads to it
     hint: nothing was removed
     ");
-    assert_snapshot!(told(&home, &["cas", "rm", &first]), @"
+    assert_snapshot!(transcript(&home, &["cas", "rm", &first]), @"
     exit 64
     --- stderr
     error: node #1 is in use: workflow `review-text` leads to it
     hint: nothing was removed
     ");
-    assert_snapshot!(told(&home, &["cas", "rm", &home.head(&broken).unwrap()]), @"
+    assert_snapshot!(transcript(&home, &["cas", "rm", &home.head(&broken).unwrap()]), @"
     exit 64
     --- stderr
     error: node #1 is in use: the head of thread <id> leads to it
@@ -185,7 +185,7 @@ fn stops(home: &TestHome, path: &std::path::Path, damage: Option<&str>, code: i3
     let there = nodes(home);
     let ran = home.uwf(NOW);
     assert_eq!((ran.code, nodes(home)), (Some(code), there), "{ran:?}");
-    let told = home.told(NOW);
+    let told = home.transcript(NOW);
     match before {
         Some(bytes) => fs::write(path, bytes).unwrap(),
         None => fs::remove_file(path).unwrap(),
@@ -271,19 +271,19 @@ fn a_record_that_cannot_be_read_stops_it() {
 fn a_node_that_nothing_leads_to_is_removed_one_by_one() {
     let home = home();
     let [schema, on, noted] = note(&home);
-    assert_snapshot!(home.told(&["cas", "rm", &on]), @"
+    assert_snapshot!(home.transcript(&["cas", "rm", &on]), @"
     exit 64
     --- stderr
     error: node 12HBH7P84TFRV refers to node DWSHB3MZK7GWH
     hint: nothing was removed; nothing leads to either: `uwf cas rm 12HBH7P84TFRV` first, or `uwf gc` removes both
     ");
-    assert_snapshot!(home.told(&["cas", "rm", &schema]), @"
+    assert_snapshot!(home.transcript(&["cas", "rm", &schema]), @"
     exit 64
     --- stderr
     error: node 12HBH7P84TFRV refers to node 0M2XXNNYATED9
     hint: nothing was removed; nothing leads to either: `uwf cas rm 12HBH7P84TFRV` first, or `uwf gc` removes both
     ");
-    assert_snapshot!(home.told(&["cas", "rm", "AGENT"]), @"
+    assert_snapshot!(home.transcript(&["cas", "rm", "AGENT"]), @"
     exit 69
     --- stderr
     error: no node's hash begins with AGENT
@@ -293,19 +293,19 @@ fn a_node_that_nothing_leads_to_is_removed_one_by_one() {
         assert!(!file_of(&home, node).exists());
         assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
     }
-    assert_snapshot!(home.told(&["cas", "rm", &noted]), @"
+    assert_snapshot!(home.transcript(&["cas", "rm", &noted]), @"
     exit 69
     --- stderr
     error: there is no node 12HBH7P84TFRV
     ");
     let corrupt = put_text(&home, "text");
     fs::write(file_of(&home, &corrupt), "rubbish").unwrap();
-    assert_snapshot!(home.told(&["cas", "rm", &corrupt, "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["cas", "rm", &corrupt, "--format", "text"]), @"
     exit 0
     removed node 4TBEJHJV545RY, 7 bytes
     ");
     let own = text(&home.json(&["cas", "get", &put_text(&home, "text")]), "type");
-    assert_snapshot!(home.told(&["cas", "rm", &own]), @"
+    assert_snapshot!(home.transcript(&["cas", "rm", &own]), @"
     exit 64
     --- stderr
     error: node FXEFD3A3K4P94 is in use: uwf itself leads to it
@@ -316,7 +316,7 @@ fn a_node_that_nothing_leads_to_is_removed_one_by_one() {
 #[test]
 fn odd_requests_of_gc() {
     let home = home();
-    assert_snapshot!(home.told(&["gc", "--grace", "soon"]), @"
+    assert_snapshot!(home.transcript(&["gc", "--grace", "soon"]), @"
     exit 64
     --- stderr
     error: invalid value 'soon' for '--grace <DURATION>': a duration is a number with a unit: 90s, 15m, 24h, 7d

@@ -101,7 +101,7 @@ fn each_way(template: &str) {
     let begun = home.json(&["init", "workflow", template]);
     assert_eq!((&begun["workflow"], &begun["template"]), (&Value::from(template), &Value::from(template)));
     let strict = home.uwf(&["workflow", "validate", "--strict"]);
-    assert_eq!((strict.code, strict.stderr.as_str()), (Some(0), ""), "{}", strict.told());
+    assert_eq!((strict.code, strict.stderr.as_str()), (Some(0), ""), "{}", strict.transcript());
     let problems = &strict.json()[0]["problems"];
     assert_eq!(problems, &serde_json::json!([]), "not even a note");
     // As it is printed, typed.
@@ -149,7 +149,7 @@ fn each_way_of_researching_is_played() {
 #[test]
 fn a_workflow_of_another_name_is_made_from_a_template() {
     let home = home();
-    insta::assert_snapshot!(home.told(&["init", "workflow", "fix-bug", "--template", "solve-issue", "--format", "text"]), @"
+    insta::assert_snapshot!(home.transcript(&["init", "workflow", "fix-bug", "--template", "solve-issue", "--format", "text"]), @"
     exit 0
     wrote .workflows/fix-bug.yaml
     wrote .workflows/mock/fix-bug.yaml
@@ -190,7 +190,7 @@ fn a_name_that_cannot_be_one_is_refused_before_anything_is_written() {
     let home = home();
     for name in ["../out", "a b", "Fix Bug", "", ".hidden", "$START", "x: y", "config"] {
         let ran = home.uwf(&["init", "workflow", name]);
-        assert_eq!(ran.code, Some(64), "{name}: {}", ran.told());
+        assert_eq!(ran.code, Some(64), "{name}: {}", ran.transcript());
     }
     assert_eq!(fs::read_dir(home.work()).unwrap().count(), 0);
     let ran = home.uwf(&["init", "workflow", "x", "--template", "solve-isue"]);
@@ -204,7 +204,7 @@ fn a_workflow_that_is_there_stays() {
     fs::create_dir(home.work().join(".workflows")).unwrap();
     home.file(".workflows/review.yaml", "mine");
     let ran = home.uwf(&["init", "workflow", "review"]);
-    assert_eq!(ran.code, Some(64), "{}", ran.told());
+    assert_eq!(ran.code, Some(64), "{}", ran.transcript());
     assert_eq!(fs::read_to_string(home.work().join(".workflows/review.yaml")).unwrap(), "mine");
     home.file(".workflows/develop.json", "{}");
     let ran = home.uwf(&["init", "workflow", "develop"]);

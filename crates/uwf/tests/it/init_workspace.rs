@@ -23,7 +23,7 @@ pub(crate) fn typed(home: &TestHome, command: &str) -> Ran {
 #[test]
 fn what_it_makes_runs_at_once() {
     let home = home();
-    insta::assert_snapshot!(home.told(&["init", "workspace", "--format", "text"]), @"
+    insta::assert_snapshot!(home.transcript(&["init", "workspace", "--format", "text"]), @"
     exit 0
     wrote .workflows/review.yaml
     wrote .workflows/mock/review.yaml
@@ -42,7 +42,7 @@ fn what_it_makes_runs_at_once() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(ran.json()["done"], true);
     let ran = home.uwf(&["workflow", "validate", "--strict"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.told());
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert!(!ran.stderr.contains("trust"), "{}", ran.stderr);
     assert_eq!(home.uwf(&["config", "trust"]).code, Some(0));
 }
@@ -94,7 +94,7 @@ fn the_examples_in_the_configuration_are_valid() {
     let lines: Vec<&str> = text.lines().skip(4).map(|line| line.strip_prefix("# ").unwrap()).collect();
     fs::write(&path, lines.join("\n")).unwrap();
     let trusted = home.uwf(&["config", "trust"]);
-    assert_eq!(trusted.code, Some(0), "{}", trusted.told());
+    assert_eq!(trusted.code, Some(0), "{}", trusted.transcript());
     assert!(!trusted.stderr.contains("warning"), "{}", trusted.stderr);
     assert_eq!(home.json(&["config", "get", "maxSteps"]), 40);
 }
@@ -107,7 +107,7 @@ fn a_file_that_is_there_is_never_overwritten() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "mine").unwrap();
         let ran = home.uwf(&["init", "workspace"]);
-        assert_eq!(ran.code, Some(64), "{}", ran.told());
+        assert_eq!(ran.code, Some(64), "{}", ran.transcript());
         assert!(ran.stderr.contains(&format!(".workflows/{name} is there already")), "{}", ran.stderr);
         assert!(ran.stderr.contains("uwf init workflow NAME"), "{}", ran.stderr);
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
@@ -146,7 +146,7 @@ fn a_directory_that_cannot_be_written_is_named() {
     let home = home();
     let path = home.file("project", "a file");
     let ran = home.uwf(&["init", "workspace", "project"]);
-    assert_eq!(ran.code, Some(74), "{}", ran.told());
+    assert_eq!(ran.code, Some(74), "{}", ran.transcript());
     assert!(ran.stderr.contains("project/.workflows"), "{}", ran.stderr);
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -156,7 +156,7 @@ fn a_directory_that_cannot_be_written_is_named() {
         assert_eq!(home.uwf(&["init", "workspace", "project"]).code, Some(74));
     }
     let ran = home.uwf(&["init", "workspace", "/proc/nothing"]);
-    assert_eq!(ran.code, Some(74), "{}", ran.told());
+    assert_eq!(ran.code, Some(74), "{}", ran.transcript());
 }
 
 #[test]
@@ -207,7 +207,7 @@ mod with_tools {
                 let run = strace.args([env!("CARGO_BIN_EXE_uwf"), "init", "workspace", &project]);
                 let ran: Ran = run.output().unwrap().into();
                 let is_killed = ran.code.is_none_or(|code| code == 137);
-                assert!(is_killed || matches!(ran.code, Some(0 | 74)), "{call} {at}: {}", ran.told());
+                assert!(is_killed || matches!(ran.code, Some(0 | 74)), "{call} {at}: {}", ran.transcript());
                 hit += usize::from(ran.code != Some(0));
                 let dir = home.work().join(&project).join(".workflows");
                 for name in ["review.yaml", "mock/review.yaml", "config.yaml"] {

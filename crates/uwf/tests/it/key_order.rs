@@ -107,7 +107,7 @@ fn people_and_tools_are_asked_in_that_order() {
 #[test]
 fn roles_are_listed_and_drawn_from_the_start_on() {
     let (home, _) = planned();
-    assert_snapshot!(home.told(&["workflow", "show", "plan-work", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["workflow", "show", "plan-work", "--format", "text"]), @"
     exit 0
     plan-work  2H4ESQ17BRJVH
     a plan, then work
@@ -126,7 +126,7 @@ fn roles_are_listed_and_drawn_from_the_start_on() {
     approver  coder     always
     coder     $END      always
     ");
-    assert_snapshot!(home.told(&["workflow", "graph", "plan-work"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "graph", "plan-work"]), @r#"
     exit 0
     flowchart TD
         start([START])

@@ -1,4 +1,4 @@
-//! Free text that begins with a dash: a task, a reason, an answer. None of it is taken for an option, whoever passes it on.
+//! Free text that begins with a dash: a task, a reason, an answer. It is never taken for an option, by any command that passes it on.
 
 use serde_json::{Value, json};
 use uwf_testing::server::Server;

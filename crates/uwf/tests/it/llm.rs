@@ -133,7 +133,7 @@ fn an_answer_that_was_cut_off_is_none() {
     let server = LlmServer::start([Say::text("---\nok: true\n---\nBecause").cut_at_max_tokens().repeated()]);
     let (home, thread) = judged(&server, "", BARE);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(ran.stderr.contains("reached its limit of output tokens"), "{}", ran.stderr);
     let hash = ran.stderr.split("step-details ").nth(1).unwrap()[..13].to_owned();
     let attempt = home.json(&["thread", "step-details", &hash, "--format", "json"]);
@@ -152,7 +152,7 @@ fn settings_are_passed_on_and_checked() {
 
     let (home, thread) = judged(&server, "structured: magic", REASONED);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(ran.stderr.contains("`config.structured` of agent `l`: expected \"auto\", \"tool\""), "{}", ran.stderr);
 }
 
@@ -161,7 +161,7 @@ fn a_refused_key_is_a_matter_of_configuration() {
     let server = LlmServer::start([Say::status(401, "no such key")]);
     let (home, thread) = judged(&server, "", REASONED);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(ran.stderr.contains("no such key"), "{}", ran.stderr);
 }
 
@@ -177,7 +177,7 @@ fn an_overloaded_provider_is_asked_again_and_a_silent_one_given_up() {
     assert_eq!(output(&home, &thread)["why"], "at last");
     let thread = home.start("judge", "again?");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(ran.stderr.contains("not done within the total timeout"), "{}", ran.stderr);
     assert!(fs::read_dir(home.root().join("marks")).unwrap().count() > 0, "the thread is stuck");
 }
@@ -209,7 +209,7 @@ fn a_value_is_shown_as_it_grows() {
     let (home, thread) = judged(&server, "", REASONED);
     with_idle_timeout(&home, "1");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(ran.stderr.contains("it printed nothing for 1 s"), "{}", ran.stderr);
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
@@ -222,7 +222,7 @@ fn what_had_come_of_a_value_is_kept_when_the_provider_falls_silent() {
     let server = LlmServer::start([say().repeated()]);
     let (home, thread) = judged(&server, "idleTimeout: 300ms, totalTimeout: 1s", REASONED);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
     assert_eq!(attempt["raw"], "{\"ok\":true,\"why");

@@ -79,13 +79,13 @@ fn new_lines_are_followed() {
 #[test]
 fn what_is_no_tag_is_refused_and_nothing_found_is_said() {
     let (home, good, _) = noted();
-    insta::assert_snapshot!(home.told(&["log", "--tag", "nope"]), @"
+    insta::assert_snapshot!(home.transcript(&["log", "--tag", "nope"]), @"
     exit 64
     --- stderr
     error: `nope` is not a tag
     hint: a tag is `notify`, `otel`, or the 8 symbols in front of a line's text
     ");
-    insta::assert_snapshot!(home.told(&["log", &good, "--tag", "otel"]), @"
+    insta::assert_snapshot!(home.transcript(&["log", &good, "--tag", "otel"]), @"
     exit 0
     --- stderr
     the log has no such line

@@ -169,7 +169,7 @@ fn home() -> TestHome {
     TestHome::new(env!("CARGO_BIN_EXE_uwf"))
 }
 
-/// What a command told, with ids and times taken out and hashes numbered.
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
+/// The transcript of a command, with ids and times taken out and hashes numbered.
+fn transcript(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.transcript(args))
 }

@@ -199,7 +199,7 @@ fn the_script_is_found_by_configuration_argument_and_environment() {
 
     // The hint names a node, whose hash depends on the path in the error.
     let told = ["uwf-mock", "uwf-mock absent.yaml"].map(|agent| {
-        let told = home.told(&["thread", "step", &thread, "--agent", agent]);
+        let told = home.transcript(&["thread", "step", &thread, "--agent", agent]);
         told.split("\nhint: ").next().unwrap_or_default().to_owned()
     });
     insta::assert_snapshot!(told.join("\n\n"), @r"

@@ -224,26 +224,26 @@ fn what_cannot_be_exported_is_said() {
     let home = counting("");
     let thread = home.start_counting(2, "count");
     home.json(&["thread", "step", &thread]);
-    assert_snapshot!(home.told(&["otel", "export", &thread]), @"
+    assert_snapshot!(home.transcript(&["otel", "export", &thread]), @"
     exit 78
     --- stderr
     error: no collector is configured to send spans to
     hint: `uwf config set otel.endpoint http://localhost:4318`, then each step sends its own, too
     hint: or once: --endpoint URL; --print shows what would be sent
     ");
-    assert_snapshot!(home.told(&["otel", "export", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--print"]), @"
+    assert_snapshot!(home.transcript(&["otel", "export", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--print"]), @"
     exit 69
     --- stderr
     error: there is no thread <id>
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(home.told(&["otel", "export", &thread, "--endpoint", "localhost:4318"]), @"
+    assert_snapshot!(home.transcript(&["otel", "export", &thread, "--endpoint", "localhost:4318"]), @"
     exit 64
     --- stderr
     error: `localhost:4318` is not the address of a collector
     hint: write it as http://localhost:4318; `/v1/traces` is added
     ");
-    assert_snapshot!(home.told(&["otel", "export", &thread, "--endpoint", "http://127.0.0.1:9"]), @"
+    assert_snapshot!(home.transcript(&["otel", "export", &thread, "--endpoint", "http://127.0.0.1:9"]), @"
     exit 74
     --- stderr
     error: cannot talk to http://127.0.0.1:9/v1/traces: Connection refused (os error 111)
@@ -324,7 +324,7 @@ fn a_thread_that_runs_is_exported_as_far_as_it_is() {
         shown["state"] == "running" && shown["steps"] == steps
     };
     until("the first step runs", || is_in_step(0));
-    assert_snapshot!(home.told(&[&export[..], &["--format", "text"]].concat()), @"
+    assert_snapshot!(home.transcript(&[&export[..], &["--format", "text"]].concat()), @"
     exit 0
     nothing was sent: no step of the thread is done, and no attempt has failed
     ");

@@ -12,7 +12,7 @@ use uwf_testing::{TestHome, numbered, text};
 use crate::fixtures::faults::with_fault;
 use crate::fixtures::notes::{file_of, put_text};
 use crate::fixtures::review::{reviewing_home, step};
-use crate::{home, told};
+use crate::{home, transcript};
 
 /// Node files.
 fn files(home: &TestHome) -> BTreeSet<String> {
@@ -151,7 +151,7 @@ fn one_node_is_removed_from_a_pack_with_its_bytes() {
     let history = fs::read_to_string(home.root().join("history.jsonl")).unwrap();
     let line: Value = serde_json::from_str(history.trim()).unwrap();
     let end = text(&line, "end");
-    assert_snapshot!(told(&home, &["cas", "rm", &end]), @"
+    assert_snapshot!(transcript(&home, &["cas", "rm", &end]), @"
     exit 64
     --- stderr
     error: node #1 is in use: the history of thread <id> leads to it
@@ -181,7 +181,7 @@ fn only_threads_that_ended_long_ago_are_packed_if_asked() {
     assert_eq!(done["packedThreads"], json!(1));
     assert_eq!(home.json(&["thread", "verify", &old])["verdict"], "intact");
     assert_eq!(home.json(&["pack", "--older-than", "7d"])["packedThreads"], json!(0));
-    let told = home.told(&["pack", "--format", "text"]);
+    let told = home.transcript(&["pack", "--format", "text"]);
     assert!(told.starts_with("exit 0\npacked ") && told.contains(" of 1 thread: "), "{told}");
     assert!(told.ends_with("there is 1 pack\n"), "two small ones became one: {told}");
 }
@@ -208,7 +208,7 @@ fn an_undone_pack_leaves_the_files_that_were_there() {
         (packs(&home).len(), home.json(&["thread", "verify", &thread])["verdict"].clone()),
         (0, json!("intact"))
     );
-    assert_snapshot!(home.told(&["pack", "--undo", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["pack", "--undo", "--format", "text"]), @"
     exit 0
     wrote 0 nodes, 0 bytes, as files; removed 0 packs
     ");
@@ -248,7 +248,7 @@ fn a_damaged_pack_is_named_and_other_threads_go_on() {
         text(&serde_json::from_str(&fs::read_to_string(home.root().join("history.jsonl")).unwrap()).unwrap(), "head");
     let pack = packs(&home).pop().unwrap().file_stem().unwrap().to_string_lossy().into_owned();
     let clear = |told: String| numbered(&told.replace(&pack, "NAME"));
-    assert_snapshot!(clear(home.told(&["cas", "get", &head])), @"
+    assert_snapshot!(clear(home.transcript(&["cas", "get", &head])), @"
     exit 65
     --- stderr
     error: node #1 is corrupt: the pack <dir>/root/cas/packs/NAME.pack is damaged: the block at 16 has another checksum
@@ -272,7 +272,7 @@ fn a_damaged_pack_is_named_and_other_threads_go_on() {
     assert_eq!(home.json(&["thread", "verify", &thread])["verdict"], "intact");
     // Without its foot nobody can tell what is in it.
     damage(&home, |len| len - 3);
-    assert_snapshot!(clear(home.told(&["cas", "list"])), @"
+    assert_snapshot!(clear(home.transcript(&["cas", "list"])), @"
     exit 65
     --- stderr
     error: the pack <dir>/root/cas/packs/NAME.pack is damaged: its foot has another checksum
@@ -313,13 +313,13 @@ fn a_put_makes_a_packed_node_young_and_sound() {
 #[test]
 fn odd_requests_of_pack() {
     let home = home();
-    assert_snapshot!(home.told(&["pack", "--older-than", "soon"]), @"
+    assert_snapshot!(home.transcript(&["pack", "--older-than", "soon"]), @"
     exit 64
     --- stderr
     error: invalid value 'soon' for '--older-than <DURATION>': a duration is a number with a unit: 90s, 15m, 24h, 7d
     ");
     assert_eq!(home.uwf(&["pack", "--undo", "--dry-run"]).code, Some(64));
-    assert_snapshot!(home.told(&["pack", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["pack", "--format", "text"]), @"
     exit 0
     packed 0 nodes of 0 threads
     there are 0 packs
@@ -344,7 +344,7 @@ fn a_damaged_pack_stays_and_hinders_neither_pack_nor_gc() {
     assert_eq!(packs(&home).len(), 2, "the damaged one is not made one with the other");
     home.json(&["thread", "rm", &lost]);
     let collected = home.uwf(&["gc", "--grace", "0s"]);
-    assert_eq!(collected.code, Some(0), "{}", collected.told());
+    assert_eq!(collected.code, Some(0), "{}", collected.transcript());
     assert!(packs(&home).contains(&damaged), "whoever has a backup may restore it");
     assert_eq!(home.json(&["thread", "verify", &sound])["verdict"], "intact");
 }
@@ -459,7 +459,7 @@ fn packs_of_a_newer_uwf_are_called_newer_and_left_alone() {
         ];
         for command in commands {
             let ran = home.uwf(command);
-            let told = ran.told();
+            let told = ran.transcript();
             assert_ne!(ran.code, Some(0), "{command:?}: {told}");
             assert!(
                 told.contains("has format 2, which is newer than this version of uwf reads"),

@@ -267,7 +267,7 @@ fn a_provider_that_hangs_ends_in_40_with_what_was_done_until_then() {
     let thread = counting(&home);
     let begun = Instant::now();
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(begun.elapsed() < Duration::from_secs(20));
     assert!(ran.stderr.contains("timeout"), "{}", ran.stderr);
     let attempt = attempt(&home, &ran.stderr);
@@ -284,7 +284,7 @@ fn a_stream_that_is_cut_leaves_what_had_come() {
     let home = with_model(&server, "totalTimeout: 1s");
     let thread = counting(&home);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     let attempt = attempt(&home, &ran.stderr);
     assert_eq!(attempt["raw"], "The answer is that");
 }
@@ -311,7 +311,7 @@ fn rounds_are_limited() {
     let home = with_model(&server, "maxRounds: 3");
     let thread = counting(&home);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(ran.stderr.contains("the model did not finish within 3 rounds"), "{}", ran.stderr);
     assert_eq!(server.asked().len(), 3);
     assert!(server.asked()[2].text.contains("This is your last round."));
@@ -323,7 +323,7 @@ fn a_model_that_takes_no_tools_is_said_to_be_one() {
     let home = with_model(&server, "");
     let thread = counting(&home);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(ran.stderr.contains("`tools` is not supported by this model"), "{}", ran.stderr);
     assert!(ran.stderr.contains("`uwf-llm` works with models that do not"), "{}", ran.stderr);
 }
@@ -335,7 +335,7 @@ fn what_is_missing_in_the_configuration_is_named() {
     let thread = counting(&home);
     fs::remove_file(home.root().join(".env")).unwrap();
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(
         ran.stderr.contains("the key of provider `p` is not set: P_KEY is in neither the environment nor .env"),
         "{}",
@@ -343,7 +343,7 @@ fn what_is_missing_in_the_configuration_is_named() {
     );
     home.config("agents:\n  r: { command: uwf-react }\ndefaultAgent: r\n");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(ran.stderr.contains("no model is configured"), "{}", ran.stderr);
     home.config(
         "agents:\n  r: { command: uwf-react, config: { maxRounds: many }, model: x }\nmodels: {}\ndefaultAgent: r\n",

@@ -80,14 +80,14 @@ fn a_broken_index_is_made_anew_and_kept() {
     let right = fs::read_to_string(&index).unwrap();
     let broken = right.replace(&stepped, "?");
     fs::write(&index, &broken).unwrap();
-    assert_snapshot!(steady(&home, &home.uwf(&["thread", "step", &stepped]).told()), @r"
+    assert_snapshot!(steady(&home, &home.uwf(&["thread", "step", &stepped]).transcript()), @r"
     exit 65
     --- stderr
     error: cannot read the index <dir>/root/threads.yaml, line 1: `?` cannot be a name
     hint: nothing was changed; repair <dir>/root/threads.yaml or restore it from a backup
     hint: `uwf recover` rebuilds it from the records of the threads; `uwf recover --dry-run` shows how
     ");
-    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--dry-run", "--format", "text"]).told()), @r"
+    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--dry-run", "--format", "text"]).transcript()), @r"
     exit 0
     ✗ cannot read the index <dir>/root/threads.yaml, line 1: `?` cannot be a name
     <id>  restored at <hash>, from its attempt record
@@ -99,7 +99,7 @@ fn a_broken_index_is_made_anew_and_kept() {
     assert_eq!(findings(&report), [of("restored", "attempt"), of("kept", "index")]);
     assert_eq!(fs::read_to_string(&index).unwrap(), right);
     assert_eq!(fs::read_to_string(text(&report, "keptAs")).unwrap(), broken);
-    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).told()), @r"
+    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).transcript()), @r"
     exit 0
     <dir>/root/threads.yaml is as it should be, with 2 threads
     ");
@@ -126,7 +126,7 @@ fn an_index_from_an_old_backup_is_brought_up_to_date() {
     let lost = home.uwf(&["thread", "step", &newer]);
     assert_eq!(lost.code, Some(69));
     assert!(lost.stderr.ends_with("`uwf recover --dry-run` shows what they say\n"), "{lost:?}");
-    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).told()), @r"
+    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).transcript()), @r"
     exit 0
     <id>  moved at <hash>, from its attempt record (was <hash>): the index was behind
     <id>  archived at <hash>, from the history: it has ended, says its line in the history
@@ -278,7 +278,7 @@ mod with_tools {
         assert!(findings(&home.json(&["recover"])).contains(&restored));
     }
 
-    /// What is on the disk then is unknown: nothing is reported as done, and either head continues from here.
+    /// The state on disk is unknown then: nothing is reported as done, and the thread continues from either head.
     #[test]
     fn a_head_that_moved_without_its_sync_is_told_to_be_unsure() {
         let (home, [stepped, ..]) = home_with_threads();

@@ -47,7 +47,7 @@ fn reads_usage(home: &TestHome, thread: &str) {
         &["workflow", "show", "count-rounds"],
     ] {
         let ran = home.uwf(args);
-        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.told());
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.transcript());
     }
 }
 
@@ -66,7 +66,7 @@ fn tokens_out_of_range_are_unknown() {
         home.json(&["thread", "limit", &thread, "--tokens", "1000", "--cost", "5"]);
         for _ in 0..2 {
             let ran = home.uwf(&["thread", "step", &thread]);
-            assert_eq!(ran.code, Some(0), "{usage}: {}", ran.told());
+            assert_eq!(ran.code, Some(0), "{usage}: {}", ran.transcript());
         }
         let limits = home.json(&["thread", "limit", &thread]);
         assert_eq!((&limits["tokensUnknown"], &limits["costUnknown"]), (&json!(2), &json!(2)), "{usage}: {limits}");
@@ -86,7 +86,7 @@ fn a_node_with_numbers_out_of_range_is_read() {
         home.json(&["thread", "limit", &thread, "--tokens", "1000", "--cost", "5"]);
         for _ in 0..2 {
             let ran = home.uwf(&["thread", "step", &thread]);
-            assert_eq!(ran.code, Some(0), "{numbers}: {}", ran.told());
+            assert_eq!(ran.code, Some(0), "{numbers}: {}", ran.transcript());
         }
         reads_usage(&home, &thread);
         assert_eq!(home.json(&["thread", "repair", &thread])["steps"], json!([]), "there is nothing to repair");
@@ -121,7 +121,7 @@ fn limits_out_of_range_are_refused() {
         ["run", "count-rounds", "-p", "count", "--max-time=9007199254740992"],
     ] {
         let ran = home.uwf(&args);
-        assert_eq!(ran.code, Some(64), "{args:?}: {}", ran.told());
+        assert_eq!(ran.code, Some(64), "{args:?}: {}", ran.transcript());
     }
     let most = (1_u64 << 53) - 1;
     home.json(&["thread", "limit", &thread, "--tokens", &most.to_string()]);
@@ -130,7 +130,7 @@ fn limits_out_of_range_are_refused() {
     let limits = "limits: { maxTokens: 9007199254740992, maxSteps: 9007199254740992, maxCost: 1e300, maxTime: 9007199254740992 }\n";
     let file = home.file("w.yaml", &format!("{}{limits}", counting_workflow(1)));
     let ran = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(65), "{}", ran.told());
+    assert_eq!(ran.code, Some(65), "{}", ran.transcript());
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     let problems = told[0]["problems"].as_array().unwrap();
     let about = |key: &str| problems.iter().any(|problem| text(problem, "message").contains(&format!("`{key}` is")));
@@ -164,7 +164,7 @@ fn failed_attempts_of_a_program_count_what_it_reports() {
         home.json(&["thread", "limit", &thread, "--cost", "1"]);
         for attempt in 1..=2 {
             let ran = home.uwf(&["thread", "step", &thread]);
-            assert_eq!(ran.code, Some(code), "{script}: {}", ran.told());
+            assert_eq!(ran.code, Some(code), "{script}: {}", ran.transcript());
             let spent = 0.5 * f64::from(attempt);
             let known = [json!(spent), json!(spent), json!(0), json!(0), json!(27 * attempt)];
             assert_eq!(used(&home, &thread), known, "{script}");
@@ -266,7 +266,7 @@ fn a_model_that_reads_an_answer_is_paid_for_and_the_answer_once() {
     ));
     let thread = home.start_counting(1, "count");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert_eq!(used(&home, &thread)[..3], [json!(0.75), json!(0.75), json!(0)]);
     home.json(&["thread", "step", &thread, "--reextract"]);
     assert_eq!(used(&home, &thread)[..3], [json!(1.0), json!(1.0), json!(0)]);

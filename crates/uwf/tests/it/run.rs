@@ -8,7 +8,7 @@ use crate::fixtures::answering::{answering_home, ledger};
 use crate::fixtures::review::{reviewing_home, step};
 use crate::fixtures::terminal::session_in;
 use crate::fixtures::text::{columns, plain};
-use crate::{home, told};
+use crate::{home, transcript};
 
 /// Says `{"n": 1}`, after lines longer than any terminal on stderr, for a second.
 const TALKING: &str = r#"#!/bin/sh
@@ -84,7 +84,7 @@ fn as_many_steps_as_asked_for_are_no_error() {
     let home = talking_home();
     let thread = home.start("count-rounds", "x");
     home.script("talking", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
-    let ran = home.steady(&home.uwf(&["run", &thread, "--steps", "1", "--format", "text"]).told());
+    let ran = home.steady(&home.uwf(&["run", &thread, "--steps", "1", "--format", "text"]).transcript());
     assert!(ran.contains("stopped after 1 step; continue with: uwf run <id>\n"), "{ran}");
     assert!(ran.starts_with("exit 30\nnot done") && !ran.contains("error:"), "{ran}");
     let ran = home.uwf(&["run", &thread, "--steps", "5"]);
@@ -96,7 +96,7 @@ fn a_finished_thread_needs_no_run() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     step(&home, &thread, 4);
-    assert_snapshot!(told(&home, &["run", &thread]), @r##"
+    assert_snapshot!(transcript(&home, &["run", &thread]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":true,"reason":"end"}
     "##);

@@ -40,7 +40,7 @@ fn every_active_thread_is_run_and_one_that_fails_keeps_none_of_the_others() {
     assert!(ran.stderr.contains(&format!("{} ✓ worker by w", threads[0])), "{ran:?}");
     assert!(ran.stderr.contains(&format!("{} error: ", threads[2])), "{ran:?}");
     home.file("bad", "");
-    assert_snapshot!(home.told(&["run", "--all", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["run", "--all", "--format", "text"]), @"
     exit 0
     no thread is to be run
     ");
@@ -87,7 +87,7 @@ fn a_thread_stops_before_a_role() {
     assert_eq!((&stopped["done"], &stopped["next"]), (&json!(false), &json!({ "role": "second" })));
     assert_eq!(home.json(&["thread", "show", &thread])["role"], "first");
     assert_eq!(home.json(&["run", "--all", "--until", "second"])[0]["next"], json!({ "role": "second" }));
-    assert_snapshot!(home.told(&["run", &thread, "--until", "third"]), @"
+    assert_snapshot!(home.transcript(&["run", &thread, "--until", "third"]), @"
     exit 64
     --- stderr
     error: workflow `two-roles` has no role `third`
@@ -105,7 +105,7 @@ fn threads_without_the_role_are_run_to_their_ends_unless_none_has_it() {
     let (home, threads) = counting(1, 1);
     home.put("later", &counting_workflow(1).replace("count-rounds", "later").replace("worker", "closer"));
     let later = home.start("later", "close");
-    assert_snapshot!(home.told(&["run", "--all", "--until", "clsoer"]), @"
+    assert_snapshot!(home.transcript(&["run", "--all", "--until", "clsoer"]), @"
     exit 64
     --- stderr
     error: no thread that is to be run has a role `clsoer`

@@ -11,8 +11,8 @@ const CODE: i32 = if cfg!(feature = "temporal") { 69 } else { 78 };
 fn without_a_server_each_command_says_so_and_leaves_nothing() {
     let home = home();
     home.config("temporal: { address: '127.0.0.1:1' }\n");
-    home.told(&["init", "workflow", "develop"]);
-    home.told(&["workflow", "put", "develop.yaml"]);
+    home.transcript(&["init", "workflow", "develop"]);
+    home.transcript(&["workflow", "put", "develop.yaml"]);
     let create = ["schedule", "create", "weekly", "--workflow", "develop", "--cron", "0 9 * * 1", "-p", "tidy up"];
     for args in [&create[..], &["schedule", "list"], &["schedule", "rm", "weekly"]] {
         let done = home.uwf(args);

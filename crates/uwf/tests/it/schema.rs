@@ -34,7 +34,7 @@ fn without_a_name_the_schemas_are_listed() {
     let names: Vec<Value> =
         home.json(&["schema"]).as_array().unwrap().iter().map(|line| line["name"].clone()).collect();
     assert_eq!(names, NAMES);
-    insta::assert_snapshot!(home.told(&["schema", "--format", "text"]), @"
+    insta::assert_snapshot!(home.transcript(&["schema", "--format", "text"]), @"
     exit 0
     workflow  workflow files
     config    config.yaml
@@ -45,7 +45,7 @@ fn without_a_name_the_schemas_are_listed() {
 
 #[test]
 fn an_unknown_name_is_refused_with_those_there_are() {
-    insta::assert_snapshot!(home().told(&["schema", "workflows"]), @"
+    insta::assert_snapshot!(home().transcript(&["schema", "workflows"]), @"
     exit 64
     --- stderr
     error: invalid value 'workflows' for '[NAME]'

@@ -200,7 +200,7 @@ fn a_thread_that_is_not_there_has_no_events() {
 /// Clients of the load test. Each is a socket here and one in the server.
 const CROWD: usize = 1000;
 
-/// What the server may use for them, and how soon each must know. Alone on two cores it is about 0.3 s.
+/// CPU time that the server may use for them, and how soon each must be notified. Alone on two cores it is about 0.3 s.
 const MAX_RSS_KB: u64 = 128 << 10;
 const MAX_THREADS: u64 = 20;
 const SOON: Duration = Duration::from_secs(10);

@@ -123,7 +123,7 @@ fn a_request_that_is_no_http_is_reported() {
     ] {
         assert_report(what, status, &raw(&server, &sent));
     }
-    // After a request that was answered, too.
+    // And after an answered request.
     let ok = format!("GET /login HTTP/1.1\r\nhost: {host}\r\n\r\n");
     let mut stream = TcpStream::connect(host).unwrap();
     stream.write_all(format!("{ok}frob\r\n\r\n").as_bytes()).unwrap();

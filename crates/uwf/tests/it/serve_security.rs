@@ -17,7 +17,7 @@ use self::crawl::assert_protected;
 use crate::fixtures::review::{hashes, reviewing_home, step};
 use crate::home;
 
-/// A page that nobody must log in for, one that does not exist, and so on: a way to each kind of answer.
+/// Requests for each kind of answer: a public page, a missing page, and so on.
 fn every_kind_of_answer(server: &Server, thread: &str, node: &str) -> Vec<(&'static str, u16, Answer)> {
     let (bearer, cookie) = (server.bearer(), server.cookie());
     let browser = [("cookie", &*cookie), ("accept", "text/html")];

@@ -52,7 +52,7 @@ fn setup(home: &TestHome, args: &[&str], stdin: &str) -> Ran {
 
 /// What was told, without what differs from run to run.
 fn told(home: &TestHome, server: Option<&LlmServer>, ran: &Ran) -> String {
-    let text = server.map_or_else(|| ran.told(), |server| ran.told().replace(&server.origin(), "SERVER"));
+    let text = server.map_or_else(|| ran.transcript(), |server| ran.transcript().replace(&server.origin(), "SERVER"));
     let text = home.steady(&text);
     let cut = |text: String, from: &str| match text.split_once(from) {
         Some((before, after)) => {

@@ -23,7 +23,7 @@ fn example(home: &TestHome, name: &str, invented: &str) -> PathBuf {
 fn run(home: &TestHome, file: &Path, script: &str) -> String {
     mock(home, "", script);
     let validated = home.uwf(&["workflow".as_ref(), "validate".as_ref(), file.as_os_str()]);
-    assert_eq!(validated.code, Some(0), "{}", validated.told());
+    assert_eq!(validated.code, Some(0), "{}", validated.transcript());
     let thread = text(&home.json(&["thread", "start", file.to_str().unwrap(), "-p", "do it"]), "thread");
     let mut told = Vec::new();
     for _ in 0..30 {

@@ -33,7 +33,7 @@ fn inline(text: &str) -> Vec<&str> {
 
 #[test]
 fn without_a_subject_they_are_listed() {
-    insta::assert_snapshot!(home().told(&["skill", "--format", "text"]), @"
+    insta::assert_snapshot!(home().transcript(&["skill", "--format", "text"]), @"
     exit 0
     cli      The commands: how an agent runs workflows and looks after threads
     author   Writing workflows: keys, conditions, templates, pitfalls
@@ -101,7 +101,7 @@ fn run_all(home: &TestHome, text: &str, allowed: &[i32], replaced: &[(&str, &str
         for line in block.lines() {
             let line = replaced.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
             let ran: Ran = typed(home, &line);
-            assert!(ran.code.is_some_and(|code| allowed.contains(&code)), "$ {line}\n{}", ran.told());
+            assert!(ran.code.is_some_and(|code| allowed.contains(&code)), "$ {line}\n{}", ran.transcript());
             ran_lines += 1;
         }
     }
@@ -126,14 +126,14 @@ fn each_line_about_writing_workflows_runs() {
     let example = blocks(&text, "yaml")[0];
     let file = home.file("review.yaml", example);
     let strict = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);
-    assert_eq!(strict.code, Some(0), "{}", strict.told());
+    assert_eq!(strict.code, Some(0), "{}", strict.transcript());
     let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
     let expressions: Vec<&str> =
         cells.flat_map(|cell| cell.split("`, `")).map(|code| code.trim_end_matches('`')).collect();
     assert!(expressions.len() >= 9, "{expressions:?}");
     for expression in expressions {
         let ran = home.uwf(&["thread", "eval", "@", expression]);
-        assert_eq!(ran.code, Some(0), "{expression}: {}", ran.told());
+        assert_eq!(ran.code, Some(0), "{expression}: {}", ran.transcript());
     }
 }
 

@@ -21,7 +21,7 @@ fn path(home: &TestHome, name: &str) -> PathBuf {
 #[test]
 fn each_tool_gets_a_file_where_it_looks_for_it() {
     let home = home();
-    insta::assert_snapshot!(home.told(&["skill", "install", "--format", "text"]), @"
+    insta::assert_snapshot!(home.transcript(&["skill", "install", "--format", "text"]), @"
     exit 0
     wrote .claude/skills/uwf/SKILL.md
     wrote .agents/skills/uwf/SKILL.md
@@ -70,7 +70,7 @@ fn what_somebody_wrote_is_never_lost() {
         let whole = fs::read_to_string(path(&home, name)).unwrap();
         fs::write(path(&home, name), words).unwrap();
         let ran = home.uwf(&["skill", "install"]);
-        assert_eq!(ran.code, Some(64), "{}", ran.told());
+        assert_eq!(ran.code, Some(64), "{}", ran.transcript());
         assert!(ran.stderr.contains(name) && ran.stderr.contains("--force"), "{}", ran.stderr);
         assert_eq!(fs::read_to_string(path(&home, name)).unwrap(), words);
         let report = home.json(&["skill", "install", "--force"]);
@@ -116,11 +116,11 @@ fn a_place_that_cannot_be_written_is_named() {
     let home = home();
     home.file(".claude", "a file");
     let ran = home.uwf(&["skill", "install", "--for", "claude"]);
-    assert_eq!(ran.code, Some(74), "{}", ran.told());
+    assert_eq!(ran.code, Some(74), "{}", ran.transcript());
     assert!(ran.stderr.contains(".claude"), "{}", ran.stderr);
     let mut command = home.command(&["skill", "install", "--global"]);
     let ran: uwf_testing::Ran = command.env_remove("HOME").output().unwrap().into();
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(ran.stderr.contains("hint: name a project: --dir DIR"), "{}", ran.stderr);
 }
 

@@ -53,7 +53,7 @@ fn what_went_different_ways_stays_and_is_reported() {
     let thread = here.start("review-text", "Write");
     let there = reviewing_home();
     there.script("lone", "#!/bin/sh\ncat > /dev/null\necho '{\"title\": \"Lone\"}'\n");
-    there.told(&["config", "set", "agents.lone", "{command: lone, output: json}"]);
+    there.transcript(&["config", "set", "agents.lone", "{command: lone, output: json}"]);
     copy(&here, &there, &[&thread]);
     step(&here, &thread, 1);
     there.json(&["thread", "step", &thread, "--agent", "lone", "--cwd", there.work().to_str().unwrap()]);

@@ -24,7 +24,7 @@ fn a_store_that_is_not_understood_stops_everything_but_the_configuration() {
         assert!(!done.stderr.contains("secret@"), "{}", done.stderr);
     }
     assert_eq!(home.uwf(&["config", "validate"]).code, Some(78));
-    home.told(&["config", "unset", "store"]);
+    home.transcript(&["config", "unset", "store"]);
     assert_eq!(home.json(&["thread", "list"]), json!([]));
 }
 

@@ -46,7 +46,7 @@ fn a_program_that_prints_its_prompt_has_not_answered() {
     for output in ["text", "json"] {
         let (home, thread) = reviewed(output);
         let ran = home.uwf(&["thread", "step", &thread]);
-        assert_eq!(ran.code, Some(41), "{}", ran.told());
+        assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     }
 }
 

@@ -11,7 +11,7 @@ use uwf_testing::{Ran, TestHome, text};
 
 use crate::fixtures::mocked;
 use crate::fixtures::people::{CONFIG, answers, last, staffed, waiting};
-use crate::told;
+use crate::transcript;
 
 fn nodes(home: &TestHome) -> usize {
     fs::read_dir(home.root().join("cas")).unwrap().count()
@@ -23,7 +23,7 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
     let thread = home.start("publish-post", "Say hello.");
     home.json(&["thread", "step", &thread]);
     let (head, before) = (home.head(&thread), nodes(&home));
-    let first = told(&home, &["thread", "step", &thread]);
+    let first = transcript(&home, &["thread", "step", &thread]);
     assert_snapshot!(first, @r#"
     exit 20
     --- stderr
@@ -51,7 +51,7 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
     See what was done before:
       uwf thread read <id>
     "#);
-    assert_eq!(told(&home, &["thread", "step", &thread]), first, "asked again, it says the same");
+    assert_eq!(transcript(&home, &["thread", "step", &thread]), first, "asked again, it says the same");
     let run = home.uwf(&["thread", "run", &thread]);
     assert_eq!(run.code, Some(20));
     assert_eq!(home.uwf(&["thread", "step", &thread]).stderr, run.stderr, "run says the same");
@@ -112,16 +112,16 @@ fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
         (["-m", "I do not approve.\n\n```json\n{\"approved\": true}\n```\n"], "expected values, not prose"),
     ] {
         let ran = answers(&home, &thread, &args);
-        assert_eq!(ran.code, Some(41), "{args:?}: {}", ran.told());
+        assert_eq!(ran.code, Some(41), "{args:?}: {}", ran.transcript());
         assert!(ran.stderr.contains(wants), "{args:?}: {}", ran.stderr);
     }
-    assert_snapshot!(told(&home, &["thread", "answer", &thread, "--data", r#"{"why": "no"}"#]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "--data", r#"{"why": "no"}"#]), @r#"
     exit 41
     --- stderr
     error: the answer does not fit role `approver`: missing key `approved` (boolean)
     hint: it has this form: {"approved":"<true or false>","why":"<text>"}
     "#);
-    assert_snapshot!(told(&home, &["thread", "answer", &thread]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread]), @r#"
     exit 64
     --- stderr
     error: no answer was given, and there is no terminal to ask on
@@ -156,7 +156,7 @@ fn a_text_is_the_answer_when_the_role_asks_for_one_text() {
 fn only_a_thread_that_asks_a_person_takes_an_answer() {
     let home = staffed();
     let thread = home.start("publish-post", "Say hello.");
-    assert_snapshot!(told(&home, &["thread", "answer", &thread, "-m", "x"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "-m", "x"]), @r"
     exit 64
     --- stderr
     error: thread <id> does not wait for a person: its next role `writer` is played by `mock`
@@ -168,7 +168,7 @@ fn only_a_thread_that_asks_a_person_takes_an_answer() {
     home.json(&["thread", "pause", &paused]);
     assert_eq!(answers(&home, &paused, &["--data", r#"{"approved": true}"#]).code, Some(20));
     let conflicting = answers(&home, &paused, &["-m", "x", "--editor"]);
-    assert_eq!(conflicting.code, Some(64), "{}", conflicting.told());
+    assert_eq!(conflicting.code, Some(64), "{}", conflicting.transcript());
 }
 
 #[test]
@@ -213,13 +213,13 @@ fn of_two_answers_at_once_one_counts() {
 fn a_person_can_be_all_there_is() {
     let home = staffed();
     let ran = home.uwf(&["run", "dictate-note", "-p", "Speak."]);
-    assert_eq!(ran.code, Some(20), "{}", ran.told());
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
     assert!(ran.stderr.contains("uwf thread answer"), "{}", ran.stderr);
     let thread = text(&home.json(&["thread", "list"])[0], "thread");
     assert_eq!(answers(&home, &thread, &["--data", r#"{"note": "done"}"#]).json()["done"], true);
     assert_eq!(home.json(&["thread", "list", "--all"])[0]["state"], "completed");
     let page = home.uwf(&["thread", "read", &thread]);
-    assert!(page.stdout.contains("done"), "{}", page.told());
+    assert!(page.stdout.contains("done"), "{}", page.transcript());
 }
 
 #[test]
@@ -258,16 +258,16 @@ fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
         match next.code {
             Some(0 | 69) => {
                 recorded += 1;
-                assert_eq!(json!([shown["state"], shown["steps"]]), json!(["completed", 1]), "{}", next.told());
+                assert_eq!(json!([shown["state"], shown["steps"]]), json!(["completed", 1]), "{}", next.transcript());
                 assert_eq!(last(&home, &thread).0, json!({"note": format!("after {delay} ms")}));
             }
             Some(20) => {
                 lost += 1;
                 assert_eq!(json!([shown["state"], shown["steps"]]), json!(["waiting", 0]));
                 let again = answers(&home, &thread, &["--data", &data]);
-                assert_eq!(again.code, Some(0), "{}", again.told());
+                assert_eq!(again.code, Some(0), "{}", again.transcript());
             }
-            _ => panic!("{}", next.told()),
+            _ => panic!("{}", next.transcript()),
         }
     }
     assert!(recorded >= 3 && lost > 0, "{recorded} recorded, {lost} lost");
@@ -288,7 +288,7 @@ mod with_tools {
         command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=1"]);
         command.arg(home.command(&given).get_program()).args(given);
         assert_eq!(command.status().expect("strace is installed").code(), None);
-        let other = told(&home, &["thread", "answer", &thread, "--data", r#"{"approved": false}"#]);
+        let other = transcript(&home, &["thread", "answer", &thread, "--data", r#"{"approved": false}"#]);
         assert_snapshot!(other, @r"
     exit 75
     --- stderr

@@ -36,12 +36,12 @@ fn spending_home(more: &str) -> TestHome {
 
 /// What is printed, without ids and durations.
 fn shown(home: &TestHome, args: &[&str]) -> String {
-    let told = home.told(&[&["thread", "cost", "--format", "text"], args].concat());
+    let transcript = home.transcript(&[&["thread", "cost", "--format", "text"], args].concat());
     let line = |line: &str| match line.trim_end().strip_suffix(" s").and_then(|line| line.rsplit_once(' ')) {
         Some((before, _)) => format!("{before} <n> s"),
         None => line.to_owned(),
     };
-    told.lines().map(line).fold(String::new(), |text, line| text + &line + "\n")
+    transcript.lines().map(line).fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn costs(home: &TestHome, args: &[&str]) -> Value {
@@ -158,9 +158,9 @@ fn damaged_threads_are_named() {
     let steps = home.json(&["thread", "steps", &thread]);
     damage(&home, &text(&steps["steps"][1], "detail"));
     let ran = home.uwf(&["thread", "cost", "--format", "text"]);
-    assert!(ran.stderr.contains(&format!("thread {thread} is not wholly readable")), "{}", ran.told());
+    assert!(ran.stderr.contains(&format!("thread {thread} is not wholly readable")), "{}", ran.transcript());
     let note = "1 thread not wholly readable: what is missing is in no sum";
-    assert!(ran.code == Some(0) && ran.stdout.contains(note), "{}", ran.told());
+    assert!(ran.code == Some(0) && ran.stdout.contains(note), "{}", ran.transcript());
     damage(&home, &hashes(&home, &thread)[1]);
     assert_eq!(home.uwf(&["thread", "cost", &thread]).code, Some(65));
     assert_eq!(home.uwf(&["thread", "cost", "ZZZZ"]).code, Some(69));

@@ -13,7 +13,7 @@ use crate::fixtures::review::{damage, hashes, reviewing_home, step};
 use crate::home;
 
 fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.steady(&home.uwf(args).told()))
+    numbered(&home.steady(&home.uwf(args).transcript()))
 }
 
 /// Paths of the files that differ.
@@ -100,7 +100,7 @@ fn two_threads_are_compared_from_where_they_part() {
 
 fn told_same(home: &TestHome, which: &[&String]) -> String {
     let args: Vec<&str> = ["thread", "diff"].into_iter().chain(which.iter().map(|which| which.as_str())).collect();
-    home.steady(&home.uwf(&args).told())
+    home.steady(&home.uwf(&args).transcript())
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::json;
 use uwf_testing::{TestHome, numbered};
 
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
-use crate::told;
+use crate::transcript;
 
 /// Time any expression may take: the child's two seconds, and what starting and stopping it costs on a busy machine.
 const LIMIT: Duration = Duration::from_secs(6);
@@ -42,11 +42,11 @@ fn an_expression_sees_what_conditions_see() {
 fn the_report_is_the_value() {
     let home = reviewing_home();
     let thread = reviewed(&home);
-    assert_snapshot!(told(&home, &["thread", "eval", &thread, "steps[0].output"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "eval", &thread, "steps[0].output"]), @r#"
     exit 0
     {"tags":["cats","*.rs"],"title":"Fix #42"}
     "#);
-    assert_snapshot!(told(&home, &["thread", "eval", &thread, "steps[0].output", "--format", "text"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "eval", &thread, "steps[0].output", "--format", "text"]), @r#"
     exit 0
     {
       "tags": [
@@ -56,14 +56,14 @@ fn the_report_is_the_value() {
       "title": "Fix #42"
     }
     "#);
-    assert_snapshot!(told(&home, &["thread", "eval", &thread, "steps[0].output", "--format", "yaml"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "eval", &thread, "steps[0].output", "--format", "yaml"]), @r#"
     exit 0
     tags:
     - cats
     - "*.rs"
     title: "Fix #42"
     "#);
-    assert_snapshot!(told(&home, &["thread", "eval", &thread, "steps[0].output.missing"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "eval", &thread, "steps[0].output.missing"]), @r"
     exit 0
     --- stderr
     note: the expression gives nothing: what it asks for is missing
@@ -74,7 +74,7 @@ fn the_report_is_the_value() {
 fn errors_of_an_expression_say_where_and_why() {
     let home = reviewing_home();
     let thread = reviewed(&home);
-    let error = |expression: &str| told(&home, &["thread", "eval", &thread, expression]);
+    let error = |expression: &str| transcript(&home, &["thread", "eval", &thread, expression]);
     assert_snapshot!(error("steps[-1"), @r"
     exit 65
     --- stderr
@@ -233,7 +233,7 @@ fn a_bomb_in_a_condition_cannot_hang_a_step() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert!(begun.elapsed() < 2 * LIMIT);
     assert_eq!(ran.code, Some(65));
-    let told = numbered(&home.steady(&ran.told()))
+    let told = numbered(&home.steady(&ran.transcript()))
         .replace("took longer than 2 s", "<limit>")
         .replace("took more than 512 MB of memory, or recursed too deeply", "<limit>");
     assert_snapshot!(told, @r"
@@ -250,13 +250,13 @@ fn a_bomb_in_a_condition_cannot_hang_a_step() {
 fn wrong_calls_are_refused() {
     let home = reviewing_home();
     let thread = reviewed(&home);
-    assert_snapshot!(told(&home, &["thread", "eval", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "eval", &thread]), @"
     exit 64
     --- stderr
     error: the following required arguments were not provided: <EXPRESSION>
     hint: usage: uwf thread eval <THREAD> <EXPRESSION>
     ");
-    assert_snapshot!(told(&home, &["thread", "eval", "ZZZZ", "1"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "eval", "ZZZZ", "1"]), @r"
     exit 69
     --- stderr
     error: no thread begins or ends with `ZZZZ`

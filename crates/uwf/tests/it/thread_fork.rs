@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
-use crate::told;
+use crate::transcript;
 
 fn finished(home: &TestHome) -> String {
     let thread = home.start("review-text", "Write about cats.");
@@ -18,11 +18,11 @@ fn a_fork_is_a_new_thread_on_an_old_node() {
     let home = reviewing_home();
     let thread = finished(&home);
     let nodes = hashes(&home, &thread);
-    assert_snapshot!(told(&home, &["thread", "fork", &nodes[2]]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &nodes[2]]), @r##"
     exit 0
     {"thread":"<id>","forkedFrom":{"step":"#1"}}
     "##);
-    assert_snapshot!(told(&home, &["thread", "fork", &nodes[2], "--format", "text"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &nodes[2], "--format", "text"]), @r"
     exit 0
     forked thread <id> at #1
     step it with: uwf thread step <id>
@@ -132,61 +132,61 @@ fn wrong_forks_are_refused() {
     let thread = finished(&home);
     let nodes = hashes(&home, &thread);
     let workflow = text(&home.json(&["thread", "show", &thread]), "workflow");
-    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--from-role", "writr"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &thread, "--from-role", "writr"]), @r"
     exit 69
     --- stderr
     error: role `writr` was never played in thread <id>
     hint: did you mean `writer`?
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", &nodes[1], "--from-role", "writer"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &nodes[1], "--from-role", "writer"]), @r"
     exit 64
     --- stderr
     error: --from-role needs a thread, #1 is a node
     hint: the step before that role's turn can be forked by its hash: `uwf thread steps THREAD` lists them
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", &workflow]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &workflow]), @r"
     exit 65
     --- stderr
     error: node #1 is a Workflow, a StartNode or StepNode was expected
     hint: `uwf thread steps THREAD` lists the nodes that can be forked
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", "0000000000000"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", "0000000000000"]), @r"
     exit 69
     --- stderr
     error: there is no thread and no node `#1`
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", "ZZZZ"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", "ZZZZ"]), @r"
     exit 69
     --- stderr
     error: no thread begins or ends with `ZZZZ`
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", "abc"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", "abc"]), @r"
     exit 64
     --- stderr
     error: `abc` is too short
     hint: give at least 4 symbols of a thread's id or of a step's hash
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @r"
     exit 69
     --- stderr
     error: there is no thread <id>
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--cwd", "nowhere"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &thread, "--cwd", "nowhere"]), @r"
     exit 69
     --- stderr
     error: the workspace nowhere is not an existing directory
     hint: give another one: `--cwd DIR`
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @"
     exit 64
     --- stderr
     error: invalid value '0' for '--max-steps <N>': 0 is not in 1..=9007199254740991
     ");
     damage(&home, &nodes[3]);
-    assert_snapshot!(told(&home, &["thread", "fork", &nodes[3]]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &nodes[3]]), @r"
     exit 65
     --- stderr
     error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
@@ -204,7 +204,7 @@ fn a_beginning_that_means_a_thread_and_a_node_is_refused() {
     let index = home.root().join("threads.yaml");
     let line = format!("{id}: \"{start}\"\n");
     std::fs::write(&index, format!("{}{line}", std::fs::read_to_string(&index).unwrap())).unwrap();
-    assert_snapshot!(told(&home, &["thread", "fork", &start[..6]]).replace(&start[..6], "<start>"), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &start[..6]]).replace(&start[..6], "<start>"), @r"
     exit 64
     --- stderr
     error: `<start>` is both thread <id> and node #1
@@ -259,13 +259,13 @@ fn a_start_is_forked_with_another_task() {
     }
     let again = home.json(&["thread", "fork", &nodes[0], "-p", "Write about cats."]);
     assert_eq!(again["forkedFrom"]["step"], json!(nodes[0]), "the same task is the same node");
-    assert_snapshot!(told(&home, &["thread", "fork", &nodes[2], "-p", "x"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &nodes[2], "-p", "x"]), @r"
     exit 64
     --- stderr
     error: #1 is a step: only the start of a thread can get another task
     hint: fork the start with another task: uwf thread fork #2 -p 'TEXT'
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", &nodes[0], "-p", " "]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "fork", &nodes[0], "-p", " "]), @r"
     exit 64
     --- stderr
     error: the prompt is empty

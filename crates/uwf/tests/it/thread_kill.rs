@@ -9,28 +9,28 @@ use uwf_testing::processes::{is_alive, until};
 
 use crate::fixtures::faults::failing_at;
 use crate::fixtures::review::{damage, reviewing_home, step};
-use crate::told;
+use crate::transcript;
 
 #[test]
 fn a_killed_thread_is_in_the_history_and_can_be_forked() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     step(&home, &thread, 1);
-    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "kill", &thread]), @r#"
     exit 0
     {"thread":"<id>","archived":true}
     "#);
     assert_eq!(home.json(&["thread", "list"]), json!([]));
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!(json!([shown["done"], shown["state"], shown["steps"]]), json!([true, "killed", 1]));
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @"
     exit 69
     --- stderr
     error: thread <id> was killed
     hint: `uwf thread show <id>` shows how
     hint: `uwf thread fork <id>` starts a new thread after its last step
     ");
-    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "kill", &thread]), @"
     exit 69
     --- stderr
     error: thread <id> was killed
@@ -44,11 +44,11 @@ fn a_killed_thread_is_in_the_history_and_can_be_forked() {
 fn kill_and_rm_report_to_people_what_they_did() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
-    assert_snapshot!(told(&home, &["thread", "kill", &thread, "--format", "text"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "kill", &thread, "--format", "text"]), @r"
     exit 0
     killed thread <id>; it is in the history now
     ");
-    assert_snapshot!(told(&home, &["thread", "rm", &thread, "--format", "text"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "rm", &thread, "--format", "text"]), @r"
     exit 0
     removed thread <id> from the history
     ");
@@ -108,13 +108,13 @@ fn a_broken_thread_can_be_ended_and_removed() {
     let thread = home.start("review-text", "x");
     step(&home, &thread, 1);
     damage(&home, &home.head(&thread).unwrap());
-    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "kill", &thread]), @r#"
     exit 0
     {"thread":"<id>","archived":true}
     --- stderr
     warning: the thread's nodes are not readable, so the history records only the kill
     "#);
-    assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--all"]), @r##"
     exit 0
     [{"thread":"<id>","workflow":null,"head":"#1","state":"killed","role":null,"startedAt":<ms>,"changedAt":<ms>}]
     "##);
@@ -129,24 +129,24 @@ fn a_broken_thread_can_be_ended_and_removed() {
 #[test]
 fn threads_that_do_not_exist_are_not_found() {
     let home = reviewing_home();
-    assert_snapshot!(told(&home, &["thread", "kill", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "kill", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @"
     exit 69
     --- stderr
     error: there is no thread <id>
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(told(&home, &["thread", "kill", "ZZZZ"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "kill", "ZZZZ"]), @r"
     exit 69
     --- stderr
     error: no thread begins or ends with `ZZZZ`
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(told(&home, &["thread", "rm", "ZZZ"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "rm", "ZZZ"]), @r"
     exit 64
     --- stderr
     error: `ZZZ` is not a thread id, nor at least 4 symbols of its beginning or end
     ");
-    assert_snapshot!(told(&home, &["thread", "kill"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "kill"]), @"
     exit 64
     --- stderr
     error: the following required arguments were not provided: <THREAD>

@@ -32,7 +32,7 @@ fn start(home: &TestHome, more: &[&str]) -> String {
 
 /// What `thread limit` prints, without the time: that is another at each run.
 fn limits_told(home: &TestHome, args: &[&str]) -> String {
-    let told = home.told(&[&["thread", "limit", "--format", "text"], args].concat());
+    let told = home.transcript(&[&["thread", "limit", "--format", "text"], args].concat());
     told.lines().filter(|line| !line.starts_with("time")).collect::<Vec<_>>().join("\n")
 }
 
@@ -45,7 +45,7 @@ fn a_thread_stops_at_its_cost_until_raised() {
     let ran = home.uwf(&["run", &thread]);
     assert_eq!(ran.code, Some(30), "{ran:?}");
     assert_eq!(server.asked().len(), 2, "no model is paid beyond the limit");
-    assert_snapshot!(home.told(&["thread", "step", &thread]), @r"
+    assert_snapshot!(home.transcript(&["thread", "step", &thread]), @r"
     exit 30
     --- stderr
     error: the thread has cost $1.00, its limit is $1.00
@@ -123,7 +123,7 @@ fn limits_that_are_none_are_refused() {
         ["--tokens", "-5", "above 0"],
     ] {
         let ran = home.uwf(&["thread", "limit", "@", option, limit]);
-        assert!(ran.code == Some(64) && ran.stderr.contains(hint), "{option} {limit}: {}", ran.told());
+        assert!(ran.code == Some(64) && ran.stderr.contains(hint), "{option} {limit}: {}", ran.transcript());
     }
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "count");

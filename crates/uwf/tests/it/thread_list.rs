@@ -13,7 +13,7 @@ use crate::fixtures::people::family;
 use crate::fixtures::review::{WORKFLOW, damage, reviewing_home, step};
 use crate::fixtures::terminal::{session_in, session_with};
 use crate::fixtures::text::{columns, plain};
-use crate::{home, told};
+use crate::{home, transcript};
 
 /// A stuck thread, an active one and a finished one, oldest first.
 fn three_threads(home: &TestHome) -> [String; 3] {
@@ -90,11 +90,11 @@ fn a_workflow_that_only_is_a_file_has_its_name() {
 #[test]
 fn an_empty_store_lists_nothing() {
     let home = home();
-    assert_snapshot!(told(&home, &["thread", "list"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "list"]), @r"
     exit 0
     []
     ");
-    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--all", "--format", "text"]), @r"
     exit 0
     no threads
     ");
@@ -109,11 +109,11 @@ fn an_empty_store_lists_nothing() {
 fn threads_are_listed_newest_first() {
     let home = reviewing_home();
     let [finished, stuck, active] = three_threads(&home);
-    assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--all"]), @r##"
     exit 0
     [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#3","state":"stuck","role":"writer","startedAt":<ms>,"changedAt":<ms>,"why":"agent `broken` exited with 3; its last words: no licence for `claude`","workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#4","state":"completed","role":"reviewer","startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
     "##);
-    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--all", "--format", "text"]), @"
     exit 0
     thread                      state      workflow     role      steps  changed   task
     <id>  active     review-text  writer    0      just now  the third
@@ -122,7 +122,7 @@ fn threads_are_listed_newest_first() {
     <id>  completed  review-text  –         4      just now  the first
     the last 4 symbols of a thread are enough
     ");
-    assert_snapshot!(told(&home, &["thread", "list", "--all", "--limit", "1", "--offset", "1", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--all", "--limit", "1", "--offset", "1", "--format", "text"]), @"
     exit 0
     thread                      state  workflow     role      steps  changed   task
     <id>  stuck  review-text  reviewer  1      just now  the second
@@ -131,7 +131,7 @@ fn threads_are_listed_newest_first() {
     … 1 before
     … 1 more: --limit 3, or the next with --offset 2
     ");
-    assert_snapshot!(told(&home, &["thread", "list", "--offset", "99", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--offset", "99", "--format", "text"]), @"
     exit 0
     no threads
     … 2 before
@@ -167,7 +167,7 @@ fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
     assert_eq!(listed("review-text"), [new.clone(), old.clone()], "all versions of the name");
     assert_eq!(listed(&first), [old]);
     assert_eq!(listed(&second[..6]), [new]);
-    assert_snapshot!(told(&home, &["thread", "list", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--format", "text"]), @"
     exit 0
     thread                      state   workflow               role    steps  changed   task
     <id>  active  other-text             writer  0      just now  something else
@@ -175,13 +175,13 @@ fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
     <id>  active  review-text (earlier)  writer  0      just now  with the first version
     the last 4 symbols of a thread are enough
     ");
-    assert_snapshot!(told(&home, &["thread", "list", "--workflow", "reviewtext"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--workflow", "reviewtext"]), @r"
     exit 69
     --- stderr
     error: there is no workflow `reviewtext`
     hint: did you mean `review-text`?
     ");
-    assert_snapshot!(told(&home, &["thread", "list", "--state", "stock"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--state", "stock"]), @"
     exit 64
     --- stderr
     error: invalid value 'stock' for '--state <STATE>'
@@ -195,7 +195,7 @@ fn a_broken_thread_is_a_row_that_says_so() {
     let home = reviewing_home();
     let broken = home.start("review-text", "x");
     damage(&home, &home.head(&broken).unwrap());
-    assert_snapshot!(told(&home, &["thread", "list", "--state", "corrupt", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "list", "--state", "corrupt", "--format", "text"]), @"
     exit 0
     thread                      state    workflow  role  steps  changed  task
     <id>  corrupt  –         –     –      –        –
@@ -209,7 +209,7 @@ fn a_registry_that_is_not_readable_costs_names_only() {
     let home = reviewing_home();
     home.start("review-text", "x");
     std::fs::write(home.root().join("registry.yaml"), "[").unwrap();
-    assert_snapshot!(told(&home, &["thread", "list"]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "list"]), @r##"
     exit 0
     [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
     --- stderr

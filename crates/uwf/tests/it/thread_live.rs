@@ -119,7 +119,7 @@ fn who_comes_late_gets_what_was_before() {
     assert_eq!(watcher.end().0, Some(0));
     run.wait().unwrap();
     // And after the end.
-    let shown = home.told(&["live", &thread, "--format", "text"]);
+    let shown = home.transcript(&["live", &thread, "--format", "text"]);
     let lines: Vec<&str> = shown.lines().filter(|line| !line.is_empty() && !line.starts_with("by ")).collect();
     assert_snapshot!(lines.join("\n"), @r"
     exit 0
@@ -264,7 +264,7 @@ fn threads_that_cannot_be_followed() {
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(2, "count");
     home.json(&["thread", "kill", &thread]);
-    assert_snapshot!(home.told(&["live", &thread, "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["live", &thread, "--format", "text"]), @"
     exit 69
 
     count-rounds thread <id>

@@ -27,7 +27,7 @@ fn subjects(home: &TestHome, dir: &Path) -> Vec<String> {
 }
 
 fn told(home: &TestHome, dir: &Path, args: &[&str]) -> String {
-    home.steady(&uwf_in(home, dir, args).told())
+    home.steady(&uwf_in(home, dir, args).transcript())
 }
 
 /// Commits a change of the person's own.
@@ -81,7 +81,7 @@ fn where_both_went_on_there_is_a_merge_commit_or_one_commit() {
     let squashed = uwf_in(&home, &repo, &["thread", "merge", &thread, "--squash", "--format", "text"]);
     let commit = git(&home, &repo, &["rev-parse", "--short=7", "HEAD"]);
     assert_eq!(
-        home.steady(&squashed.told().replace(&commit, "<commit>")),
+        home.steady(&squashed.transcript().replace(&commit, "<commit>")),
         "exit 0\nsquashed uwf/<id> into main, commit <commit>\nremove thread and worktree with: uwf thread rm <id>\n"
     );
     assert_eq!(subjects(&home, &repo), ["count", "own own", "first"]);
@@ -254,7 +254,7 @@ fn a_repository_in_the_worktree_is_not_taken_for_its_files() {
     let (home, repo, thread, worktree) = worked();
     let lib = nested(&home, &worktree);
     let refused = uwf_in(&home, &repo, &["thread", "merge", &thread]);
-    assert_eq!(refused.code, Some(64), "{}", refused.told());
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
     assert!(refused.stderr.contains("lib in ") && refused.stderr.contains("move "), "{}", refused.stderr);
     let report = home.json(&["thread", "step", &thread]);
     assert_eq!(report["files"]["leftOut"], "lib: a git repository of its own", "{report}");
@@ -264,7 +264,7 @@ fn a_repository_in_the_worktree_is_not_taken_for_its_files() {
     git(&home, &worktree, &["commit", "--quiet", "-m", "all"]);
     assert_eq!(home.json(&["gc", "--grace", "0s"])["keptWorktrees"], 1);
     let kept = home.uwf(&["thread", "rm", &thread]);
-    assert_eq!(kept.code, Some(64), "{}", kept.told());
+    assert_eq!(kept.code, Some(64), "{}", kept.transcript());
     assert!(kept.stderr.contains("is a git repository of its own"), "{}", kept.stderr);
     assert!(lib.join("main.c").exists());
     fs::rename(lib.join(".git"), home.work().join("lib.git")).unwrap();
@@ -281,7 +281,7 @@ fn a_worktree_that_git_would_keep_is_kept() {
     let refused = |why: &str| {
         assert_eq!(home.json(&["gc", "--grace", "0s"])["keptWorktrees"], 1, "{why}");
         let ran = home.uwf(&["thread", "rm", &thread]);
-        assert!(ran.code == Some(64) && ran.stderr.contains(why), "{}", ran.told());
+        assert!(ran.code == Some(64) && ran.stderr.contains(why), "{}", ran.transcript());
     };
     git(&home, &repo, &["worktree", "lock", &worktree.display().to_string()]);
     refused("`git worktree lock` keeps it");
@@ -313,7 +313,7 @@ fn only_a_merge_of_the_thread_is_aborted() {
     assert!(!squash.args(["merge", "--squash", "feature"]).current_dir(&repo).output().unwrap().status.success());
     fs::write(repo.join("shared.txt"), "half resolved\n").unwrap();
     let refused = uwf_in(&home, &repo, &["thread", "merge", &thread, "--abort"]);
-    assert_eq!(refused.code, Some(64), "{}", refused.told());
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
     assert_eq!(fs::read_to_string(repo.join("shared.txt")).unwrap(), "half resolved\n");
 }
 
@@ -325,7 +325,7 @@ fn a_merge_that_cannot_be_committed_leaves_nothing_behind() {
     git(&home, &repo, &["config", "--global", "gpg.program", "false"]);
     for manner in ["--squash", "--no-ff"] {
         let failed = uwf_in(&home, &repo, &["thread", "merge", &thread, manner]);
-        assert_eq!(failed.code, Some(78), "{}", failed.told());
+        assert_eq!(failed.code, Some(78), "{}", failed.transcript());
         assert_eq!(git(&home, &repo, &["status", "--porcelain"]), "", "{manner}");
     }
     git(&home, &repo, &["config", "--global", "commit.gpgsign", "false"]);

@@ -9,7 +9,7 @@ use uwf_testing::TestHome;
 
 use crate::fixtures::faults::failing_at;
 use crate::fixtures::mocked::mocked;
-use crate::told;
+use crate::transcript;
 
 fn counting() -> (TestHome, String) {
     mocked(
@@ -24,11 +24,11 @@ fn counting() -> (TestHome, String) {
 fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     let (home, thread) = counting();
     home.json(&["thread", "step", &thread]);
-    assert_snapshot!(told(&home, &["thread", "pause", &thread, "--reason", "lunch"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "pause", &thread, "--reason", "lunch"]), @r#"
     exit 0
     {"thread":"<id>","state":"paused"}
     "#);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @r"
     exit 20
     --- stderr
     waiting: thread <id> is paused: lunch
@@ -37,18 +37,18 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     assert_eq!(home.uwf(&["thread", "run", &thread]).code, Some(20));
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!(json!([shown["state"], shown["why"], shown["steps"]]), json!(["paused", "lunch", 1]));
-    assert_snapshot!(told(&home, &["thread", "resume", &thread]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "resume", &thread]), @r#"
     exit 0
     {"thread":"<id>","state":"active"}
     "#);
-    assert_snapshot!(told(&home, &["thread", "resume", &thread, "--format", "text"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "resume", &thread, "--format", "text"]), @r"
     exit 0
     thread <id> is active
     --- stderr
     warning: the thread was not paused
     ");
     assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_snapshot!(told(&home, &["thread", "pause", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "pause", &thread]), @"
     exit 69
     --- stderr
     error: thread <id> has ended
@@ -70,7 +70,7 @@ fn a_running_step_ends_as_it_would() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert_snapshot!(told(&home, &["thread", "pause", &thread]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "pause", &thread]), @r#"
     exit 0
     {"thread":"<id>","state":"running","pausing":true}
     "#);

@@ -17,7 +17,7 @@ fn what_runs_is_listed_with_its_agent_and_its_last_sign_of_life() {
     home.worker("output: json", WAITING);
     let thread = home.start_counting(1, "x");
     assert_eq!(home.json(&["thread", "ps"]), json!([]));
-    assert_eq!(home.told(&["thread", "ps", "--format", "text"]), "exit 0\nnothing runs\n");
+    assert_eq!(home.transcript(&["thread", "ps", "--format", "text"]), "exit 0\nnothing runs\n");
     let mut step = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).spawn().unwrap();
     until("the agent has said something", || {
         let running = home.json(&["thread", "ps"]);
@@ -29,7 +29,7 @@ fn what_runs_is_listed_with_its_agent_and_its_last_sign_of_life() {
         json!([thread, "count-rounds", "worker", "w", "worker"])
     );
     assert!(running["pid"].is_u64() && running["keeper"].is_u64() && running.get("tokens").is_none(), "{running}");
-    let text = home.told(&["thread", "ps", "--format", "text"]);
+    let text = home.transcript(&["thread", "ps", "--format", "text"]);
     let columns: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
     assert_eq!(columns[..4], ["<id>", "count-rounds", "worker", "w"], "{text}");
     home.file("go", "");
@@ -72,7 +72,7 @@ fn a_broken_thread_breaks_no_list() {
     for step in &mut steps {
         step.wait().unwrap();
     }
-    assert_snapshot!(home.told(&["thread", "ps", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["thread", "ps", "--format", "text"]), @"
     exit 0
     nothing runs
     ");

@@ -8,7 +8,7 @@ use uwf_testing::{TestHome, text};
 
 use crate::fixtures::terminal::session_in;
 use crate::fixtures::text::{json_lines, plain};
-use crate::{home, told};
+use crate::{home, transcript};
 
 /// Asks until it has been told of PostgreSQL. Notes each time it is started. By means of the shell alone, which is all there is in
 /// the sessions at a terminal.
@@ -43,7 +43,7 @@ fn state(home: &TestHome, thread: &str) -> Value {
 #[test]
 fn an_agent_asks_and_goes_on_with_the_reply() {
     let (home, thread) = asking();
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @"
     exit 20
     --- stderr
     waiting: role `worker` asks: Which database?
@@ -58,7 +58,7 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
       uwf thread read <id>
     ");
     assert_eq!(state(&home, &thread), "waiting");
-    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "show", &thread, "--format", "text"]), @"
     exit 0
     thread:    <id>
     state:     waiting
@@ -86,7 +86,7 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
       uwf thread read <id>
     ");
 
-    let read = home.told(&["thread", "read", &thread]);
+    let read = home.transcript(&["thread", "read", &thread]);
     assert_snapshot!(read.split_once("## Waiting").unwrap().1, @"
      at worker
 
@@ -108,7 +108,7 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
 
     let prompt = || fs::read_to_string(home.work().join("prompt.txt")).unwrap();
     assert!(prompt().contains("answer with `status: needs_input`"), "{}", prompt());
-    assert_snapshot!(told(&home, &["thread", "answer", &thread, "-m", "PostgreSQL, please."]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "-m", "PostgreSQL, please."]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":false,"next":{"role":"worker"}}
     --- stderr
@@ -139,7 +139,7 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
     // It is no failure.
     let why = home.json(&["thread", "why", &home.head(&thread).unwrap_or_else(|| text(&report, "head"))]);
     assert_eq!(why["step"]["output"]["failed"], Value::Null);
-    assert!(!home.told(&["thread", "read", &thread]).contains("failed"));
+    assert!(!home.transcript(&["thread", "read", &thread]).contains("failed"));
 }
 
 #[test]
@@ -147,13 +147,13 @@ fn of_two_replies_the_first_one_counts() {
     let (home, thread) = asking();
     home.uwf(&["thread", "step", &thread]);
     let reply = |text: &str| home.uwf(&["thread", "answer", &thread, "-m", text]);
-    assert_snapshot!(told(&home, &["thread", "answer", &thread, "-m", " \n"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "-m", " \n"]), @"
     exit 64
     --- stderr
     error: the reply is empty
     hint: the agent continues with your reply: give a text
     ");
-    assert_snapshot!(told(&home, &["thread", "answer", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread]), @"
     exit 64
     --- stderr
     error: no reply was given, and there is no terminal to ask on

@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_testing::{TestHome, numbered, text};
 
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
-use crate::told;
+use crate::transcript;
 
 /// A page without what the writer did, which is the same at every step.
 fn brief(page: &str) -> String {
@@ -24,7 +24,7 @@ fn finished(home: &TestHome) -> String {
 fn a_thread_that_was_not_stepped_is_its_task() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
-    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread]), @r"
     exit 0
     # review-text
 
@@ -40,7 +40,7 @@ fn a_thread_that_was_not_stepped_is_its_task() {
 fn a_finished_thread_is_read_from_task_to_end() {
     let home = reviewing_home();
     let thread = finished(&home);
-    assert_snapshot!(told(&home, &["thread", "read", &thread]), @"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread]), @"
     exit 0
     # review-text
 
@@ -112,7 +112,7 @@ fn a_stuck_thread_says_why_and_what_was_tried() {
     for _ in 0..2 {
         assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
     }
-    assert_snapshot!(brief(&told(&home, &["thread", "read", &thread])), @"
+    assert_snapshot!(brief(&transcript(&home, &["thread", "read", &thread])), @"
     exit 0
     # review-text
 
@@ -140,7 +140,7 @@ fn a_stuck_thread_says_why_and_what_was_tried() {
       (all it printed: `uwf thread step-details #2`)
     ");
     step(&home, &thread, 1);
-    let after = told(&home, &["thread", "read", &thread]);
+    let after = transcript(&home, &["thread", "read", &thread]);
     assert!(after.contains("by reviewer · <time> UTC · step `#2` · after 2 failed attempts\n"), "{after}");
     assert!(!after.contains("Stuck") && !after.contains("Failed attempts since"), "{after}");
 }
@@ -150,7 +150,7 @@ fn a_killed_thread_says_so() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     home.json(&["thread", "kill", &thread]);
-    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread]), @r"
     exit 0
     # review-text
 
@@ -287,7 +287,7 @@ fn a_step_larger_than_the_quota_is_shortened() {
     home.script("writer", "#!/bin/sh\ncat > /dev/null\nprintf -- '---\\ntitle: long\\n---\\n'\nseq -f 'line %.0f of a long answer' 1 2000\n");
     let thread = home.start("review-text", &"A very long task. ".repeat(60));
     step(&home, &thread, 1);
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--quota", "600"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--quota", "600"]), @r"
     exit 0
     # review-text
 
@@ -335,7 +335,7 @@ fn only_the_steps_that_are_shown_are_read() {
     let page = home.uwf(&["thread", "read", &thread, "--quota", "500"]);
     assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""));
     assert!(page.stdout.contains("[Earlier: steps 1–3"), "{}", page.stdout);
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--before", &nodes[4]]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--before", &nodes[4]]), @r"
     exit 65
     --- stderr
     error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
@@ -351,7 +351,7 @@ fn a_damaged_output_or_detail_is_told_and_the_rest_shown() {
     damage(&home, &text(&steps["steps"][1], "detail"));
     let output = text(&home.json(&["cas", "get", &text(&steps["steps"][4], "hash")])["payload"], "output");
     damage(&home, &output);
-    assert_snapshot!(brief(&told(&home, &["thread", "read", &thread])), @"
+    assert_snapshot!(brief(&transcript(&home, &["thread", "read", &thread])), @"
     exit 0
     # review-text
 
@@ -402,48 +402,48 @@ fn wrong_questions_get_clear_answers() {
     let home = reviewing_home();
     let thread = finished(&home);
     let first = &hashes(&home, &thread)[1];
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--before", first]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--before", first]), @r"
     exit 69
     --- stderr
     error: thread <id> has no step before its first
     hint: `uwf thread read <id>` shows the newest
     ");
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--before", "0000"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--before", "0000"]), @r"
     exit 69
     --- stderr
     error: thread <id> has no step 0000
     hint: `uwf thread steps <id>` lists its steps
     ");
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--after", "x"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--after", "x"]), @r"
     exit 64
     --- stderr
     error: `x` is not the hash of a step, nor at least 4 symbols of its beginning
     hint: `uwf thread steps <id>` lists its steps
     ");
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--start", "--before", first]), @"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--start", "--before", first]), @"
     exit 69
     --- stderr
     error: thread <id> has no step before its first
     hint: `uwf thread read <id>` shows the newest
     ");
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--quota", "many"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--quota", "many"]), @"
     exit 64
     --- stderr
     error: invalid value 'many' for '--quota <CHARS>': invalid digit found in string
     ");
-    assert_snapshot!(told(&home, &["thread", "read", "01AAAAAAAAAAAAAAAAAAAAAAAA"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "read", "01AAAAAAAAAAAAAAAAAAAAAAAA"]), @r"
     exit 69
     --- stderr
     error: there is no thread <id>
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(told(&home, &["thread", "step-details", "0000000000000"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", "0000000000000"]), @r"
     exit 69
     --- stderr
     error: there is no node #1
     hint: `uwf thread steps THREAD` lists the hashes of steps and details
     ");
-    assert_snapshot!(told(&home, &["thread", "step-details", "no-hash"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", "no-hash"]), @r"
     exit 64
     --- stderr
     error: `no-hash` is not a hash: the first symbol of a hash is 0-9 or A-F

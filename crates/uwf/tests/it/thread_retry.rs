@@ -19,7 +19,7 @@ fn a_stuck_thread_goes_on_and_its_failures_are_kept() {
     assert_eq!(home.json(&["thread", "retry", "@"])["role"], "worker");
     assert_eq!(failed_attempts(&home.last_detail(&thread)), 2);
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
-    assert_snapshot!(home.told(&["thread", "retry", &thread, "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["thread", "retry", &thread, "--format", "text"]), @r"
     exit 64
     --- stderr
     error: thread <id> has no failed attempt: it is active

@@ -9,14 +9,14 @@ use uwf_engine::root::ids;
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::review::{hashes, reviewing_home, step};
-use crate::{home, told};
+use crate::{home, transcript};
 
 #[test]
 fn a_removed_thread_leaves_the_history_but_no_node_is_lost() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     step(&home, &thread, 1);
-    assert_snapshot!(told(&home, &["thread", "rm", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "rm", &thread]), @r"
     exit 64
     --- stderr
     error: thread <id> is active
@@ -25,14 +25,14 @@ fn a_removed_thread_leaves_the_history_but_no_node_is_lost() {
     home.json(&["thread", "kill", &thread]);
     let nodes = hashes(&home, &thread);
     let stored = std::fs::read_dir(home.root().join("cas")).unwrap().count();
-    assert_snapshot!(told(&home, &["thread", "rm", &thread]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "rm", &thread]), @r#"
     exit 0
     {"thread":"<id>","archived":false}
     "#);
     assert_eq!(std::fs::read_dir(home.root().join("cas")).unwrap().count(), stored);
     assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
     assert!(home.records(&thread).is_empty());
-    assert_snapshot!(told(&home, &["thread", "rm", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "rm", &thread]), @r"
     exit 69
     --- stderr
     error: there is no thread <id>
@@ -81,7 +81,7 @@ fn old_threads_are_removed_together_and_no_active_one() {
         dry["removed"].as_array().unwrap().iter().map(|row| row["thread"].as_str().unwrap()).collect();
     assert_eq!((named, &dry["dryRun"]), (vec![threads[0].as_str(), &threads[1]], &json!(true)));
     assert_eq!(left(&home), all);
-    assert_snapshot!(told(&home, &["thread", "rm", "--older-than", "90d", "--state", "completed", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "rm", "--older-than", "90d", "--state", "completed", "--format", "text"]), @"
     exit 0
     removed <id>  completed <time>
     removed 1 thread
@@ -158,7 +158,7 @@ fn one_thread_is_looked_at_before_it_is_removed() {
     home.json(&["thread", "step", &thread]);
     for which in [&thread[..], "@", "--last"] {
         let ran = home.uwf(&["thread", "rm", which, "--state", "killed"]);
-        assert_eq!(ran.code, Some(64), "{}", ran.told());
+        assert_eq!(ran.code, Some(64), "{}", ran.transcript());
         assert_eq!(home.json(&["thread", "rm", which, "--dry-run"]), json!({ "thread": thread, "dryRun": true }));
     }
     let text = home.uwf(&["thread", "rm", &thread, "--dry-run", "--format", "text"]).stdout;
@@ -166,8 +166,8 @@ fn one_thread_is_looked_at_before_it_is_removed() {
     let active = home.start("count-rounds", "y");
     assert_eq!(home.uwf(&["thread", "rm", &active, "--dry-run"]).code, Some(64), "as without it");
     let conflict = home.uwf(&["thread", "step", &active, "--dry-run", "--reextract"]);
-    assert!(conflict.stderr.contains("leave out the other one"), "{}", conflict.told());
+    assert!(conflict.stderr.contains("leave out the other one"), "{}", conflict.transcript());
     let alone = home.uwf(&["thread", "rm", "--dry-run"]);
-    assert!(alone.code == Some(64) && alone.stderr.contains("--older-than 90d --dry-run"), "{}", alone.told());
+    assert!(alone.code == Some(64) && alone.stderr.contains("--older-than 90d --dry-run"), "{}", alone.transcript());
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
 }

@@ -3,18 +3,18 @@
 use insta::assert_snapshot;
 
 use crate::fixtures::review::{reviewing_home, step};
-use crate::told;
+use crate::transcript;
 
 #[test]
 fn an_active_thread_shows_its_head_and_its_last_role() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
-    assert_snapshot!(told(&home, &["thread", "show", &thread]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "show", &thread]), @r##"
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":null,"task":"Write about cats.","steps":0,"startedAt":<ms>,"changedAt":<ms>,"digest":"<digest>","workspace":"<dir>/work"}
     "##);
     step(&home, &thread, 1);
-    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "show", &thread, "--format", "text"]), @"
     exit 0
     thread:    <id>
     state:     active
@@ -35,7 +35,7 @@ fn a_stuck_thread_shows_the_failed_attempt_and_why_it_failed() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
-    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "show", &thread, "--format", "text"]), @"
     exit 0
     thread:    <id>
     state:     stuck
@@ -60,7 +60,7 @@ fn an_ended_thread_shows_how_it_ended() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "show", &thread, "--format", "text"]), @"
     exit 0
     thread:    <id>
     state:     completed

@@ -16,7 +16,7 @@ fn an_empty_prompt_is_an_error() {
     for prompt in ["", "  \n"] {
         let ran = home.uwf(&["thread", "start", "count-rounds", "-p", prompt]);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(ran.told(), @r"
+            insta::assert_snapshot!(ran.transcript(), @r"
             exit 64
             --- stderr
             error: the prompt is empty
@@ -32,13 +32,13 @@ fn an_empty_prompt_is_an_error() {
 fn a_mistyped_workflow_or_role_gets_the_nearest_name() {
     let home = answering_home();
     home.put("count-rounds", &counting_workflow(3));
-    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-round", "-p", "x"]).told(), @r"
+    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-round", "-p", "x"]).transcript(), @r"
     exit 69
     --- stderr
     error: there is no workflow `count-round`
     hint: did you mean `count-rounds`?
     ");
-    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-rounds", "-p", "x", "--agent", "workr=w"]).told(), @r"
+    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-rounds", "-p", "x", "--agent", "workr=w"]).transcript(), @r"
     exit 64
     --- stderr
     error: workflow `count-rounds` has no role `workr`

@@ -122,10 +122,10 @@ impl Stage {
 
     /// What a command said as JSON, in a line: its exit code, and the error. As text it must have ended alike.
     fn line(&self, command: &str, json: &Ran, text: &Ran) -> String {
-        assert_eq!(json.code, text.code, "{command}: {} but {}", json.told(), text.told());
+        assert_eq!(json.code, text.code, "{command}: {} but {}", json.transcript(), text.transcript());
         let mut line = format!("{command}: {}", json.code.unwrap());
         if let Some((_, object)) = json.error() {
-            assert!(text.stderr.starts_with("error: "), "{command}: {}", text.told());
+            assert!(text.stderr.starts_with("error: "), "{command}: {}", text.transcript());
             let error = &object["error"];
             write!(line, " {}: {}", error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()).unwrap();
             for hint in error["hints"].as_array().unwrap() {
@@ -134,7 +134,7 @@ impl Stage {
         } else {
             // A log may be empty.
             let is_told = |ran: &Ran| command == "log T" || !ran.stdout.is_empty();
-            assert!(is_told(json) && is_told(text), "{command}: {}{}", json.told(), text.told());
+            assert!(is_told(json) && is_told(text), "{command}: {}{}", json.transcript(), text.transcript());
         }
         self.home.steady(&line).replace(&self.last, "<last>").replace(&self.first, "<first>")
     }

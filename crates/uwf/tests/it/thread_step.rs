@@ -89,16 +89,20 @@ fn a_thread_stuck_on_a_condition_says_how_to_continue() {
     let file = home.work().join("do-work.yaml");
     for command in [&["thread", "step"][..], &["run"], &["thread", "retry"]] {
         let ran = home.uwf(&[command, &[&thread]].concat());
-        let told = home.steady(&ran.told());
-        assert_eq!(ran.code, Some(65), "{command:?}: {told}");
-        assert!(told.contains("hint: `uwf thread eval <id> EXPR` shows what an expression gives"), "{told}");
+        let transcript = home.steady(&ran.transcript());
+        assert_eq!(ran.code, Some(65), "{command:?}: {transcript}");
         assert!(
-            told.contains("hint: `uwf thread fork <id> --from-role worker` begins a thread in which `worker` is next"),
-            "{told}"
+            transcript.contains("hint: `uwf thread eval <id> EXPR` shows what an expression gives"),
+            "{transcript}"
         );
-        assert!(told.contains("hint: a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it"), "{told}");
+        assert!(
+            transcript
+                .contains("hint: `uwf thread fork <id> --from-role worker` begins a thread in which `worker` is next"),
+            "{transcript}"
+        );
+        assert!(transcript.contains("hint: a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it"), "{transcript}");
     }
-    // What the hints say works.
+    // The hints work.
     let fork = text(&home.json(&["thread", "fork", &thread, "--from-role", "worker"]), "thread");
     assert_eq!(home.json(&["thread", "show", &fork])["state"], "active");
     let source = fs::read_to_string(&file).unwrap();
@@ -114,8 +118,8 @@ fn a_hint_quotes_a_role_of_several_words() {
     home.put("do-work", &source);
     let thread = home.start("do-work", "x");
     home.json(&["thread", "step", &thread]);
-    let told = home.steady(&home.uwf(&["thread", "step", &thread]).told());
-    assert!(told.contains("hint: `uwf thread fork <id> --from-role 'hard worker'` begins"), "{told}");
+    let transcript = home.steady(&home.uwf(&["thread", "step", &thread]).transcript());
+    assert!(transcript.contains("hint: `uwf thread fork <id> --from-role 'hard worker'` begins"), "{transcript}");
 }
 
 #[test]
@@ -127,8 +131,11 @@ fn a_thread_that_cannot_begin_says_how_to_continue() {
     let thread = home.start("do-work", "x");
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(65), "{ran:?}");
-    let told = home.steady(&ran.told());
-    assert!(told.contains("hint: `uwf thread fork <id> -p 'TEXT'` begins a thread with another task"), "{told}");
+    let transcript = home.steady(&ran.transcript());
+    assert!(
+        transcript.contains("hint: `uwf thread fork <id> -p 'TEXT'` begins a thread with another task"),
+        "{transcript}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_testing::{TestHome, numbered, text};
 
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
-use crate::told;
+use crate::transcript;
 
 /// A text without what differs from run to run.
 fn timeless(home: &TestHome, text: &str) -> String {
@@ -57,8 +57,9 @@ fn the_details_of_a_step_are_a_text() {
     step(&home, &thread, 1);
     let steps = home.json(&["thread", "steps", &thread]);
     let [first, second] = [1, 2].map(|at| text(&steps["steps"][at], "hash"));
-    let told = |hash: &str| without_prompts(&timeless(&home, &home.uwf(&["thread", "step-details", hash]).told()));
-    assert_snapshot!(told(&second), @r#"
+    let transcript =
+        |hash: &str| without_prompts(&timeless(&home, &home.uwf(&["thread", "step-details", hash]).transcript()));
+    assert_snapshot!(transcript(&second), @r#"
     exit 0
     reviewer by reviewer (step #1)
     stored:   <time> UTC
@@ -97,14 +98,14 @@ fn the_details_of_a_step_are_a_text() {
     On stderr
       reading the text
     "#);
-    assert!(told(&first).contains("Turn 1 of 1 ("), "{}", told(&first));
+    assert!(transcript(&first).contains("Turn 1 of 1 ("), "{}", transcript(&first));
     let yaml = home.uwf(&["thread", "step-details", &second, "--format", "yaml"]).stdout;
     assert!(yaml.starts_with(&format!("hash: {second}\ntype: StepNode\n")), "{yaml}");
 
     // One try failed; the one that succeeded is no failed one for having said something.
     let page = home.uwf(&["thread", "read", &thread]).stdout;
     assert!(page.contains("after a failed attempt") && !page.contains("2 failed attempts"), "{page}");
-    assert!(!told(&first).contains("On stderr"), "who says nothing leaves nothing");
+    assert!(!transcript(&first).contains("On stderr"), "who says nothing leaves nothing");
 }
 
 #[test]
@@ -116,8 +117,8 @@ fn details_tell_how_an_output_came_to_be() {
     step(&home, &thread, 1);
     let nodes = hashes(&home, &thread);
     let details = |hash: &str| {
-        let told = told(&home, &["thread", "step-details", hash, "--format", "yaml"]);
-        without_prompts(&without_durations(&told))
+        let transcript = transcript(&home, &["thread", "step-details", hash, "--format", "yaml"]);
+        without_prompts(&without_durations(&transcript))
     };
     assert_snapshot!(details(&nodes[1]), @r#"
     exit 0
@@ -269,7 +270,7 @@ fn details_of_any_node_can_be_asked_for() {
     step(&home, &thread, 1);
     let failed = home.uwf(&["thread", "step", &thread, "--agent", "broken"]).stderr;
     let attempt = failed.lines().last().unwrap().split(' ').next_back().unwrap().trim_matches('`').to_owned();
-    assert_snapshot!(told(&home, &["thread", "step-details", &attempt, "--format", "yaml"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &attempt, "--format", "yaml"]), @r#"
     exit 0
     hash: #1
     type: attempt
@@ -293,7 +294,7 @@ fn details_of_any_node_can_be_asked_for() {
     "#);
 
     let start = &hashes(&home, &thread)[0];
-    assert_snapshot!(told(&home, &["thread", "step-details", start, "--format", "yaml"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", start, "--format", "yaml"]), @r"
     exit 0
     hash: #1
     type: StartNode
@@ -302,12 +303,12 @@ fn details_of_any_node_can_be_asked_for() {
     prompt: Write about cats.
     ");
     let words = text(&home.json(&["cas", "put-text", "some words"]), "hash");
-    assert_snapshot!(told(&home, &["thread", "step-details", &words, "--format", "json"]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &words, "--format", "json"]), @r##"
     exit 0
     {"hash":"#1","type":"content","timestamp":<ms>,"text":"some words"}
     "##);
     let head = home.json(&["cas", "get", &home.head(&thread).unwrap()]);
-    assert_snapshot!(told(&home, &["thread", "step-details", &text(&head["payload"], "output"), "--format", "yaml"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &text(&head["payload"], "output"), "--format", "yaml"]), @r#"
     exit 0
     hash: #1
     type: review-text.writer
@@ -338,7 +339,7 @@ fn details_tell_what_is_missing() {
     assert_snapshot!(numbered(&ran.stderr), @"warning: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value");
     assert_eq!(ran.json()["detail"]["raw"]["unreadable"], json!(raw));
     damage(&home, &head);
-    assert_snapshot!(told(&home, &["thread", "step-details", &head, "--format", "yaml"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &head, "--format", "yaml"]), @r"
     exit 65
     --- stderr
     error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value

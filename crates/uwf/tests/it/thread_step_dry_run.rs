@@ -100,7 +100,7 @@ fn a_person_is_shown_the_question() {
     let thread = home.start("judge", "is it good?");
     let shown = shown(&home, &thread);
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(20), "{}", ran.told());
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
     assert!(ran.stderr.contains(&shown), "{shown}\n---\n{}", ran.stderr);
 }
 
@@ -160,7 +160,7 @@ fn what_keeps_the_step_from_asking_is_told() {
         let home = modelled(&server, agent);
         let thread = home.start("judge", "is it good?");
         let dry = home.uwf(&["thread", "step", &thread, "--dry-run"]);
-        assert_eq!(dry.code, Some(78), "{}", dry.told());
+        assert_eq!(dry.code, Some(78), "{}", dry.transcript());
         assert!(dry.stderr.contains(told), "{}", dry.stderr);
     }
 }

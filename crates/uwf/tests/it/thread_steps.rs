@@ -3,29 +3,29 @@
 use insta::assert_snapshot;
 
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
-use crate::told;
+use crate::transcript;
 
 #[test]
 fn steps_are_listed_with_their_outputs() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.\nPlease.");
-    assert_snapshot!(told(&home, &["thread", "steps", &thread]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "steps", &thread]), @r##"
     exit 0
     {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"Write about cats.\nPlease.","timestamp":<ms>}]}
     "##);
     step(&home, &thread, 2);
-    assert_snapshot!(told(&home, &["thread", "steps", &thread]), @r##"
+    assert_snapshot!(transcript(&home, &["thread", "steps", &thread]), @r##"
     exit 0
     {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"Write about cats.\nPlease.","timestamp":<ms>},{"hash":"#3","role":"writer","output":{"tags":["cats","*.rs"],"title":"Fix #42"},"detail":"#4","agent":"writer","alias":"writer","timestamp":<ms>},{"hash":"#5","role":"reviewer","output":{"approved":false},"detail":"#6","agent":"reviewer","alias":"reviewer","timestamp":<ms>}]}
     "##);
-    assert_snapshot!(told(&home, &["thread", "steps", &thread[22..], "--format", "text"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "steps", &thread[22..], "--format", "text"]), @r#"
     exit 0
     #  step           role      agent     time (UTC)           output
     0  #1  start               <time>  Write about cats. Please.
     1  #2  writer    writer    <time>  {"tags":["cats","*.rs"],"title":"Fix #42"}
     2  #3  reviewer  reviewer  <time>  {"approved":false}
     "#);
-    assert_snapshot!(told(&home, &["thread", "steps", &thread, "--format", "yaml"]), @r#"
+    assert_snapshot!(transcript(&home, &["thread", "steps", &thread, "--format", "yaml"]), @r#"
     exit 0
     thread: <id>
     workflow: #1
@@ -64,19 +64,19 @@ fn steps_of_a_broken_thread_name_what_is_broken() {
     let thread = home.start("review-text", "x");
     step(&home, &thread, 2);
     damage(&home, &hashes(&home, &thread)[1]);
-    assert_snapshot!(told(&home, &["thread", "steps", &thread]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "steps", &thread]), @r"
     exit 65
     --- stderr
     error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
     hint: `uwf cas verify #1` checks it; putting the same content again repairs it
     ");
-    assert_snapshot!(told(&home, &["thread", "steps", "7ZZZ"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "steps", "7ZZZ"]), @r"
     exit 69
     --- stderr
     error: no thread begins or ends with `7ZZZ`
     hint: `uwf thread list --all` lists every thread
     ");
-    assert_snapshot!(told(&home, &["thread", "steps", "../../etc"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "steps", "../../etc"]), @r"
     exit 64
     --- stderr
     error: `../../etc` is not a thread id, nor at least 4 symbols of its beginning or end

@@ -116,8 +116,8 @@ fn a_changed_node_is_noticed_wherever_it_is() {
     assert_eq!(verified.code, Some(65), "{verified:?}");
     let report: Value = serde_json::from_str(&verified.stdout).unwrap();
     assert_eq!(json!([report["verdict"], report["differsAtStep"], report["recorded"]]), json!(["tampered", 2, noted]));
-    let told = home.told(&["thread", "verify", &thread, "--format", "text"]);
-    assert!(told.contains("was changed: step 2 ("), "{told}");
+    let transcript = home.transcript(&["thread", "verify", &thread, "--format", "text"]);
+    assert!(transcript.contains("was changed: step 2 ("), "{transcript}");
     // The thread continues, and says so still.
     home.json(&["thread", "step", &thread]);
     assert_eq!(verify(&home, &thread).code, Some(65));

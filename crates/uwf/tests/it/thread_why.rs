@@ -9,7 +9,7 @@ use uwf_testing::{TestHome, text};
 
 use crate::fixtures::faults::with_fault;
 use crate::fixtures::review::{hashes, reviewing_home, step};
-use crate::{home, told};
+use crate::{home, transcript};
 
 /// The thread of the reviewed text at its end: writer, reviewer, writer, reviewer.
 fn reviewed() -> (TestHome, String) {
@@ -32,7 +32,7 @@ fn output_of(home: &TestHome, step: &Value) -> String {
 fn a_step_is_explained_by_what_decided_it() {
     let (home, thread) = reviewed();
     let third = &hashes(&home, &thread)[3];
-    assert_snapshot!(told(&home, &["thread", "why", third, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "why", third, "--format", "text"]), @"
     exit 0
     review-text thread <id>
 
@@ -50,10 +50,10 @@ fn a_step_is_explained_by_what_decided_it() {
     assert_eq!(report["thread"], *thread);
     assert_eq!(why(&home, &third[..8]), report, "a beginning of the hash is enough");
     home.json(&["thread", "rm", &thread]);
-    let told = told(&home, &["thread", "why", third, "--format", "text"]);
+    let transcript = transcript(&home, &["thread", "why", third, "--format", "text"]);
     assert!(
-        told.contains("no thread of this machine") && told.contains("steps[-1].output.approved is false"),
-        "{told}"
+        transcript.contains("no thread of this machine") && transcript.contains("steps[-1].output.approved is false"),
+        "{transcript}"
     );
 }
 
@@ -61,7 +61,7 @@ fn a_step_is_explained_by_what_decided_it() {
 fn a_thread_is_explained_by_its_newest_step_and_what_comes_next() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
-    assert_snapshot!(told(&home, &["thread", "why", &thread, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "why", &thread, "--format", "text"]), @"
     exit 0
     review-text thread <id>
 
@@ -70,7 +70,7 @@ fn a_thread_is_explained_by_its_newest_step_and_what_comes_next() {
       ✓ → writer: it has no condition
     ");
     step(&home, &thread, 2);
-    assert_snapshot!(told(&home, &["thread", "why", "@", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "why", "@", "--format", "text"]), @"
     exit 0
     review-text thread <id>
 
@@ -88,7 +88,7 @@ fn a_thread_is_explained_by_its_newest_step_and_what_comes_next() {
           steps[-1].output.approved is false
     ");
     step(&home, &thread, 2);
-    assert_snapshot!(told(&home, &["thread", "why", "--last", "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "why", "--last", "--format", "text"]), @"
     exit 0
     review-text thread <id>
 
@@ -136,7 +136,7 @@ fn failed_attempts_at_the_next_step_are_shown() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
-    assert_snapshot!(told(&home, &["thread", "why", &thread, "--format", "text"]), @"
+    assert_snapshot!(transcript(&home, &["thread", "why", &thread, "--format", "text"]), @"
     exit 0
     review-text thread <id>
 
@@ -146,8 +146,8 @@ fn failed_attempts_at_the_next_step_are_shown() {
       failed before: #1 by broken, exit code 3: agent `broken` exited with 3; its last words: no licence for `claude`
     ");
     home.json(&["thread", "kill", &thread]);
-    let told = told(&home, &["thread", "why", &thread, "--format", "text"]);
-    assert!(told.contains("now killed") && told.contains("would have come next: writer"), "{told}");
+    let transcript = transcript(&home, &["thread", "why", &thread, "--format", "text"]);
+    assert!(transcript.contains("now killed") && transcript.contains("would have come next: writer"), "{transcript}");
 }
 
 #[test]
@@ -184,7 +184,7 @@ mod with_tools {
         home.json(&["thread", "step", &thread]);
         let output = why(&home, &thread)["step"]["output"].take();
         assert_eq!(text(&output, "reread"), text(&output["failed"][0], "attempt"));
-        let told = told(&home, &["thread", "why", &thread, "--format", "text"]);
-        assert!(told.contains("read again from the text of the failed attempt #"), "{told}");
+        let transcript = transcript(&home, &["thread", "why", &thread, "--format", "text"]);
+        assert!(transcript.contains("read again from the text of the failed attempt #"), "{transcript}");
     }
 }

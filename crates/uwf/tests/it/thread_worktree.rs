@@ -43,7 +43,7 @@ fn a_thread_with_a_worktree_works_on_a_branch_of_its_own() {
 
     let text_form =
         uwf_in(&home, &repo, &["thread", "start", "count-rounds", "-p", "x", "--worktree", "--format", "text"]);
-    assert_snapshot!(home.steady(&text_form.told()), @r"
+    assert_snapshot!(home.steady(&text_form.transcript()), @r"
     exit 0
     started thread <id>
     works in <dir>/root/worktrees/<id> on branch uwf/<id>
@@ -67,7 +67,7 @@ fn a_run_begins_in_a_worktree_too_and_says_what_is_not_in_it() {
     let worktree = home.root().join("worktrees").join(text(&ran.json(), "thread"));
     assert_eq!(fs::read_to_string(worktree.join("README")).unwrap(), "read me\n");
     let thread = text(&ran.json(), "thread");
-    assert_snapshot!(home.steady(&uwf_in(&home, &repo, &["run", &thread, "--worktree"]).told()), @r"
+    assert_snapshot!(home.steady(&uwf_in(&home, &repo, &["run", &thread, "--worktree"]).transcript()), @r"
     exit 64
     --- stderr
     error: --worktree and --no-worktree need --prompt: they belong to a thread's start
@@ -85,8 +85,8 @@ fn a_workflow_can_have_worktrees_by_default() {
     };
     assert!(start(&repo, &[]).json()["worktree"].is_object());
     assert_eq!(start(&repo, &["--no-worktree"]).json()["worktree"], Value::Null);
-    assert_eq!(home.steady(&start(&home.work(), &["--cwd", "repo"]).told()).matches("worktrees").count(), 1);
-    assert_snapshot!(home.steady(&start(&home.work(), &[]).told()), @r"
+    assert_eq!(home.steady(&start(&home.work(), &["--cwd", "repo"]).transcript()).matches("worktrees").count(), 1);
+    assert_snapshot!(home.steady(&start(&home.work(), &[]).transcript()), @r"
     exit 64
     --- stderr
     error: <dir>/work is not in a git repository
@@ -95,7 +95,7 @@ fn a_workflow_can_have_worktrees_by_default() {
     hint: `workspaces.count-rounds` of the configuration asks for a worktree; --no-worktree does without
     ");
     home.config(&format!("{config}workspaces: {{ count-rounds: worktre }}\n"));
-    assert_snapshot!(home.steady(&start(&repo, &[]).told()), @r"
+    assert_snapshot!(home.steady(&start(&repo, &[]).transcript()), @r"
     exit 78
     --- stderr
     error: <dir>/root/config.yaml:5:29: error[bad-value]: the workspace of `count-rounds` is `worktre`; it can be directory or worktree
@@ -122,17 +122,17 @@ fn a_workflow_file_can_ask_for_worktrees() {
         assert!(start(&repo, &[named]).json()["worktree"].is_object(), "{named}");
     }
     assert_eq!(start(&repo, &["count-rounds", "--no-worktree"]).json()["worktree"], Value::Null);
-    let told = home.steady(&start(&home.work(), &["count-rounds"]).told());
+    let transcript = home.steady(&start(&home.work(), &["count-rounds"]).transcript());
     assert!(
-        told.ends_with("hint: workflow `count-rounds` asks for a worktree; --no-worktree does without\n"),
-        "{told}"
+        transcript.ends_with("hint: workflow `count-rounds` asks for a worktree; --no-worktree does without\n"),
+        "{transcript}"
     );
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{config}workspaces: {{ count-rounds: directory }}\n"));
     assert_eq!(start(&repo, &["count-rounds"]).json()["worktree"], Value::Null, "the configuration has the last word");
     home.file("wrong.yaml", &asking.replace("workspace: worktree", "workspace: worktres"));
-    let told = home.told(&["workflow", "validate", "wrong.yaml", "--format", "json"]);
-    assert!(told.contains("`workspace` is `worktres`; it can be directory or worktree"), "{told}");
+    let transcript = home.transcript(&["workflow", "validate", "wrong.yaml", "--format", "json"]);
+    assert!(transcript.contains("`workspace` is `worktres`; it can be directory or worktree"), "{transcript}");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn where_there_can_be_no_worktree_nothing_is_begun() {
     let home = home_with_repository(3);
     let repo = home.work().join("repo");
     let start = |dir: &Path| {
-        home.steady(&uwf_in(&home, dir, &["thread", "start", "count-rounds", "-p", "x", "--worktree"]).told())
+        home.steady(&uwf_in(&home, dir, &["thread", "start", "count-rounds", "-p", "x", "--worktree"]).transcript())
     };
     assert_snapshot!(start(&home.work()), @r"
     exit 64
@@ -188,7 +188,7 @@ fn without_git_only_worktrees_are_missing() {
         uwf_testing::Ran::from(command.output().unwrap())
     };
     assert_eq!(start(&[]).code, Some(0));
-    assert_snapshot!(home.steady(&start(&["--worktree"]).told()), @r"
+    assert_snapshot!(home.steady(&start(&["--worktree"]).transcript()), @r"
     exit 78
     --- stderr
     error: git is not installed: there is no program `git` on PATH
@@ -258,8 +258,8 @@ fn a_worktree_that_is_gone_is_told_how_to_be_had_again() {
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
     fs::remove_dir_all(&worktree).unwrap();
-    let told = home.told(&["thread", "step", &thread]);
-    assert_snapshot!(told, @r"
+    let transcript = home.transcript(&["thread", "step", &thread]);
+    assert_snapshot!(transcript, @r"
     exit 69
     --- stderr
     error: the worktree <dir>/root/worktrees/<id> of thread <id> is gone

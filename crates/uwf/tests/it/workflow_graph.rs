@@ -12,7 +12,7 @@ use crate::home;
 fn the_graph_is_mermaid_unless_told_otherwise() {
     let home = home();
     home.put("review-text", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "graph", "review-text"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "graph", "review-text"]), @r#"
     exit 0
     flowchart TD
         start([START])
@@ -36,7 +36,7 @@ fn the_graph_is_mermaid_unless_told_otherwise() {
 fn the_graph_is_drawn_for_graphviz_and_as_a_picture() {
     let home = home();
     home.put("review-text", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--format", "dot"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "graph", "review-text", "--format", "dot"]), @r#"
     exit 0
     digraph "review-text" {
         rankdir=TB
@@ -84,7 +84,7 @@ fn the_way_of_a_thread_is_counted_and_where_it_stands_is_marked() {
             ],
         })
     );
-    assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--thread", "@"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "graph", "review-text", "--thread", "@"]), @r#"
     exit 0
     flowchart TD
         start([START])

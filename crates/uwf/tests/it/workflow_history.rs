@@ -28,11 +28,11 @@ fn a_name_can_be_given_back_to_an_earlier_version_and_forward_again() {
             .collect()
     };
     assert_eq!(versions(&home), [&*third, &second, &first]);
-    assert_snapshot!(home.told(&["workflow", "history", "review-text"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "history", "review-text"]), @r#"
     exit 0
     [{"hash":"FX7HXKTYXJ856","timestamp":<ms>,"current":true},{"hash":"2AKCN2P3T3J6X","timestamp":<ms>,"current":false},{"hash":"8FGEQNWWER5EN","timestamp":<ms>,"current":false}]
     "#);
-    assert_snapshot!(home.told(&["workflow", "history", "review-text", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "history", "review-text", "--format", "text"]), @r"
     exit 0
     hash           since
     FX7HXKTYXJ856  <time>  current
@@ -40,37 +40,37 @@ fn a_name_can_be_given_back_to_an_earlier_version_and_forward_again() {
     8FGEQNWWER5EN  <time>
     ");
 
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "rollback", "review-text"]), @r#"
     exit 0
     {"name":"review-text","hash":"2AKCN2P3T3J6X","previous":"FX7HXKTYXJ856"}
     "#);
     assert_eq!(versions(&home), [&*second, &third, &first]);
     assert_eq!(home.json(&["workflow", "show", "review-text"])["hash"], json!(second));
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "rollback", "review-text", "--format", "text"]), @r"
     exit 0
     review-text is FX7HXKTYXJ856 now, 2AKCN2P3T3J6X before
     ");
     assert_eq!(versions(&home), [&*third, &second, &first]);
     home.json(&["workflow", "rollback", "review-text", &first[..4]]);
     assert_eq!(versions(&home), [&*first, &third, &second]);
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", &first, "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "rollback", "review-text", &first, "--format", "text"]), @r"
     exit 0
     review-text is 8FGEQNWWER5EN already
     ");
 
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "0000000000000"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "rollback", "review-text", "0000000000000"]), @r"
     exit 69
     --- stderr
     error: workflow `review-text` has no version 0000000000000 in its history
     hint: `uwf workflow history review-text` lists them
     ");
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "0000"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "rollback", "review-text", "0000"]), @r"
     exit 69
     --- stderr
     error: no version of workflow `review-text` begins with 0000
     hint: `uwf workflow history review-text` lists them
     ");
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-txet"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "rollback", "review-txet"]), @r"
     exit 69
     --- stderr
     error: <dir>/root/registry.yaml has no workflow `review-txet`

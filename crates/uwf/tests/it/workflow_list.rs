@@ -11,11 +11,11 @@ use crate::home;
 #[test]
 fn files_of_the_project_are_listed_and_go_before_the_registry() {
     let home = home();
-    assert_snapshot!(home.told(&["workflow", "list"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "list"]), @r"
     exit 0
     []
     ");
-    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "list", "--format", "text"]), @r"
     exit 0
     no workflows yet; `uwf workflow put FILE` stores one
     ");
@@ -25,11 +25,11 @@ fn files_of_the_project_are_listed_and_go_before_the_registry() {
     fs::write(project.join("review-text.yaml"), REVIEW.replace("A writer", "Our writer")).unwrap();
     fs::write(project.join("broken.yaml"), "name: [").unwrap();
     fs::create_dir_all(home.work().join("sub/dir")).unwrap();
-    assert_snapshot!(home.told(&["workflow", "list"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "list"]), @r#"
     exit 0
     [{"name":"broken","hash":null,"origin":"<dir>/work/.workflows/broken.yaml","problem":"not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` shows all"},{"name":"review-text","hash":"40R8F77Y33RXP","origin":"<dir>/work/.workflows/review-text.yaml"},{"name":"review-text","hash":"DFESR7ANW2DZG","origin":"registry","timestamp":<ms>}]
     "#);
-    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "list", "--format", "text"]), @r"
     exit 0
     name         hash           origin
     broken       -              <dir>/work/.workflows/broken.yaml  ! not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` shows all
@@ -65,7 +65,7 @@ fn an_unreadable_registry_is_an_error_and_stays_as_it_is() {
         }
         assert_eq!(fs::read_to_string(&registry).unwrap(), damaged);
     }
-    assert_snapshot!(home.told(&["workflow", "list"]), @"
+    assert_snapshot!(home.transcript(&["workflow", "list"]), @"
     exit 65
     --- stderr
     error: <dir>/root/registry.yaml is not readable: line 1 column 22: `nonsense` is not a hash: a hash has 13 symbols

@@ -12,17 +12,17 @@ use crate::home;
 fn a_name_is_removed_and_its_workflow_stays() {
     let home = home();
     let hash = home.put("review-text", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "rm", "review-txt"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "rm", "review-txt"]), @r"
     exit 69
     --- stderr
     error: <dir>/root/registry.yaml has no workflow `review-txt`
     hint: did you mean `review-text`?
     ");
-    assert_snapshot!(home.told(&["workflow", "rm", "review-text"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "rm", "review-text"]), @r#"
     exit 0
     {"name":"review-text","hash":"DFESR7ANW2DZG"}
     "#);
-    assert_snapshot!(home.told(&["workflow", "rm", "review-text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "rm", "review-text"]), @r"
     exit 69
     --- stderr
     error: <dir>/root/registry.yaml has no workflow `review-text`

@@ -95,7 +95,7 @@ fn a_note_refuses_nothing_not_even_strictly() {
     let home = home();
     let file = home.file("take-notes.yaml", NOTED);
     let file = file.to_str().unwrap();
-    assert_snapshot!(home.told(&["workflow", "validate", file, "--strict", "--format", "text"]), @"
+    assert_snapshot!(home.transcript(&["workflow", "validate", file, "--strict", "--format", "text"]), @"
     exit 0
     <dir>/work/take-notes.yaml:3:88: note[schema-note]: `required` has `y` before `x`, `properties` has them the other way round; agents are asked in the order of `required`
       |
@@ -119,19 +119,19 @@ fn parts_of_usage_that_there_are_not_are_told() {
         ("$usage.roles.worker.stpes > 1", "did you mean `$usage.roles.worker.steps`?"),
     ] {
         home.file("spend.yaml", &flow(expression));
-        let told = home.told(&["workflow", "validate", "spend.yaml", "--format", "text"]);
-        assert!(told.contains(hint), "{expression}: {told}");
+        let transcript = home.transcript(&["workflow", "validate", "spend.yaml", "--format", "text"]);
+        assert!(transcript.contains(hint), "{expression}: {transcript}");
     }
     home.file("spend.yaml", &flow("$usage.cost > 1 or $usage.roles.worker.seconds > 5"));
-    let told = home.told(&["workflow", "validate", "spend.yaml", "--format", "text"]);
-    assert!(told.contains("spend.yaml: valid\n") && !told.contains("has no field"), "{told}");
+    let transcript = home.transcript(&["workflow", "validate", "spend.yaml", "--format", "text"]);
+    assert!(transcript.contains("spend.yaml: valid\n") && !transcript.contains("has no field"), "{transcript}");
 }
 
 #[test]
 fn every_problem_is_shown_with_its_place_and_what_to_do() {
     let home = home();
     home.file("review-text.yaml", &broken());
-    assert_snapshot!(home.told(&["workflow", "validate", "review-text.yaml", "--format", "text"]), @r#"
+    assert_snapshot!(home.transcript(&["workflow", "validate", "review-text.yaml", "--format", "text"]), @r#"
     exit 65
     review-text.yaml:5:56: error[bad-schema]: `strin` is not a type; did you mean `string`?
       |
@@ -175,7 +175,7 @@ fn every_problem_is_shown_with_its_place_and_what_to_do() {
     review-text.yaml: not valid, 5 errors, 2 warnings
     "#);
     home.file("tab.yaml", BROKEN);
-    assert_snapshot!(home.told(&["workflow", "validate", "tab.yaml", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "validate", "tab.yaml", "--format", "text"]), @r"
     exit 65
     tab.yaml:15:2: error[syntax]: not valid YAML: tabs disallowed within this context (block indentation)
        |
@@ -282,7 +282,7 @@ fn problems_are_data_for_programs_one_entry_a_file() {
 fn warnings_are_errors_when_asked_to_be_strict() {
     let home = home();
     home.file("other-name.yaml", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "validate", "other-name.yaml", "--format", "text"]), @r"
     exit 0
     other-name.yaml:1:7: warning[name-not-file]: the workflow is named `review-text` but its file `other-name`
       |
@@ -292,7 +292,7 @@ fn warnings_are_errors_when_asked_to_be_strict() {
 
     other-name.yaml: valid, 1 warning
     ");
-    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--strict", "--format", "text"]), @r"
+    assert_snapshot!(home.transcript(&["workflow", "validate", "other-name.yaml", "--strict", "--format", "text"]), @r"
     exit 65
     other-name.yaml:1:7: warning[name-not-file]: the workflow is named `review-text` but its file `other-name`
       |

@@ -87,7 +87,7 @@ fn a_failure_of_git_does_not_cost_the_step() {
     assert_eq!(parents, git(&home, &repo, &["rev-parse", "HEAD"]), "there are no files before it");
     assert!(worktree.join("step-3.txt").exists());
     let nodes = hashes(&home, &thread);
-    assert_snapshot!(home.steady(&home.uwf(&["thread", "fork", &thread, "--from-role", "worker"]).told()).replace(&nodes[2], "<step>"), @r"
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "fork", &thread, "--from-role", "worker"]).transcript()).replace(&nodes[2], "<step>"), @r"
     exit 69
     --- stderr
     error: the files of thread <id> at <step> were not recorded
@@ -227,7 +227,7 @@ fn a_fork_works_where_its_thread_did_and_elsewhere_when_it_is_told() {
     assert!(!worktree.exists());
     let (_, there) = fork(&home, &repo, &[&head]);
     assert!(there.join("step-1.txt").exists());
-    assert_snapshot!(home.steady(&home.uwf(&["thread", "fork", &head, "--format", "text"]).told()).replace(&head, "<step>"), @r"
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "fork", &head, "--format", "text"]).transcript()).replace(&head, "<step>"), @r"
     exit 0
     forked thread <id> at <step>
     works in <dir>/root/worktrees/<id> on branch uwf/<id>
@@ -273,7 +273,7 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
     assert_eq!(home.json(&["thread", "step", &thread])["done"], json!(true));
-    assert_snapshot!(home.steady(&home.uwf(&["thread", "rm", &thread]).told()), @r"
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "rm", &thread]).transcript()), @r"
     exit 64
     --- stderr
     error: thread <id> has a worktree, <dir>/root/worktrees/<id>, and it has 2 uncommitted changes
@@ -298,10 +298,10 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     home.json(&["thread", "kill", &thread]);
     git(&home, &worktree, &["checkout", "--quiet", "--detach"]);
     git(&home, &worktree, &["commit", "--quiet", "--allow-empty", "-m", "detached"]);
-    let told = home.told(&["thread", "rm", &thread]);
+    let told = home.transcript(&["thread", "rm", &thread]);
     assert!(told.contains("and what is checked out in it is on no branch"), "{told}");
     git(&home, &worktree, &["checkout", "--quiet", &format!("uwf/{thread}")]);
-    assert_snapshot!(home.steady(&home.uwf(&["thread", "rm", &thread, "--format", "text"]).told()), @r"
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "rm", &thread, "--format", "text"]).transcript()), @r"
     exit 0
     removed thread <id> from the history
     removed its worktree <dir>/root/worktrees/<id>
@@ -320,7 +320,7 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     let (thread, worktree) = start_in_worktree(&home, &repo);
     home.json(&["thread", "kill", &thread]);
     fs::remove_dir_all(&repo).unwrap();
-    let told = home.told(&["thread", "rm", &thread]);
+    let told = home.transcript(&["thread", "rm", &thread]);
     assert!(told.contains("and its git repository is gone"), "{told}");
     assert_eq!(home.json(&["thread", "rm", &thread, "--discard"])["worktree"], json!({ "dir": worktree }));
     assert_eq!(home.json(&["thread", "list", "--all"]), Value::Array(Vec::new()));

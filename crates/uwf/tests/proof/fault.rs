@@ -56,7 +56,7 @@ pub(crate) fn case(play: &Play, case: &Case, _: &mut Rng) -> Result<Outcome, Str
     }
     oracle::converge(play, &shape).map_err(told)?;
     if std::env::var_os("UWF_SHOW").is_some() && traced.ran.code != Some(0) {
-        println!("SHOW {case}: {}", traced.ran.told().replace('\n', " | "));
+        println!("SHOW {case}: {}", traced.ran.transcript().replace('\n', " | "));
     }
     let was_hit = traced.was_hit(case);
     let word = if was_hit { format!("exit {}", traced.ran.code.unwrap_or_default()) } else { "not reached".to_owned() };

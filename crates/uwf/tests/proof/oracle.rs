@@ -1,4 +1,4 @@
-//! What must hold after every case.
+//! Conditions that must hold after every case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -65,7 +65,7 @@ pub(crate) struct Play {
     keeps: Vec<Hash>,
     /// Nodes that have files afterwards, where that counts.
     files: Option<BTreeSet<String>>,
-    /// What is checked out afterwards, where that counts.
+    /// The expected working tree afterwards, where it matters.
     checkout: Option<String>,
 }
 
@@ -182,7 +182,7 @@ impl Play {
             && self.checkout.as_ref().is_none_or(|checkout| *checkout == self.stage.checkout())
     }
 
-    /// What is checked out, where that counts, and what it should be.
+    /// The working tree, where it matters, and the expected one.
     pub(crate) fn checkouts(&self) -> Option<(String, String)> {
         self.checkout.clone().map(|checkout| (self.stage.checkout(), checkout))
     }

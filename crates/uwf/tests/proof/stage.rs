@@ -13,7 +13,7 @@ use uwf_testing::processes::of_home;
 /// How long processes of a case may take to come to their end by themselves.
 const SETTLE: Duration = Duration::from_secs(20);
 
-/// What may be in a git directory, whatever was merged there.
+/// Files that any git directory may have.
 const KEPT_BY_GIT: [&str; 17] = [
     "COMMIT_EDITMSG",
     "HEAD",

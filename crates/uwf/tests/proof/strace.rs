@@ -90,7 +90,7 @@ esac
 exec "$PROOF_UWF" "$@"
 "#;
 
-/// What stands for git. Words in capitals are replaced when it is written, as git gets no variables of the test.
+/// The script in place of git. Words in capitals are replaced when it is written, as git gets no variables of the test.
 const GIT: &str = r#"#!/bin/sh
 case " $* " in
     *" merge --no-edit "* | *" commit --quiet "* | *" update-ref -m "* | *" read-tree --reset "*) ;;

@@ -13,7 +13,7 @@ fn campaign(scenario: &'static Scenario) {
 
 /// What a call can fail with.
 fn effects(place: &Place) -> Vec<Effect> {
-    // What an agent's program or git reads is its own affair.
+    // Reads of agents' programs and of git don't count.
     if matches!(place.target, Target::Everything | Target::Git | Target::GitWithCommand) {
         return Vec::new();
     }

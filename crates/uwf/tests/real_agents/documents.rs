@@ -72,6 +72,6 @@ fn docx_diff_fails_on_what_is_no_document() {
     let dir = home.root().join("outputs").join(&thread);
     fs::write(dir.join("modified.docx"), "no document").unwrap();
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "it exits with 1, as it does for a difference: {}", ran.told());
+    assert_eq!(ran.code, Some(40), "it exits with 1, as it does for a difference: {}", ran.transcript());
     assert!(ran.stderr.contains("diff.docx was not made"), "{}", ran.stderr);
 }

@@ -132,7 +132,7 @@ fn hermes_fails_with_the_words_of_its_provider() {
     let home = with_hermes(&model, "");
     let thread = start(&home, "count-rounds", "count");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     assert!(ran.stderr.contains("agent `h` exited with 1; its last words: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("this key is not known"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("sk-scripted"), "{}", ran.stderr);

@@ -188,7 +188,7 @@ fn a_reply_that_comes_when_the_agent_is_at_work_again_is_refused() {
     let late = two.uwf(&["thread", "answer", &thread, "-m", "Forty-three"]);
     assert_eq!(late.code, Some(75), "{}", late.stderr);
     assert!(step.wait_with_output().unwrap().status.success());
-    // What was waited for here is over, wherever it continued.
+    // The wait here is over, on whichever machine it continued.
     assert_eq!(two.json(&["thread", "show", &thread])["state"], json!("active"));
     assert_eq!(two.json(&["thread", "list"])[0]["state"], json!("active"));
 }

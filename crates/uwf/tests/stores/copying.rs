@@ -64,7 +64,7 @@ fn what_goes_from_amazon_to_azure_and_google_is_the_same_there() {
     }
     let there = [&s3, &az, &gs].map(|store| all(&here, Some(store)));
     assert_eq!(there, [(); 3].map(|()| all(&here, None)));
-    // What continued in one continues in the other.
+    // A thread that continued in one store continues in the other.
     let stepped = here.command(&["thread", "step", &threads[1]]).env("UWF_STORE_URL", &az).output().unwrap();
     assert!(stepped.status.success(), "{}", String::from_utf8_lossy(&stepped.stderr));
     let copied = here.json(&["store", "copy", &az, &gs]);

@@ -94,7 +94,10 @@ fn a_step_of_a_thread_that_has_ended_is_refused_as_it_is_without_a_shared_store(
     let thread = own.start_counting(10, "Count sheep");
     own.json(&["thread", "kill", &thread]);
     let expected = own.uwf(&["thread", "step", &thread]);
-    assert_eq!((refused.code, machine.home.steady(&refused.told())), (expected.code, own.steady(&expected.told())));
+    assert_eq!(
+        (refused.code, machine.home.steady(&refused.transcript())),
+        (expected.code, own.steady(&expected.transcript()))
+    );
     assert_ne!(expected.code, Some(0));
 }
 

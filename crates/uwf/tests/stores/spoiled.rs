@@ -63,7 +63,7 @@ fn gc_leaves_the_nodes_of_a_thread_whose_head_is_lost() {
     two.step(&kept);
 }
 
-/// What is to be spoiled is written over with a text that is not JSON.
+/// Overwrites an object with a text that is not JSON.
 fn notes_that_say_nothing(variables: &[(String, String)], spoil: impl Fn(&str)) {
     let dir = TempDir::new().unwrap();
     let [one, two] = two_machines(variables, dir.path());

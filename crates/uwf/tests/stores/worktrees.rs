@@ -456,7 +456,7 @@ fn a_machine_that_never_worked_on_a_thread_merges_its_files() {
     assert_eq!(merged["committed"], 1);
     assert_eq!(bert.git(&bert.clone, &["log", "--format=%s", "-3"]), "count\none\nfirst");
     assert_eq!(fs::read_to_string(bert.clone.join("two")).unwrap(), "2\n");
-    // What a person merges is no step: the thread continues where it was.
+    // A merge is not a step: the thread continues where it was.
     anna.step(&thread, "cat two", &[]).json();
     assert_eq!(team.paid(), 2);
 }

@@ -88,7 +88,7 @@ fn play_once(campaign: &Campaign, round: u64, processes: usize, threads: usize, 
         })
     });
     stage.settle();
-    // What is seen when all is over must fit, too.
+    // The final state must fit as well.
     calls.extend((0..threads.len()).map(|thread| call(&stage, &threads, thread, "show", None, clock)));
     let ends = ends(&stage);
     let next = successors(&ends, &stage);

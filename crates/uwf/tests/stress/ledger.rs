@@ -1,4 +1,4 @@
-//! What the agents themselves say they were paid for. Each of their lines is on disk before they continue.
+//! The runs that the agents themselves recorded as paid for. Each of their lines is on disk before they continue.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

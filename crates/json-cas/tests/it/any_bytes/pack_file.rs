@@ -49,7 +49,7 @@ fn check(bytes: &[u8]) {
             Err(other) => panic!("{other}"),
         }
     }
-    // Whoever packs next continues beside it.
+    // The next pack is written beside it.
     objects.put_all(&[(Hash::from_u64(7), b"seven".to_vec())]).expect("a put");
     let anything = |_: Hash, _: &[u8]| true;
     let request =

@@ -12,13 +12,13 @@ use super::{EvaluationSession, Program, cost, functions, names, text, walk};
 /// Comparisons of one expression that are named: each compilation looks for them, so they must stay few.
 const MOST_NAMED: usize = 8;
 
-/// What an expression always counts as, and why, in words that follow a colon.
+/// The constant truth value of an expression, and the reason, as a clause after a colon.
 struct Verdict {
     value: bool,
     why: String,
 }
 
-/// What there is to say about an expression, in words for its author.
+/// Returns warnings about an expression, for its author.
 pub(super) fn warnings(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) -> Vec<String> {
     let mut reader = ConstantReader { bound };
     if let Some(Verdict { value, why }) = reader.verdict(tree) {
@@ -61,7 +61,7 @@ struct ConstantReader<'a> {
 }
 
 impl ConstantReader<'_> {
-    /// What a node always counts as; `None` if that depends on the thread, or is hard to say.
+    /// Returns the constant truth value of a node; `None` if it depends on the thread or is hard to find out.
     fn verdict(&mut self, node: &AstNode) -> Option<Verdict> {
         with_stack(|| match node {
             AstNode::Path { steps } => path(steps),
@@ -195,7 +195,7 @@ impl ConstantReader<'_> {
     }
 }
 
-/// What is written out, such as `'yes'` or `1`.
+/// Returns the truth value of a literal, such as `'yes'` or `1`.
 fn literal(node: &AstNode) -> Option<Verdict> {
     match node {
         AstNode::String(value) => written(node, !value.is_empty()),

@@ -144,7 +144,7 @@ impl<'s> Objects<'s> {
         }
     }
 
-    /// What the schema says itself. `applies_others` shows whether other schemas speak about the same value:
+    /// The schema's own rule. `applies_others` shows whether other schemas speak about the same value:
     /// then saying nothing opens nothing.
     fn collect_own(&mut self, map: &'s Map<String, Value>, applies_others: bool) {
         let types: Option<Vec<&str>> = match map.get("type") {

@@ -1,6 +1,6 @@
-//! What git is run for: the attempt by whose name it is found, and the time that is left.
+//! The attempt that git calls belong to, and the time they have left.
 //!
-//! It holds for every call of the thread of execution, whichever function makes it, so that none can be forgotten.
+//! An errand applies to every git call of the current OS thread, so no function can forget to pass it on.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};

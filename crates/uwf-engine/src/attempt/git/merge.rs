@@ -25,7 +25,7 @@ pub enum Manner {
 pub(crate) enum Brought {
     /// It is in.
     In(How),
-    /// These files have conflicts, which somebody must resolve.
+    /// These files have conflicts that a person must resolve.
     Conflicts(Vec<String>),
 }
 
@@ -264,7 +264,7 @@ impl Git<'_> {
     pub(crate) fn squash_lists(&self, commit: &str) -> Result<bool> {
         let path =
             self.run("look at the merge", ["rev-parse", "--path-format=absolute", "--git-path", "SQUASH_MSG"])?;
-        // Without it nobody squashes.
+        // No such file: no squash is under way.
         let text = std::fs::read_to_string(path).unwrap_or_default();
         Ok(text.lines().any(|line| line.strip_prefix("commit ").is_some_and(|listed| listed == commit)))
     }

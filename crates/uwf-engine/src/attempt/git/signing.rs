@@ -5,7 +5,7 @@
 
 use super::{Git, Result};
 
-/// What says how to sign, each with the value that stands for none.
+/// Settings of signing, each with its default.
 const SETTINGS: [(&str, &str); 8] = [
     ("commit.gpgsign", "false"),
     ("user.signingkey", ""),
@@ -40,7 +40,7 @@ impl<'d> Git<'d> {
         let mut signing = Signing::of(&listed);
         let has_no_key = signing.settings.iter().any(|setting| setting == "user.signingkey=");
         if signing.is_on && has_no_key && value(&listed, "gpg.format", true) != Some("ssh") {
-            // Without a key, git takes the one of whoever commits.
+            // Without a key, git takes the committer's.
             let ident = self.text("look who makes commits", ["var", "GIT_COMMITTER_IDENT"])?;
             let who = ident.rsplitn(3, ' ').last().unwrap_or_default();
             signing.settings.push(format!("user.signingkey={who}"));
@@ -82,7 +82,7 @@ fn value<'l>(listed: &'l str, key: &str, of_person: bool) -> Option<&'l str> {
     found
 }
 
-/// What git takes for yes.
+/// Values that git reads as true.
 fn is_true(value: &str) -> bool {
     let is_word = ["true", "yes", "on"].iter().any(|word| value.eq_ignore_ascii_case(word));
     is_word || value.parse::<i64>().is_ok_and(|number| number != 0)

@@ -214,7 +214,7 @@ pub struct GaveUp {
     pub hints: Vec<String>,
     /// Exit code of the command inside, if there was one.
     pub exit_code: Option<i32>,
-    /// What the agent asks a person; it continues when that has replied.
+    /// Question of the agent to a person; the reply lets it continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
 }

@@ -121,7 +121,7 @@ pub(super) fn of(error: AttemptError) -> Error {
             Ended::TimedOut(_) => of(ErrorKind::AgentFailed).hint("raise `timeout` of the agent in config.yaml"),
             Ended::Idle(_) => of(ErrorKind::AgentFailed).hint("raise `idleTimeout` of the agent in config.yaml"),
             Ended::Cancelled(signal) => of(stopped_by(*signal)),
-            Ended::Lost(_) => of(ErrorKind::Busy).hint("`uwf thread show` shows how the thread goes on"),
+            Ended::Lost(_) => of(ErrorKind::Busy).hint("run `uwf thread show` for the state of the thread"),
             Ended::Exited(_) | Ended::Signaled(_) => of(ErrorKind::AgentFailed),
         },
         Attempt::Stopped { signal } => of(stopped_by(*signal)),

@@ -10,10 +10,10 @@ use uwf_core::workflow::START;
 const BRING_BACK: &str =
     "`uwf cas verify` shows what else is missing; put it back from a backup of cas/, or put the same content again";
 
-/// What to do about a condition that is wrong.
+/// Hint for a wrong condition.
 const NEW_VERSION: &str = "a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it";
 
-/// What to do where a condition is right, and what it reads is not.
+/// Hint for a correct condition that reads wrong data.
 fn around(thread: &ThreadId, position: &str) -> String {
     match position {
         START => format!("`uwf thread fork {thread} -p 'TEXT'` begins a thread with another task"),

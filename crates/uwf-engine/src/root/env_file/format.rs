@@ -1,4 +1,4 @@
-//! The format of `.env`: from a text to assignments, or to the line that has no one meaning.
+//! The format of `.env`: from a text to assignments, or to the first ambiguous line.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(super) struct Assignment {
     pub(super) name: String,
     pub(super) value: String,
-    /// Where the value stands in the text, with its quotes.
+    /// Byte range of the value in the text, with its quotes.
     pub(super) place: Range<usize>,
 }
 

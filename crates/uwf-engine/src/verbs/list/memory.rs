@@ -39,7 +39,7 @@ pub(super) struct Memories {
 }
 
 impl Memories {
-    /// What is remembered, where a listing must read many heads.
+    /// Loads the cache for listings that read many heads.
     pub(super) fn load(home: &Home, filter: &Filter, rows: &[Row]) -> Memories {
         let finished = rows.iter().filter(|row| row.is_finished()).count();
         let active = filter.reads_of(filter.asks_nodes(), rows.len() - finished);

@@ -18,10 +18,10 @@ const OTHERS: Duration = Duration::from_secs(30);
 /// How long a git that outlived its merge may hold a lock.
 const ORPHAN: Duration = Duration::from_secs(3);
 
-/// What git locks in the git directory of a working tree to merge and commit.
+/// Files that git locks in the git directory of a working tree to merge and commit.
 const LOCKED: [&str; 6] = ["AUTO_MERGE", "HEAD", "MERGE_HEAD", "MERGE_RR", "ORIG_HEAD", "index"];
 
-/// What git has for the next commit while it merges. Another commit has nothing to do with it.
+/// Files of a merge that the next commit uses. They must not reach a later, unrelated commit.
 const OF_NEXT_COMMIT: [&str; 6] = ["AUTO_MERGE", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "SQUASH_MSG"];
 
 /// Beginning of the names of copies that git makes of the index while it merges.
@@ -49,7 +49,7 @@ struct Note {
     /// A commit with these changes. Git may take them away while it merges.
     #[serde(default)]
     saved: Option<String>,
-    /// What git had for the next commit.
+    /// The [`OF_NEXT_COMMIT`] files that were there before.
     #[serde(default)]
     had: Vec<String>,
     /// Other locks that git may leave.
@@ -74,7 +74,7 @@ impl<'t> Turn<'t> {
     }
 
     /// Runs work that changes what is checked out, or `worktree`, the git directory of the thread's worktree, in which `branch` is.
-    /// `work` is given what tells the commit to be merged. Whatever it has half done when it fails is undone.
+    /// `work` gets a function to record the commit to be merged. If `work` fails, its changes are undone.
     ///
     /// # Errors
     /// Those of `work`, of git and of files.
@@ -118,7 +118,7 @@ impl<'t> Turn<'t> {
                 }
                 self.forget()?;
             }
-            // What is left then, the next merge undoes. Why this one failed is of more interest.
+            // If undoing fails as well, the next merge tries again; the error of this one is reported.
             Err(_) => drop(self.undo()),
         }
         done

@@ -80,7 +80,7 @@ impl<'h> Evidence<'h> {
         Evidence { home, unread: RefCell::new(None) }
     }
 
-    /// What was read, `None` when it is damaged. Before anything follows from that, [`Evidence::complete`] must be asked.
+    /// The result of a read; `None` for damaged data. Before that is acted on, [`Evidence::complete`] must be asked.
     pub(super) fn get<T>(&self, read: Result<T, impl Into<Error>>) -> Option<T> {
         let unread = |error: Error| {
             if !error.is_damage() {

@@ -54,7 +54,7 @@ impl<'a, 'h> Step<'a, 'h> {
             .stdout
             .as_deref()
             .map_or_else(|| Ok(String::new()), |path| agent_process::read_capped(path, opened.output_cap))?;
-        // Recorded now, because the output may have to be kept by a later step.
+        // Recorded now, because it may be a later step that keeps the output.
         let stopped = match ended {
             Ended::Lost(why) => Some((ErrorKind::Busy, format!("the agent was ended: {why}"))),
             Ended::Cancelled(signal) => Some((stopped_by(signal), format!("the agent {ended}"))),

@@ -60,7 +60,7 @@ pub(super) struct Item {
     pub(super) attempt: Option<String>,
 }
 
-/// What somebody can do about a thread that does not continue.
+/// Action that lets a stopped thread continue.
 pub(super) enum Need {
     /// Answer it.
     Answer { question: Option<String>, schema: Box<Value> },
@@ -177,11 +177,7 @@ fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {
             is_own.then(|| Need::Answer { question, schema: Box::new(form.schema) })
         }
         State::Stuck => Some(Need::Retry { agents: config.agents.keys().cloned().collect() }),
-        State::Limited => {
-            // No other limit would help a thread that is at none of its own.
-            let limits = limit::show(home, thread).ok().filter(|limits| limits.why.is_none());
-            limits.map(|limits| Need::Lift(Box::new(limits)))
-        }
+        State::Limited => limit::to_lift(home, thread).map(|limits| Need::Lift(Box::new(limits))),
         State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
     }
 }

@@ -66,7 +66,7 @@ pub(super) struct Shown {
     pub(super) spent_by_thread: HashMap<String, Spent>,
 }
 
-/// What a thread that does not continue waits for.
+/// Action that a stopped thread waits for.
 pub(super) enum Waits {
     /// An answer.
     Answer { question: Option<String>, schema: Box<Value> },
@@ -148,11 +148,7 @@ fn waits(home: &Home, id: &ThreadId, state: State) -> Option<Waits> {
                 false => Waits::Child(form.asked.thread),
             })
         }
-        State::Limited => {
-            // No other limit would help a thread that is at none of its own.
-            let limits = limit::show(home, id).ok().filter(|limits| limits.why.is_none());
-            limits.map(|limits| Waits::Lift(Box::new(limits)))
-        }
+        State::Limited => limit::to_lift(home, id).map(|limits| Waits::Lift(Box::new(limits))),
         State::Stuck => Some(Waits::Retry),
         State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
     }

@@ -127,7 +127,7 @@ fn asked_agent<'c>(context: &'c Context, asked: &Asked) -> Result<AgentContext<'
 /// Asks the person at the terminal and records the answer.
 ///
 /// # Errors
-/// `Interrupted` when nobody answers; the thread continues waiting.
+/// `Interrupted` when nobody answers; the thread keeps waiting.
 pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport, CommandError> {
     if let Some(question) = &asked.question {
         let reply = reply::ask_person(context, question)?;

@@ -264,7 +264,7 @@ fn before(
 }
 
 /// Asks the person at the terminal what a waiting thread asks for: the step of the thread, or `None` when it was a child that
-/// waited, or an agent that continues with what was said. What waits for something else continues waiting.
+/// waited, or an agent that continues with what was said. A thread that waits for something else keeps waiting.
 fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
     // Paused, say, or there are several children that wait.
     let Ok(asked) = asked(&context.home, thread, Seen::default()) else { return Err(waits) };

@@ -211,7 +211,7 @@ fn follow(printer: &Printer, thread: ThreadId, mut child: Child) -> OfThread {
     OfThread { thread, exit_code, report }
 }
 
-/// A failure before a limit before a wait: what somebody must look at first.
+/// Order of urgency: a failure, then a limit, then a wait.
 fn code(ended: &[OfThread]) -> u8 {
     let codes = || {
         ended.iter().map(|one| {

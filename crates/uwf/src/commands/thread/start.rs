@@ -89,13 +89,13 @@ pub(super) fn in_worktree(worktree: &Worktree) -> String {
     format!("works in {} on branch {}\n", worktree.dir.display(), worktree.branch)
 }
 
-/// What follows the start of a thread.
+/// Whether steps follow the start of a thread.
 pub(crate) enum Follows {
-    /// Nothing: a later command continues.
+    /// A later command runs them.
     Nothing,
-    /// Its steps, up to a role, on this machine. If they can't begin, no thread is created.
+    /// They follow at once, on this machine. If the first can't begin, no thread is created.
     Steps {
-        /// The role.
+        /// Role to stop before.
         until: Option<String>,
     },
 }

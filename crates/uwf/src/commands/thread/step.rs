@@ -89,7 +89,7 @@ impl Args {
     }
 }
 
-/// What a step did.
+/// Report of a step.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Stepped {

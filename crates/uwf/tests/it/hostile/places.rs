@@ -13,7 +13,7 @@ use crate::home;
 /// Longer than any of these steps needs on a busy machine.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What the agent does with each file of its attempt before it continues.
+/// Commands that the agent runs on each file of its attempt before it continues.
 const SWAPS: [&str; 3] = ["mkfifo", "mkdir", "ln -s /dev/zero"];
 
 /// A home whose agent swaps all files of its attempt and then does something, and a thread.

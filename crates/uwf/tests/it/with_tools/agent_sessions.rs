@@ -144,7 +144,7 @@ fn a_given_up_session_counts_if_its_successor_fails() {
     }
 }
 
-/// A second run that answers without a header fails, too, and is recorded with the first one.
+/// A second run that also answers without a header is recorded with the first one.
 #[test]
 fn an_unreadable_answer_counts_the_given_up_session_once() {
     let home = with_writer(&codex(", resume: true"));

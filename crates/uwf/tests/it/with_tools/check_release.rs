@@ -414,7 +414,7 @@ fn an_installed_uwf_is_not_built_again() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_uwf"), released.home.bin_dir().join("uwf")).unwrap();
     released.home.script("cargo", "#!/bin/sh\necho 'it builds' >&2\nexit 1\n");
     let ran = Ran::from(check_release_script(&released).output().unwrap());
-    assert_eq!(ran.code, Some(0), "{}", ran.told());
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert!(ran.stdout.contains("Almost ready: 1 thing to do first."), "{}", ran.stdout);
 }
 
@@ -427,7 +427,7 @@ fn the_one_command_of_the_readme_prints_the_report() {
         command.args(Some(path).filter(|path| !path.is_empty())).output().unwrap().into()
     };
     let ran = run("");
-    assert_eq!(ran.code, Some(0), "{}", ran.told());
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert!(ran.stdout.contains("Almost ready: 1 thing to do first."), "{}", ran.stdout);
     assert!(ran.stderr.contains("uwf thread steps "), "{}", ran.stderr);
     let ran = run("nowhere");

@@ -200,7 +200,7 @@ fn before_its_end() -> (TestHome, String) {
     (home, thread)
 }
 
-/// What says that a thread has ended must be durable before anybody acts on it.
+/// The end of a thread must be durable before it is acted on.
 #[test]
 fn an_end_that_cannot_be_synced_is_none() {
     let (home, thread) = before_its_end();

@@ -44,11 +44,11 @@ fn an_answer_is_kept_on_a_disk_that_was_filled_while_its_agent_worked() {
                 home.root().display()
             ),
         );
-        assert_eq!(ran.code, Some(0), "{}", ran.told());
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
         let steps =
             ran.stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()).next_back();
-        assert_eq!(steps.unwrap()["steps"], 1, "{}", ran.told());
-        assert_eq!(paid(&home), 1, "{}", ran.told());
+        assert_eq!(steps.unwrap()["steps"], 1, "{}", ran.transcript());
+        assert_eq!(paid(&home), 1, "{}", ran.transcript());
     }
 }
 
@@ -60,7 +60,7 @@ fn no_agent_starts_where_its_answer_has_no_room() {
     let (uwf, root) = (env!("CARGO_BIN_EXE_uwf"), home.root());
     let fill = format!("dd if=/dev/zero of={0}/fill bs=1k 2>/dev/null; truncate -s -100K {0}/fill", root.display());
     let ran = on_small_disk(&home, &format!("{fill}; {uwf} thread step {thread}"));
-    assert_eq!(ran.code, Some(74), "{}", ran.told());
-    assert!(ran.stderr.contains("reserve space for an answer"), "{}", ran.told());
+    assert_eq!(ran.code, Some(74), "{}", ran.transcript());
+    assert!(ran.stderr.contains("reserve space for an answer"), "{}", ran.transcript());
     assert_eq!(paid(&home), 0);
 }

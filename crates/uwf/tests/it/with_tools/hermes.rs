@@ -255,7 +255,7 @@ fn feedback_goes_to_the_same_session() {
 fn an_answer_in_another_session_is_no_answer() {
     let (home, thread) = with_hermes(&json!({ "answers": [WRONG, RIGHT], "resumes": "20261122_030000_000000" }));
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
     assert_eq!(attempt["raw"], WRONG, "the work is kept");
@@ -295,7 +295,7 @@ fn settings_that_make_no_sense_are_refused_before_anything_runs() {
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, maxturns: 3 }"));
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(
         ran.stderr.contains("`config` of agent `h`: unknown key `maxturns`; did you mean `maxTurns`?"),
         "{}",
@@ -371,9 +371,9 @@ fn what_its_log_tells_is_a_sign_of_life() {
         (home.uwf(&["thread", "step", &thread]), home, thread)
     };
     let (ran, ..) = limited(json!({ "answers": [RIGHT], "takes": 11, "is-alive": true }));
-    assert_eq!(ran.code, Some(0), "it was never silent for long: {}", ran.told());
+    assert_eq!(ran.code, Some(0), "it was never silent for long: {}", ran.transcript());
     let (ran, home, thread) = limited(json!({ "answers": [RIGHT], "takes": 60 }));
-    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     let why = text(&home.json(&["thread", "show", &thread]), "why");
     assert!(why.contains("it printed nothing for 6 s"), "{why}");
 }

@@ -30,7 +30,7 @@ impl Terminal<'_> {
         // A python that was installed by a version manager looks for itself in there.
         python.envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PYENV")));
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fixtures/shell.py");
-        python.args([script, COLUMNS]).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+        python.args(["-B", script, COLUMNS]).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut python = python.spawn().expect("python3 starts");
         let reports = BufReader::new(python.stdout.take().unwrap());
         Terminal { page, python, reports }

@@ -161,7 +161,7 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
     let edited = |editor: &str| {
         let args = ["thread", "answer", &thread, "--editor"];
         let ran = Ran::from(home.command(&args).env("EDITOR", editor).output().unwrap());
-        numbered(&home.steady(&ran.told()))
+        numbered(&home.steady(&ran.transcript()))
     };
     assert_snapshot!(edited("ed-copy"), @r"
     exit 20

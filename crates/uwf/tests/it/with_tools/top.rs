@@ -5,7 +5,7 @@ use uwf_testing::{TestHome, counting_workflow};
 
 use crate::fixtures::people::family;
 use crate::fixtures::terminal::{Session, session, session_with};
-use crate::{home, told};
+use crate::{home, transcript};
 
 /// Gives the screen back that was there before.
 const LEAVES: &str = "\u{1b}[?1049l";
@@ -122,7 +122,7 @@ fn without_colour_and_without_a_terminal() {
     let plain = seen(&[("NO_COLOR", "1")]);
     check(&plain, 0);
     assert!(!is_coloured(&plain.shown), "{:?}", plain.shown);
-    assert_snapshot!(told(&home, &["top"]), @"
+    assert_snapshot!(transcript(&home, &["top"]), @"
     exit 64
     --- stderr
     error: `uwf top` needs a terminal

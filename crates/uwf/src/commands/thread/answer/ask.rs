@@ -16,7 +16,7 @@ const TRIES: usize = 5;
 /// What shows a prompt and returns the line that is typed after it.
 type Ask<'a> = dyn FnMut(&str) -> Result<String, CommandError> + 'a;
 
-/// What a person has typed so far.
+/// The answer that a person has typed so far.
 #[derive(Default)]
 pub(super) struct TypedAnswer {
     /// Header lines of the keys that fit.

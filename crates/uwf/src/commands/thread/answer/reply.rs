@@ -37,7 +37,7 @@ pub(super) fn of_arguments(
 /// Shows the question and takes a line.
 ///
 /// # Errors
-/// `Interrupted` when nobody replies; the thread continues waiting.
+/// `Interrupted` when nobody replies; the thread keeps waiting.
 pub(super) fn ask_person(context: &Context, question: &Question) -> Result<String, CommandError> {
     let asker = Asker::new(context.printer);
     let _ends = Interruptible::begin()?;
