@@ -292,13 +292,9 @@ impl<'h> AgentContext<'h> {
     fn read(&self, position: usize, record: &Record) -> Result<Step> {
         let store = self.thread.home().store();
         let Some(role) = self.role_names.get(&record.role) else { return self.step(position) };
-        let message = message::of_detail(store, record.detail)?;
-        Ok(Step {
-            hash: record.step,
-            detail: record.detail,
-            message,
-            ..Step::new(position, role, store.get(record.output)?.payload)
-        })
+        let output = store.get(record.output)?;
+        let message = message::of_detail(store, record.detail, Some(output.type_hash))?;
+        Ok(Step { hash: record.step, detail: record.detail, message, ..Step::new(position, role, output.payload) })
     }
 
     /// The nodes of the step at a position, from 1.

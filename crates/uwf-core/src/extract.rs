@@ -7,9 +7,12 @@
 mod answer;
 mod blocks;
 pub(crate) mod clean;
+mod containers;
 mod echo;
 mod feedback;
 mod keys;
+mod lead_in;
+mod left_out;
 mod lines;
 mod loose_json;
 mod question;
@@ -19,6 +22,7 @@ mod scalar;
 mod thinking;
 mod tree;
 mod typed;
+mod verdicts;
 mod yaml;
 
 use serde_json::{Map, Value};
@@ -49,8 +53,18 @@ pub struct Found {
     pub extras: Map<String, Value>,
     /// Every tolerance that was needed, in words; empty when the answer was written as asked for.
     pub fixes: Vec<String>,
-    /// The text beside the answer.
+    /// Comments in the value's own text, and lines with keys that the schema lacks. They may say the opposite of the value.
+    pub unread: String,
+    /// The text before and after the value's own text.
     pub body: String,
+}
+
+impl Found {
+    /// Returns every word of the answer that the value does not have.
+    pub fn text(&self) -> String {
+        let parts = [&self.unread, &self.body].map(|part| lines::trimmed(part));
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
 }
 
 /// Why there is no answer.

@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use super::blocks::{Block, Blocks, Mark, blocks};
 use super::clean::{at_left_edge, clean};
 use super::echo::{echoes, is_echoed};
-use super::lines::{CodeFence, KeyLine};
+use super::lines::{CodeFence, KeyLine, trimmed};
 use super::read::{MOST_NAMED, Notation, Reading, Target};
 use super::thinking::without_thoughts;
+use super::verdicts;
 use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
@@ -82,7 +83,7 @@ fn whole(text: &str, target: &Target<'_>) -> Option<Extraction> {
 }
 
 fn found(reading: Reading, fixes: Vec<String>, body: String) -> Found {
-    Found { value: reading.value, extras: reading.extras, fixes, body }
+    Found { value: reading.value, extras: reading.extras, fixes, unread: reading.unread, body }
 }
 
 struct Search<'t> {
@@ -102,6 +103,17 @@ struct Search<'t> {
 struct Candidate {
     block: Block,
     reading: Reading,
+}
+
+impl Candidate {
+    /// The value in one line, shortened.
+    fn shown(&self) -> String {
+        ellipsize(&self.reading.value.to_string(), SHOWN).to_string()
+    }
+
+    fn line(&self, text: &str) -> usize {
+        text[..self.block.whole.start].matches('\n').count() + 1
+    }
 }
 
 impl Search<'_> {
@@ -147,8 +159,13 @@ impl Search<'_> {
         if let Some(error) = self.contradiction(&candidates) {
             return Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() });
         }
+        let talked_about = candidates.first().map(|candidate| {
+            let line = candidate.line(self.text);
+            let text = "seems to be an example, a draft or part of a sentence: reply with the output only";
+            format!("the value {} in line {line} {text}", candidate.shown())
+        });
         match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
-            Some(candidate) => self.answer(candidate),
+            Some(candidate) => self.agreed(candidate),
             None if echoes
                 .iter()
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
@@ -156,7 +173,12 @@ impl Search<'_> {
                 let error = "the answer repeats the prompt".to_owned();
                 Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() })
             }
-            None => self.unmarked(),
+            None => match talked_about.filter(|_| !self.target.keys.is_empty()) {
+                Some(error) => {
+                    Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() })
+                }
+                None => self.unmarked(),
+            },
         }
     }
 
@@ -215,10 +237,7 @@ impl Search<'_> {
             other.reading.value != first.reading.value || other.reading.extras != first.reading.extras
         };
         let other = candidates.iter().find(differs)?;
-        let shown = |candidate: &Candidate| {
-            let line = self.text[..candidate.block.whole.start].matches('\n').count() + 1;
-            format!("{} in line {line}", ellipsize(&candidate.reading.value.to_string(), SHOWN))
-        };
+        let shown = |candidate: &Candidate| format!("{} in line {}", candidate.shown(), candidate.line(self.text));
         Some(format!("the answer has two different values, {} and {}: give only one", shown(first), shown(other)))
     }
 
@@ -241,11 +260,27 @@ impl Search<'_> {
         self.failure(None)
     }
 
+    /// Accepts a candidate unless the text around it says the opposite.
+    fn agreed(self, candidate: Candidate) -> Extraction {
+        let body = body(self.text, &candidate.block);
+        match verdicts::contradiction(&body, &candidate.reading.value) {
+            Some(words) => {
+                let value = candidate.shown();
+                let error = format!(
+                    "the text says `{words}`, but the value is {value}: give a value that agrees with the text"
+                );
+                Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() })
+            }
+            None => self.answer(candidate),
+        }
+    }
+
     fn answer(&self, candidate: Candidate) -> Extraction {
         let Candidate { block, mut reading } = candidate;
         let fixes = std::mem::take(&mut reading.fixes);
         let place = self.place_fix(&block).map(str::to_owned);
-        Extraction::Found(found(reading, place.into_iter().chain(fixes).collect(), body(self.text, &block)))
+        let body = body(self.text, &block);
+        Extraction::Found(found(reading, place.into_iter().chain(fixes).collect(), body))
     }
 
     /// Describes an unusual place of the value, for the list of fixes.
@@ -296,12 +331,12 @@ pub(super) const IN_THE_TEXT: [&str; 2] =
 
 /// Returns the text before and after the value.
 fn body(text: &str, block: &Block) -> String {
-    let (before, behind) = (text[..block.whole.start].trim(), block.whole.end);
+    let (before, behind) = (trimmed(&text[..block.whole.start]), block.whole.end);
     let parts: Vec<&str> = match &block.closing {
         Some(closing) if behind <= closing.start => {
-            vec![before, text[behind..closing.start].trim(), text[closing.end..].trim()]
+            vec![before, trimmed(&text[behind..closing.start]), trimmed(&text[closing.end..])]
         }
-        _ => vec![before, text[behind..].trim()],
+        _ => vec![before, trimmed(&text[behind..])],
     };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
@@ -309,6 +344,6 @@ fn body(text: &str, block: &Block) -> String {
 /// A value without any text, for example from the tool `submit`.
 impl From<Value> for Found {
     fn from(value: Value) -> Found {
-        Found { value, extras: Map::new(), fixes: Vec::new(), body: String::new() }
+        Found { value, extras: Map::new(), fixes: Vec::new(), unread: String::new(), body: String::new() }
     }
 }

@@ -7,12 +7,14 @@
 //! | braces | an object or list that starts and ends its lines, unindented |
 //! | keys | a paragraph of lines that start with keys of the schema |
 //!
-//! Values inside a line, a list item, a quotation, a diff, a longer fence or indented text are examples, not blocks.
+//! Values inside a line, a list item, a quotation, a diff, a longer fence, a container or indented text are examples, not blocks.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::containers::contained;
 use super::keys::Keys;
+use super::lead_in::{leads_elsewhere, takes_back};
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
 use super::loose_json;
 
@@ -36,6 +38,9 @@ const GOES_ON: [&str; 27] = [
     "for", "as", "to", "and", "or", "but", "which", "that", "in", "on", "at", "of", "with", "when", "where", "if",
     "so", "because", "instead", "from", "by", "not", "while", "until", "unless", "than", "then",
 ];
+
+/// Lines above a block that are looked at for the sentence that leads to it.
+const LEAD_IN: usize = 4;
 
 /// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,8 +115,11 @@ pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
         })
         .collect();
     let belongs = belongs(&lines);
+    let contained = contained(lines.iter().map(|line| line.text));
+    let taken_back = lines.iter().rposition(|line| takes_back(line.text)).unwrap_or(0);
     let unread = 8 * text.len() + (1 << 16);
-    Scan { text, keys, lists, lines, belongs, found: Vec::new(), unread, is_endless: false }.run()
+    Scan { text, keys, lists, lines, belongs, contained, taken_back, found: Vec::new(), unread, is_endless: false }
+        .run()
 }
 
 /// Tells for each line whether it continues a list item or quotation above it.
@@ -133,6 +141,10 @@ struct Scan<'t, 'k, 's> {
     lines: Vec<Line<'t>>,
     /// See [`belongs`].
     belongs: Vec<bool>,
+    /// See [`contained`].
+    contained: Vec<bool>,
+    /// The last line that takes back a block above it.
+    taken_back: usize,
     found: Vec<Block>,
     /// Bytes that may still be read in vain. The limit keeps the work linear.
     unread: usize,
@@ -151,6 +163,9 @@ impl Scan<'_, '_, '_> {
     /// Scans a line. Returns the next line to scan.
     fn line(&mut self, number: usize) -> usize {
         let line = self.lines[number].text;
+        if self.contained[number] {
+            return number + 1;
+        }
         if let Some(fence) = CodeFence::of(line) {
             return self.fence(number, fence);
         }
@@ -181,8 +196,13 @@ impl Scan<'_, '_, '_> {
         block.is_first = self.is_first(number);
         // The text after an early end may contain more blocks.
         let end = block.shorter.as_ref().map_or(block.whole.end, |(_, whole)| whole.end);
+        let is_short = block.shorter.is_some();
+        let is_first = block.is_first;
         self.found.push(block);
-        if self.found.last().is_some_and(|block| block.shorter.is_some()) { self.line_at(end) } else { closing }
+        if !is_first {
+            self.mark_talked_about(number, closing);
+        }
+        if is_short { self.line_at(end) } else { closing }
     }
 
     /// Returns the header that starts at a rule, and the line after it; `None` for a rule that separates paragraphs. Inside a code block, the
@@ -349,6 +369,7 @@ impl Scan<'_, '_, '_> {
             let closing = closing.filter(|next| is_rule(self.lines[*next].text));
             let whole = start..closing.map_or(block.end, |closing| self.lines[closing].at.end);
             self.push(Mark::Keys, block, whole, number);
+            self.mark_talked_about(number, end);
             return closing.map_or(end, |closing| closing + 1).max(number + 1);
         }
         end.max(number + 1)
@@ -390,6 +411,20 @@ impl Scan<'_, '_, '_> {
             self.found.pop();
         } else if let Some(block) = self.found.last_mut() {
             block.in_sentence = goes_on || is_open && may_go_on;
+            self.mark_talked_about(begin, behind);
+        }
+    }
+
+    /// Marks the last block if the words around it say that it is not the answer. `begin` is its first line, `behind` the line after it.
+    fn mark_talked_about(&mut self, begin: usize, behind: usize) {
+        let is_gap = begin > 0 && is_blank(self.lines[begin - 1].text);
+        let last = begin - usize::from(is_gap);
+        let near = &self.lines[last.saturating_sub(LEAD_IN)..last];
+        let above = near.iter().rposition(|line| is_blank(line.text)).map_or(0, |blank| blank + 1);
+        let above = near[above..].iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
+        let is_talked_about = leads_elsewhere(&above) || behind <= self.taken_back;
+        if let Some(block) = self.found.last_mut() {
+            block.in_sentence |= is_talked_about;
         }
     }
 

@@ -7,32 +7,35 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-/// Consecutive non-blank lines that must match to count as an echo.
-const RUN: usize = 3;
+/// Consecutive words that must match to count as an echo.
+const RUN: usize = 8;
 
 /// Non-blank lines that an echo must contain besides a block. A role may repeat the exact answer of an earlier role.
 const BESIDE: usize = 2;
 
-/// Returns the ranges of the text that repeat consecutive lines of the prompt, in order.
+/// Returns the ranges of the text that repeat consecutive words of the prompt, in order. Line breaks and blanks don't matter, so a prompt
+/// that is printed in another layout is an echo, too.
 pub(super) fn echoes(text: &str, prompt: &str) -> Vec<Range<usize>> {
-    let known: Vec<u64> = filled(prompt).map(|(_, line)| hash(line)).collect();
+    let known: Vec<u64> = words(prompt).map(|at| hash(&prompt[at])).collect();
     let run = RUN.min(known.len());
     if run == 0 {
         return Vec::new();
     }
     let windows: HashSet<&[u64]> = known.windows(run).collect();
-    let lines: Vec<(Range<usize>, u64)> = filled(text).map(|(at, line)| (at, hash(line))).collect();
-    let hashes: Vec<u64> = lines.iter().map(|(_, hash)| *hash).collect();
+    let words: Vec<Range<usize>> = words(text).collect();
+    let hashes: Vec<u64> = words.iter().map(|at| hash(&text[at.clone()])).collect();
     let mut echoes: Vec<Range<usize>> = Vec::new();
+    let mut last_word = 0;
     for (first, window) in hashes.windows(run).enumerate() {
         if !windows.contains(window) {
             continue;
         }
-        let (start, end) = (lines[first].0.start, lines[first + run - 1].0.end);
+        let (start, end) = (words[first].start, words[first + run - 1].end);
         match echoes.last_mut() {
-            Some(last) if start <= last.end => last.end = end,
+            Some(last) if first <= last_word + 1 => last.end = end,
             _ => echoes.push(start..end),
         }
+        last_word = first + run - 1;
     }
     echoes
 }
@@ -46,19 +49,26 @@ pub(super) fn is_echoed(block: &Range<usize>, text: &str, echoes: &[Range<usize>
     })
 }
 
-/// Returns the non-blank lines.
-fn filled(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+/// Returns the places of words and of marks. A mark that is repeated counts once.
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
-    text.split_inclusive('\n').filter_map(move |line| {
-        let start = at;
-        at += line.len();
-        Some((start..at, line.trim())).filter(|(_, line)| !line.is_empty())
+    std::iter::from_fn(move || {
+        let rest = text[at..].trim_start();
+        let start = text.len() - rest.len();
+        let first = rest.chars().next()?;
+        let goes_on = |symbol: char| match first.is_alphanumeric() {
+            true => symbol.is_alphanumeric(),
+            false => symbol == first,
+        };
+        let length = rest.find(|symbol: char| !goes_on(symbol)).unwrap_or(rest.len());
+        at = start + length;
+        Some(start..at)
     })
 }
 
-fn hash(line: &str) -> u64 {
+fn hash(word: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
+    word.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -72,9 +82,16 @@ mod tests {
     fn a_prompt_that_comes_back_is_an_echo() {
         let text = format!("log\n{PROMPT}");
         let echoes = echoes(&text, PROMPT);
-        assert_eq!(echoes.first(), Some(&(4..text.len())));
+        assert_eq!(echoes.first(), Some(&(4..text.trim_end().len())));
         let block = text.find("---").unwrap()..text.rfind("---\n").unwrap() + 4;
         assert!(is_echoed(&block, &text, &echoes));
+    }
+
+    #[test]
+    fn the_layout_of_an_echo_does_not_matter() {
+        let text = PROMPT.replace('\n', "\n\n").replace(": ", ":\n  ").replace("Review it.", "Review\nit.");
+        let echoes = echoes(&text, PROMPT);
+        assert_eq!(echoes, vec![0..text.trim_end().len()]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::scalar::normal;
+use super::scalar::{normal, normal_key};
 use crate::schema_shape::Shape;
 use crate::thread::ALWAYS_ALLOWED;
 
@@ -41,7 +41,7 @@ impl<'s> Keys<'s> {
 
     /// The listed key a word means.
     pub(super) fn listed(&self, word: &str) -> Option<&'s str> {
-        self.exact.get(word).or_else(|| self.listed.get(&normal(word))).copied()
+        self.exact.get(word).or_else(|| self.listed.get(&normal_key(word)?)).copied()
     }
 
     /// Whether a word is listed exactly so.

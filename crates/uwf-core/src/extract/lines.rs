@@ -1,5 +1,7 @@
 //! Lines of a text: rules, code fences, bullets, keys.
 
+use super::scalar::normal;
+
 /// A `---` or `...` line at the left edge. An indented one belongs to a text.
 pub(super) fn is_rule(line: &str) -> bool {
     line.trim_end() == "..." || opens(line)
@@ -46,13 +48,46 @@ impl<'t> CodeFence<'t> {
         self.info.split([' ', '{', ',']).next().unwrap_or("").to_ascii_lowercase()
     }
 
-    /// Whether such a block may hold an answer.
+    /// Whether such a block may hold an answer. Other words behind the language are the name of a file or say that it is an example.
     pub(super) fn may_hold_answer(&self) -> bool {
-        matches!(
+        let is_known = matches!(
             self.language().as_str(),
             "" | "yaml" | "yml" | "json" | "jsonc" | "json5" | "markdown" | "md" | "frontmatter"
-        )
+        );
+        // `title="answer.json"` names the answer, `title="fixture.json"` something else.
+        let name = |word: &str| {
+            let word = word.rsplit(['=', '/']).next().unwrap_or_default().trim_matches(['"', '\'']);
+            word.split('.').next().unwrap_or_default().to_ascii_lowercase()
+        };
+        let mut rest = self.info.split_whitespace().skip(1);
+        is_known && rest.all(|word| names_answer(&name(word)))
     }
+}
+
+/// Names that elements, code blocks and files with an answer have, without case and separators.
+const ANSWERS: [&str; 17] = [
+    "answer",
+    "assistant",
+    "decision",
+    "final",
+    "finalanswer",
+    "frontmatter",
+    "header",
+    "json",
+    "output",
+    "reply",
+    "response",
+    "result",
+    "review",
+    "solution",
+    "submission",
+    "verdict",
+    "yaml",
+];
+
+/// Whether a name is one of an answer.
+pub(super) fn names_answer(name: &str) -> bool {
+    ANSWERS.contains(&normal(name).as_str())
 }
 
 /// The text behind the bullet or number that starts a line: `- a`, `* a`, `+ a`, `1. a`, `2) a`.
@@ -86,6 +121,13 @@ pub(super) fn bullets(text: &str) -> Option<Vec<String>> {
         }
     }
     (!members.is_empty()).then_some(members)
+}
+
+/// Returns a text without blank lines at its start and blanks at its end. The indentation of its first line stays.
+pub(super) fn trimmed(text: &str) -> &str {
+    let text = text.trim_end();
+    let blank = text.len() - text.trim_start().len();
+    &text[text[..blank].rfind('\n').map_or(0, |at| at + 1)..]
 }
 
 /// Blanks a line starts with.
@@ -148,8 +190,9 @@ mod tests {
 
     #[test]
     fn fences_close_with_their_own_mark() {
-        let open = CodeFence::of("````yaml title=x").unwrap();
+        let open = CodeFence::of("````yaml answer").unwrap();
         assert!(open.may_hold_answer());
+        assert!(!CodeFence::of("```yaml title=x").unwrap().may_hold_answer());
         assert!(!CodeFence::of("```").unwrap().closes(&open) && !CodeFence::of("~~~~").unwrap().closes(&open));
         assert!(CodeFence::of("`````").unwrap().closes(&open));
         assert!(!CodeFence::of("```rust").unwrap().may_hold_answer());
@@ -175,6 +218,13 @@ mod tests {
         assert_eq!(line("key = v"), Some((0, "key", "v")));
         assert_eq!(line("no key"), None);
         assert_eq!(line(": x"), None);
+    }
+
+    #[test]
+    fn outer_blank_lines_are_trimmed() {
+        assert_eq!(trimmed(" \n\n  a\n b \n\n"), "  a\n b");
+        assert_eq!(trimmed("  a"), "  a");
+        assert_eq!(trimmed(" \n"), "");
     }
 
     #[test]

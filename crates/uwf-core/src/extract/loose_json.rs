@@ -5,6 +5,7 @@
 
 use serde_json::Number;
 
+use super::scalar::is_kept;
 use super::tree::{Raw, RawContent, Style};
 
 /// Deepest nesting that the store accepts.
@@ -32,6 +33,8 @@ pub(super) struct Loose {
     pub(super) raw: Raw,
     /// Repairs, each listed once.
     pub(super) fixes: Vec<String>,
+    /// Comments were left out.
+    pub(super) has_comments: bool,
     /// Offset of the end.
     pub(super) end: usize,
 }
@@ -47,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<Loose, Slip> {
     if reader.at < text.len() {
         return Err(reader.slip("unexpected text after the JSON value"));
     }
-    Ok(Loose { raw, fixes: reader.fixes, end: reader.at })
+    Ok(reader.loose(raw))
 }
 
 /// Reads the value at an offset of a text.
@@ -57,8 +60,11 @@ pub(super) fn read(text: &str) -> Result<Loose, Slip> {
 pub(super) fn read_at(text: &str, start: usize) -> Result<Loose, Slip> {
     let mut reader = Reader::new(text, start);
     let raw = reader.whole()?;
-    Ok(Loose { raw, fixes: reader.fixes, end: reader.at })
+    Ok(reader.loose(raw))
 }
+
+/// The fix for a comment.
+const LEFT_OUT_COMMENT: &str = "left out a comment";
 
 struct Reader<'t> {
     text: &'t str,
@@ -70,6 +76,11 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn new(text: &'t str, start: usize) -> Reader<'t> {
         Reader { text, at: start, begin: start, fixes: Vec::new() }
+    }
+
+    fn loose(self, raw: Raw) -> Loose {
+        let has_comments = self.fixes.iter().any(|fix| fix == LEFT_OUT_COMMENT);
+        Loose { raw, fixes: self.fixes, has_comments, end: self.at }
     }
 
     fn whole(&mut self) -> Result<Raw, Slip> {
@@ -115,7 +126,7 @@ impl<'t> Reader<'t> {
             } else {
                 break;
             }
-            self.tolerate("left out a comment");
+            self.tolerate(LEFT_OUT_COMMENT);
         }
         Ok(self.text[begin..self.at].contains('\n'))
     }
@@ -266,6 +277,10 @@ impl<'t> Reader<'t> {
             self.at = begin;
             return Err(self.slip(format!("`{digits}` is too large for a number: write it as a string")));
         }
+        if number.as_f64().is_some_and(|float| number.is_f64() && !is_kept(digits, float)) {
+            self.at = begin;
+            return Err(self.slip(format!("`{digits}` has more digits than a number can keep: write it as a string")));
+        }
         self.at += digits.len();
         Ok(Raw::scalar(digits, Style::Token))
     }
@@ -277,6 +292,8 @@ impl<'t> Reader<'t> {
         }
         self.at += 1;
         let mut text = String::new();
+        // Whether the string has a backslash that is no escape, and one that is the escape of a letter.
+        let (mut has_plain, mut has_letter) = (false, false);
         loop {
             let rest = self.rest();
             let Some(at) = rest.find([quote, '\\', '\n']) else {
@@ -287,7 +304,17 @@ impl<'t> Reader<'t> {
             text.push_str(&rest[..at]);
             self.at += at;
             match rest.as_bytes()[at] {
-                b'\\' => self.escape(&mut text, quote)?,
+                b'\\' => {
+                    let is_letter = rest[at + 1..].starts_with(['b', 'f', 'n', 'r', 't', 'u']);
+                    let is_plain = !self.escape(&mut text, quote)?;
+                    has_plain |= is_plain;
+                    has_letter |= is_letter;
+                    if has_plain && has_letter {
+                        // `C:\dir\new`: was the last one meant as a line break?
+                        self.at = begin;
+                        return Err(self.slip("write each backslash of this string as `\\\\`"));
+                    }
+                }
                 b'\n' => {
                     self.tolerate("kept a line break inside a string");
                     text.push('\n');
@@ -301,7 +328,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn escape(&mut self, text: &mut String, quote: char) -> Result<(), Slip> {
+    /// Reads a backslash and what belongs to it. Returns whether it is an escape.
+    fn escape(&mut self, text: &mut String, quote: char) -> Result<bool, Slip> {
         let mut rest = self.rest()[1..].chars();
         let Some(symbol) = rest.next() else { return Err(self.slip("unfinished escape sequence")) };
         let (known, length) = match symbol {
@@ -321,12 +349,12 @@ impl<'t> Reader<'t> {
                 self.tolerate("kept a backslash that is not an escape");
                 text.push('\\');
                 self.at += 1;
-                return Ok(());
+                return Ok(false);
             }
         };
         text.push(known);
         self.at += 1 + length;
-        Ok(())
+        Ok(true)
     }
 
     /// Decodes `\uNNNN`, or a surrogate pair. Returns the character and the bytes after the first backslash.

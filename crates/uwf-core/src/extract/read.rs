@@ -1,9 +1,12 @@
 //! One place of a text read as an answer: parsed, typed, judged.
 
+use std::collections::BTreeSet;
+
 use json_cas::schema::Schema;
 use serde_json::{Map, Value};
 
 use super::keys::Keys;
+use super::left_out;
 use super::lines::{CodeFence, KeyLine};
 use super::tree::{Raw, RawContent, Style};
 use super::typed::{Typing, untyped};
@@ -34,6 +37,10 @@ pub(super) struct Reading {
     pub(super) errors: Vec<String>,
     /// Keys of the schema that are written.
     pub(super) known: usize,
+    /// See [`Found::unread`](super::Found::unread).
+    pub(super) unread: String,
+    /// The keys of that text at the top.
+    left_out: Vec<String>,
     /// Read as the YAML or JSON it is, under the names the schema has.
     pub(super) clean: bool,
     /// A placeholder of the form stands in it.
@@ -98,6 +105,9 @@ impl<'s> Target<'s> {
         {
             return Ok(Reading { value, clean: true, known: reading.known, ..Reading::default() });
         }
+        if !reading.left_out.is_empty() || json.has_comments {
+            reading.unread = text.trim().to_owned();
+        }
         reading.fixes.splice(0..0, json.fixes);
         Ok(reading)
     }
@@ -150,7 +160,8 @@ impl<'s> Target<'s> {
         };
         match parse(block) {
             Ok(raw) => {
-                let reading = self.judge(&raw);
+                let mut reading = self.judge(&raw);
+                reading.keep_left_out(block, &left_out::comment_lines(block, &raw));
                 // Valid YAML with other keys is not searched line by line.
                 let is_other = self.is_keyed() && reading.known == 0 && matches!(raw.content, RawContent::Map(_));
                 if offer(reading) || is_other {
@@ -162,6 +173,8 @@ impl<'s> Target<'s> {
         let blanks = repair::without_tabs(block);
         if let Some(raw) = blanks.as_ref().and_then(|text| yaml::parse(text).ok()) {
             let mut reading = self.judge(&raw);
+            let comments = left_out::comment_lines(blanks.as_deref().unwrap_or(block), &raw);
+            reading.keep_left_out(block, &comments);
             reading.fixes.insert(0, "read tabs as blanks".to_owned());
             if offer(reading) {
                 return best.unwrap_or_default();
@@ -173,6 +186,7 @@ impl<'s> Target<'s> {
         let lines = blanks.as_deref().unwrap_or(block);
         if let Some(raw) = repair::read(lines, self.schema.value()).filter(|_| !is_cut) {
             let mut reading = self.judge(&raw);
+            reading.keep_left_out(block, &repair::comment_lines(block));
             reading.clean = false;
             let why = why.as_deref().unwrap_or("its values do not fit");
             reading.fixes.insert(0, format!("read the header line by line ({why})"));
@@ -203,7 +217,18 @@ impl<'s> Target<'s> {
         errors.extend(twice);
         errors.extend(self.schema.violations(&outcome.value).iter().map(|found| in_words(&found.path, &found.message)));
         let clean = outcome.renamed == 0;
-        Reading { value: outcome.value, extras, fixes: outcome.fixes, errors, known, clean, ..Reading::default() }
+        let top = |place: &String| place.split(['.', '[']).next().unwrap_or_default().to_owned();
+        let left_out = outcome.left_out.iter().map(top).collect();
+        Reading {
+            value: outcome.value,
+            extras,
+            fixes: outcome.fixes,
+            errors,
+            known,
+            clean,
+            left_out,
+            ..Reading::default()
+        }
     }
 
     /// Whether a tree is of the kind wanted as it stands. Without keys to know an answer by, any line of prose could be
@@ -244,6 +269,11 @@ impl<'s> Target<'s> {
 }
 
 impl Reading {
+    /// Keeps the text of a YAML block that the value lacks.
+    fn keep_left_out(&mut self, block: &str, comments: &BTreeSet<usize>) {
+        self.unread = left_out::sections(block, &self.left_out, comments);
+    }
+
     /// Smaller is nearer to an answer.
     pub(super) fn rank(&self) -> (usize, usize, usize) {
         (usize::from(self.known == 0), self.errors.len(), usize::MAX - self.known)

@@ -3,6 +3,8 @@
 //! The text is cut into sections at lines that start with a known key. Each section is tried as YAML by itself, so
 //! that one bad value does not spoil the others; what still fails is taken as the text it is.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::keys::Keys;
@@ -38,6 +40,12 @@ pub(super) fn read(text: &str, root: &Value) -> Option<Raw> {
     let is_key = |line: KeyLine<'_>| keys.knows(line.key) || is_foreign_key(first, line);
     KeyLine::of(first).filter(|line| is_key(*line))?;
     LineReader { root }.map(text, &here, &keys, 0)
+}
+
+/// Returns the numbers of the lines that may have a comment which [`read`] leaves out.
+pub(super) fn comment_lines(text: &str) -> BTreeSet<usize> {
+    let has_comment = |line: &str| line.trim_start().starts_with("# ") || line.contains(" # ");
+    text.lines().enumerate().filter(|(_, line)| has_comment(line)).map(|(number, _)| number).collect()
 }
 
 /// A key and its lines.

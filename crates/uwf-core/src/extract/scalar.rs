@@ -29,6 +29,10 @@ impl Fit {
 /// The best reading as one of the types, `None` if nothing fits.
 pub(super) fn read(written: &RawScalar, types: Option<&BTreeSet<&str>>) -> Option<Fit> {
     let Some(types) = types else { return Some(untyped(written)) };
+    // Python's word for null, and in a header, too, rarely a text.
+    if types.contains("null") && written.style.is_bare() && written.uncut.is_none() && written.text == "None" {
+        return Some(fixed_as("None", Value::Null));
+    }
     let fits = ["null", "boolean", "integer", "number", "string"]
         .into_iter()
         .filter(|name| types.contains(name))
@@ -123,7 +127,9 @@ fn without_grouping(text: &str) -> Option<String> {
         let first = groups.next()?.trim_start_matches('-');
         let rest: Vec<&str> = groups.collect();
         let digits = |group: &str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
-        if !rest.is_empty() && digits(first) && first.len() <= 3 && rest.iter().all(|g| digits(g) && g.len() == 3) {
+        // `0,500` is a fraction in many languages.
+        let is_grouped = digits(first) && first.len() <= 3 && !first.starts_with('0');
+        if !rest.is_empty() && is_grouped && rest.iter().all(|g| digits(g) && g.len() == 3) {
             return Some(text.replace(separator, ""));
         }
     }
@@ -141,7 +147,7 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     if text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let number: f64 = text.parse().ok().filter(|number: &f64| number.is_finite())?;
+    let number: f64 = text.parse().ok().filter(|number: &f64| number.is_finite() && is_kept(text, *number))?;
     if !whole {
         return Number::from_f64(number).map(Value::Number);
     }
@@ -149,6 +155,19 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53")]
     (number.fract() == 0.0 && number.abs() < EXACT).then(|| Value::from(number as i64))
+}
+
+/// Whether a whole number, written with a point or an exponent, is the same number as a float. `9007199254740993.0` is not.
+pub(super) fn is_kept(digits: &str, float: f64) -> bool {
+    let (written, printed) = (significant(digits), significant(&format!("{float:e}")));
+    written == printed || float.fract() != 0.0
+}
+
+/// The digits of a number without its sign, point, exponent and outer zeros.
+fn significant(number: &str) -> String {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }
 
 fn string(written: &RawScalar) -> Option<Fit> {
@@ -190,7 +209,8 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
     }
     // `C++` is another word than `C`, and `!approve` than `approve`.
     let is_word = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, ' ' | '_' | '-' | '/' | '.' | '&' | '\'');
-    let meant = if bare(text).chars().all(is_word) { normal(bare(text)) } else { String::new() };
+    let begins_with_sign = bare(text).starts_with(|first: char| !first.is_alphanumeric());
+    let meant = if bare(text).chars().all(is_word) && !begins_with_sign { normal(bare(text)) } else { String::new() };
     let mut near = allowed.iter().filter(|value| match value {
         Value::String(word) => normal(word) == meant && !meant.is_empty(),
         Value::Bool(said) => boolean(written).is_some_and(|fit| fit.value == Value::Bool(*said)),
@@ -215,6 +235,19 @@ fn fixed_as(text: &str, value: Value) -> Fit {
 fn bare(text: &str) -> &str {
     let marks = ['`', '*', '"', '\'', '“', '”', '‘', '’', '_'];
     text.trim().trim_matches(marks).trim_end_matches(['.', ',', ';']).trim_matches(marks).trim()
+}
+
+/// Whether a bare text says that there is nothing: `none`, `N/A`.
+pub(super) fn says_none(text: &str) -> bool {
+    ["none", "nothing", "n/a", "nil", "no", "-"].iter().any(|word| bare(text).eq_ignore_ascii_case(word))
+}
+
+/// A written key without case and separators. `None` for text with other signs, which may negate it: `!approved`, `~~approved~~`.
+pub(super) fn normal_key(key: &str) -> Option<String> {
+    let key = key.trim().trim_matches(['"', '\'', '`', '*', '_', ' ']).trim_end_matches('?');
+    let is_sign = |symbol: char| !(symbol.is_alphanumeric() || matches!(symbol, ' ' | '_' | '-' | '.' | '/' | '\''));
+    let is_plain = key.starts_with(char::is_alphanumeric) && !key.contains(is_sign);
+    is_plain.then(|| normal(key))
 }
 
 /// A word without case and separators: `In progress`, `in_progress` and `inProgress` are one.

@@ -3,6 +3,8 @@
 //! Models write their reasoning between tags or in a separate channel. Some servers remove the opening tag and keep the closing one. A
 //! value inside the reasoning is a draft.
 
+use std::sync::LazyLock;
+
 use super::lines::CodeFence;
 
 /// Tags around reasoning.
@@ -21,6 +23,25 @@ const TAGS: [&str; 12] = [
     "seed:think",
 ];
 
+/// Tags in other brackets: `[THINK]`, `◁think▷`.
+const OTHER_BRACKETS: [(&str, &str); 2] = [("[", "]"), ("◁", "▷")];
+
+/// Pairs of special tokens around reasoning.
+const TOKENS: [(&str, &str); 4] = [
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<|thinking|>", "<|/thinking|>"),
+];
+
+/// All marks that end reasoning.
+static CLOSINGS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let tags = TAGS.into_iter().map(|tag| format!("</{tag}>"));
+    let other = OTHER_BRACKETS.into_iter();
+    let other = other.flat_map(|(open, close)| ["think", "thinking"].map(|tag| format!("{open}/{tag}{close}")));
+    tags.chain(other).chain(TOKENS.into_iter().map(|(_, close)| close.to_owned())).collect()
+});
+
 /// Markers of models that answer in several channels: `<|channel|>NAME<|message|>TEXT<|end|>`.
 const CHANNEL: &str = "<|channel|>";
 const START: &str = "<|start|>";
@@ -33,7 +54,7 @@ const MESSAGE: &str = "<|message|>";
 pub(super) fn without_thoughts(text: &str) -> String {
     let text = final_channel(text);
     let mut said: Vec<&str> = Vec::new();
-    let mut thinks: Option<&str> = None;
+    let mut thinks: Option<String> = None;
     let mut code: Option<CodeFence<'_>> = None;
     // The end of a closing tag in a code block. It counts if the code block is never closed.
     let mut closed_in_code = None;
@@ -51,11 +72,11 @@ pub(super) fn without_thoughts(text: &str) -> String {
                 said.push(line);
                 continue;
             }
-            if let Some((tag, behind)) = opening(line) {
-                (thinks, rest) = (Some(tag), behind);
-            } else if let Some((tag, before)) = opening_at_end(line) {
+            if let Some((closing, behind)) = opening(line) {
+                (thinks, rest) = (Some(closing), behind);
+            } else if let Some((closing, before)) = opening_at_end(line) {
                 said.push(before);
-                (thinks, rest) = (Some(tag), "");
+                (thinks, rest) = (Some(closing), "");
             } else if let Some(behind) = lone_closing(line).filter(|_| !is_sentence_below_header(line, text)) {
                 said.clear();
                 rest = behind;
@@ -63,11 +84,11 @@ pub(super) fn without_thoughts(text: &str) -> String {
                 code = CodeFence::of(line.trim_end());
             }
         }
-        while let Some(tag) = thinks {
-            let Some(behind) = behind_closing(rest, tag) else { break };
+        while let Some(closing) = &thinks {
+            let Some(behind) = behind_closing(rest, closing) else { break };
             (thinks, rest) = (None, behind);
-            if let Some((tag, behind)) = opening(rest) {
-                (thinks, rest) = (Some(tag), behind);
+            if let Some((closing, behind)) = opening(rest) {
+                (thinks, rest) = (Some(closing), behind);
             }
         }
         if thinks.is_none() {
@@ -96,19 +117,30 @@ fn final_channel(text: &str) -> &str {
     })
 }
 
-/// Splits an opening tag from the start of a line: the tag's name, and the rest of the line.
-fn opening(line: &str) -> Option<(&'static str, &str)> {
-    let inside = line.strip_prefix('<')?;
-    let (tag, behind) = inside.split_once('>')?;
-    let name = tag.split(' ').next().unwrap_or_default();
-    Some((TAGS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?, behind))
+/// Splits an opening mark from the start of a line. Returns the mark that closes it, and the rest of the line.
+fn opening(line: &str) -> Option<(String, &str)> {
+    let token = TOKENS.into_iter().find_map(|(open, close)| Some((close.to_owned(), without_prefix(line, open)?)));
+    if token.is_some() {
+        return token;
+    }
+    if let Some(inside) = line.strip_prefix('<') {
+        let (tag, behind) = inside.split_once('>')?;
+        let name = tag.split(' ').next().unwrap_or_default();
+        let known = TAGS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?;
+        return Some((format!("</{known}>"), behind));
+    }
+    OTHER_BRACKETS.into_iter().find_map(|(open, close)| {
+        let (tag, behind) = line.strip_prefix(open)?.split_once(close)?;
+        let known = ["think", "thinking"].into_iter().find(|known| tag.eq_ignore_ascii_case(known))?;
+        Some((format!("{open}/{known}{close}"), behind))
+    })
 }
 
-/// Splits an opening tag from the end of an unindented line: the tag's name, and the text before it.
-fn opening_at_end(line: &str) -> Option<(&'static str, &str)> {
-    let at = line.trim_end().rfind('<').filter(|_| !line.starts_with([' ', '\t']))?;
-    let (tag, behind) = opening(line.get(at..)?)?;
-    behind.trim().is_empty().then_some((tag, &line[..at]))
+/// Splits an opening mark from the end of an unindented line. Returns the mark that closes it, and the text before it.
+fn opening_at_end(line: &str) -> Option<(String, &str)> {
+    let at = line.trim_end().rfind(['<', '[', '◁']).filter(|_| !line.starts_with([' ', '\t']))?;
+    let (closing, behind) = opening(line.get(at..)?)?;
+    behind.trim().is_empty().then_some((closing, &line[..at]))
 }
 
 /// Whether a closing tag ends a sentence below a header. Such a sentence mentions the tag, and the header is the answer.
@@ -116,39 +148,29 @@ fn is_sentence_below_header(line: &str, text: &str) -> bool {
     !line.starts_with('<') && text.trim_start().starts_with("---\n")
 }
 
-/// Returns the text after a closing tag at the start or end of an unindented line.
+/// Returns the text after a closing mark at the start or end of an unindented line.
 fn lone_closing(line: &str) -> Option<&str> {
-    let trimmed = line.trim();
-    if line.starts_with([' ', '\t']) {
+    let trimmed = line.trim_end();
+    if line.starts_with([' ', '\t']) || !trimmed.contains(['/', '|']) {
         return None;
     }
-    let is_closing = |tag: &str| {
-        tag.strip_prefix("</")
-            .and_then(|tag| tag.strip_suffix('>'))
-            .is_some_and(|name| TAGS.into_iter().any(|known| name.eq_ignore_ascii_case(known)))
-    };
-    if let Some(end) = trimmed.find('>')
-        && is_closing(&trimmed[..=end])
-    {
-        let at = line.find('>').map_or(line.len(), |at| at + 1);
-        return Some(&line[at..]);
-    }
-    let last = trimmed.rfind("</").filter(|at| is_closing(&trimmed[*at..]));
-    last.map(|_| &line[line.trim_end().len()..])
+    CLOSINGS.iter().find_map(|closing| {
+        without_prefix(line, closing).or_else(|| {
+            let at = trimmed.len().checked_sub(closing.len())?;
+            trimmed.get(at..)?.eq_ignore_ascii_case(closing).then(|| &line[trimmed.len()..])
+        })
+    })
 }
 
-/// Returns the text after the first closing tag with this name.
-fn behind_closing<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let mut from = 0;
-    while let Some(at) = text[from..].find("</") {
-        let start = from + at + 2;
-        let end = start + name.len();
-        if text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(name)) && text[end..].starts_with('>') {
-            return Some(&text[end + 1..]);
-        }
-        from = start;
-    }
-    None
+/// Returns the text after the first closing mark.
+fn behind_closing<'t>(text: &'t str, closing: &str) -> Option<&'t str> {
+    let first = closing.chars().next()?;
+    text.match_indices(first).find_map(|(at, _)| without_prefix(&text[at..], closing))
+}
+
+/// Returns the text after a prefix in any case.
+fn without_prefix<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    text.get(..prefix.len()).filter(|found| found.eq_ignore_ascii_case(prefix)).map(|_| &text[prefix.len()..])
 }
 
 #[cfg(test)]
@@ -163,6 +185,10 @@ mod tests {
             ("<antthinking>a</antThinking>b", "b"),
             ("<seed:think>a</seed:think>b", "b"),
             ("<think>\na\n</think>\nb", "\nb"),
+            ("[THINK]a[/THINK]b", "b"),
+            ("◁think▷a\n◁/think▷b", "b"),
+            ("<|START_THINKING|>a<|END_THINKING|>\nb", "\nb"),
+            ("[thinker]: x", "[thinker]: x"),
             ("<Thinking mode=\"x\">a\nb</thinking> c", " c"),
             ("a\n<reasoning>b\n</reasoning>\nc", "a\n\nc"),
             ("<think>a</think><think>b</think>c", "c"),

@@ -68,6 +68,11 @@ impl Raw {
         source.text.get(source.range.clone()).map(str::trim_end)
     }
 
+    /// Where the place is in its source text, where that is known.
+    pub(super) fn range(&self) -> Option<Range<usize>> {
+        self.source.as_ref().map(|source| source.range.clone())
+    }
+
     /// A place that was put together, so that no one text is its source.
     pub(super) fn unplaced(content: RawContent) -> Raw {
         Raw { content, source: None }

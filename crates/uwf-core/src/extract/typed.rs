@@ -30,6 +30,8 @@ pub(super) struct TypedValue {
     pub(super) errors: Vec<String>,
     /// Keys taken for listed ones they are not spelt like.
     pub(super) renamed: usize,
+    /// Places whose text the value lacks: keys that the schema does not have, and comments.
+    pub(super) left_out: Vec<String>,
     /// See [`scalar::Fit::strained`].
     strained: usize,
 }
@@ -42,6 +44,7 @@ impl TypedValue {
     fn absorb(&mut self, other: TypedValue) -> Value {
         self.fixes.extend(other.fixes);
         self.errors.extend(other.errors);
+        self.left_out.extend(other.left_out);
         self.misfits += other.misfits;
         self.renamed += other.renamed;
         self.strained += other.strained;
@@ -126,6 +129,9 @@ impl<'s> Typing<'s> {
         if let Some(fit) = fit {
             let strained = usize::from(fit.strained);
             let mut outcome = TypedValue { value: fit.value, strained, ..TypedValue::default() };
+            if written.uncut.as_deref().is_some_and(|uncut| outcome.value != uncut) {
+                outcome.left_out.push(path.to_owned());
+            }
             if let Some(fix) = fit.fix {
                 outcome.fix(path, &fix);
             }
@@ -152,6 +158,11 @@ impl<'s> Typing<'s> {
             outcome.fix(path, "nothing written, read as an empty list");
             return outcome;
         }
+        if written.style.is_bare() && scalar::says_none(&written.text) && !self.may_be_member(raw, shape) {
+            let mut outcome = TypedValue { value: Value::Array(Vec::new()), ..TypedValue::default() };
+            outcome.fix(path, &format!("read `{}` as an empty list", written.text.trim()));
+            return outcome;
+        }
         if let Some(Raw { content: RawContent::List(items), .. }) = flow(&written.text) {
             let mut outcome = self.list(&items, shape, path);
             outcome.fix(path, "read the text as a list");
@@ -167,6 +178,13 @@ impl<'s> Typing<'s> {
         let mut outcome = self.list(&items, shape, path);
         outcome.fix(path, &format!("split into {} members", items.len()));
         outcome
+    }
+
+    /// Whether a list may have this very member, because the schema lists it.
+    fn may_be_member(&self, raw: &Raw, list: &Shape<'s>) -> bool {
+        let member = shape(self.root, &list.item(0));
+        let RawContent::Scalar(written) = &raw.content else { return false };
+        member.allowed().is_some_and(|allowed| scalar::choose(written, &allowed).is_some())
     }
 
     /// One value where a list is wanted.
@@ -216,6 +234,7 @@ impl<'s> Typing<'s> {
             Unlisted::Allowed(schemas) => Some(schemas),
             Unlisted::Refused | Unlisted::Unspecified => {
                 outcome.fix(place, "left out, the schema has no such key");
+                outcome.left_out.push(place.to_owned());
                 None
             }
         }
@@ -260,8 +279,8 @@ where
 
 /// The one listed key that a written key means, if it is not written itself.
 fn meant<'k>(key: &str, listed: &[&'k str], written: &BTreeSet<&str>) -> Option<&'k str> {
-    let normal_key = normal(key);
-    let mut near = listed.iter().filter(|name| !normal_key.is_empty() && normal(name) == normal_key);
+    let normal_key = scalar::normal_key(key)?;
+    let mut near = listed.iter().filter(|name| normal(name) == normal_key);
     match (near.next(), near.next()) {
         (Some(only), None) if !written.contains(*only) => Some(only),
         _ => None,

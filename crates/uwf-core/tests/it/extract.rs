@@ -15,7 +15,7 @@ mod types;
 
 use json_cas::schema::Schema;
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uwf_core::extract::{self, Extraction, Failure, Found};
 use uwf_core::prompt::AnswerForm;
 

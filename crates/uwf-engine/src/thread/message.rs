@@ -10,18 +10,18 @@ use uwf_core::prompt::AnswerForm;
 use crate::thread::error::Result;
 use crate::thread::nodes;
 
-/// What a step's detail says beside the output, wherever the step was made: that of a role played by a workflow is the
-/// message of the step its thread ended with.
+/// Returns the text of a step's detail beside the output, wherever the step was made. The text of a role played by a workflow is that of
+/// the last step of its thread. `schema` is the type of the output.
 ///
 /// # Errors
 /// Those of the nodes.
-pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
+pub fn of_detail(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Option<String>> {
     let node = nodes::get(store, detail)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
-        return of_node(store, detail, &node, None);
+        return of_node(store, detail, &node, schema);
     }
     let (detail, node) = nodes::telling(store, detail)?;
-    of_node(store, detail, &node, None)
+    of_node(store, detail, &node, schema)
 }
 
 /// The text of a step's detail without the output it may hold; `None` when there is no more to it than the output.
@@ -69,7 +69,7 @@ fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
         .and_then(|schema| store.schema(schema).ok())
         .map(|schema| extract::read(&raw, AnswerForm::Frontmatter, &schema, &String::new));
     match found {
-        Some(Extraction::Found(found)) => found.body,
+        Some(Extraction::Found(found)) => found.text(),
         Some(Extraction::Failed(_)) | None => after_header(&raw).map_or_else(|| raw.clone(), str::to_owned),
     }
 }

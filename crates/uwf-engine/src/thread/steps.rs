@@ -35,8 +35,9 @@ impl Parts {
 
 /// The step of a StepNode that is known already; `index` from 1.
 pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, u64), parts: Parts) -> Result<Step> {
-    let output = nodes::get(store, node.0.output)?.payload;
-    let mut step = with_output(index, hash, node, output);
+    let output = nodes::get(store, node.0.output)?;
+    let schema = output.type_hash;
+    let mut step = with_output(index, hash, node, output.payload);
     let detail = step.detail;
     if parts.detail {
         let (_, telling) = nodes::telling(store, detail)?;
@@ -44,7 +45,7 @@ pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, 
         step.header = nodes::header_of(&telling);
     }
     Ok(Step {
-        message: if parts.message { message::of_detail(store, detail)? } else { None },
+        message: if parts.message { message::of_detail(store, detail, Some(schema))? } else { None },
         alias: if parts.alias {
             nodes::typed(store, detail).ok().and_then(|session| alias(store, &session))
         } else {

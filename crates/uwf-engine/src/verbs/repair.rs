@@ -184,7 +184,7 @@ impl New<'_> {
         if let Err(unsound) = closure::check(store, bounds, |_| ()) {
             return Ok(Some(unsound.why()?));
         }
-        match detail.map(|detail| message::of_detail(store, detail).map_err(Error::from)) {
+        match detail.map(|detail| message::of_detail(store, detail, None).map_err(Error::from)) {
             Some(Err(error)) if error.kind.is_of_the_moment() => Err(error),
             Some(Err(error)) => Ok(Some(error.message)),
             Some(Ok(_)) | None => Ok(None),

@@ -64,7 +64,7 @@ fn the_context_tells_everything_a_role_has_to_know() {
           "output": {
             "title": "Cats"
           },
-          "text": "Cats are animals.\n",
+          "text": "Cats are animals.",
           "agent": "writer",
           "detail": "<detail>",
           "timestamp": <ms>

@@ -248,7 +248,7 @@ fn said(pieces: &[Piece]) -> Vec<&Piece> {
     pieces[from..].iter().filter(|piece| piece.kind != Kind::Thinks).collect()
 }
 
-/// The value that the answer has by the rules.
+/// The value that the answer has by the rules. If a sentence in the first person says the opposite, there is none.
 fn right(pieces: &[Piece]) -> Option<Value> {
     let said = said(pieces);
     if let Some(Piece { kind: Kind::Header(value), .. }) = said.first() {
@@ -259,7 +259,12 @@ fn right(pieces: &[Piece]) -> Option<Value> {
         _ => None,
     });
     let first = values.next()?;
-    values.all(|value| value == first).then(|| first.clone())
+    let is_opposite = |piece: &&Piece| {
+        let is_first_person = piece.text.starts_with("I ") && matches!(piece.kind, Kind::Says(_));
+        is_first_person && piece.kind != Kind::Says(first["approved"] == json!(true))
+    };
+    let is_contradicted = said.iter().any(is_opposite);
+    (!is_contradicted && values.all(|value| value == first)).then(|| first.clone())
 }
 
 /// What the text says of the change, in sentences and in values that stand alone.

@@ -157,7 +157,7 @@ impl Reading {
     fn is(&self, found: &Extraction) -> bool {
         match (self, found) {
             (Reading::Value { value, body }, Extraction::Found(found)) => {
-                *value == found.value && body.as_ref().is_none_or(|body| body.trim_end() == found.body)
+                *value == found.value && body.as_ref().is_none_or(|body| body.trim_end() == found.text())
             }
             (Reading::Refused { says }, Extraction::Failed(failure)) => {
                 let errors = failure.errors.join("\n");
@@ -179,7 +179,7 @@ impl Reading {
 
 fn shown(found: &Extraction) -> String {
     match found {
-        Extraction::Found(found) => format!("{} beside {:?}, fixes {:?}", found.value, found.body, found.fixes),
+        Extraction::Found(found) => format!("{} beside {:?}, fixes {:?}", found.value, found.text(), found.fixes),
         Extraction::Failed(failure) => format!("refused, with {:?}", failure.errors),
     }
 }

@@ -17,7 +17,7 @@ fn value(raw: &str) -> Value {
 fn json_is_the_whole_output() {
     let extraction = json_in("{\"status\": \"done\", \"plan\": \"p\", \"more\": 1}\n", &task_schema());
     let value = json!({"status": "done", "plan": "p", "more": 1});
-    assert_eq!(extraction, Extraction::Found(Found { value, extras: Map::new(), fixes: vec![], body: String::new() }));
+    assert_eq!(extraction, Extraction::Found(Found::from(value)));
 }
 
 #[test]

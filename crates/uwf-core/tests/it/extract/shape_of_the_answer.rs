@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn as_asked_for_it_needs_no_fix() {
     let found = found("---\nstatus: done\nplan: p\n---\n\n# Report\n\ntext\n");
-    let expected = Found { value: done(), extras: Map::new(), fixes: vec![], body: "# Report\n\ntext".to_owned() };
+    let expected = Found { body: "# Report\n\ntext".to_owned(), ..Found::from(done()) };
     assert_eq!(found, expected);
 }
 
@@ -36,7 +36,7 @@ fn a_warning_line_before_it() {
     let found = found(raw);
     assert_eq!(found.value, done());
     assert_eq!(found.fixes, ["there was text before the header"]);
-    assert_eq!(found.body, "⚠ security scanner enabled but not available\n\nbody");
+    assert_eq!(found.body, "  ⚠ security scanner enabled but not available\n\nbody");
 }
 
 #[test]

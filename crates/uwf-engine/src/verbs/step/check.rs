@@ -59,7 +59,7 @@ pub(super) fn step<'h>(
     let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
     // This is what every later prompt reads of it.
-    message::of_detail(store, step.detail).map_err(Error::from).map_err(|error| {
+    message::of_detail(store, step.detail, None).map_err(Error::from).map_err(|error| {
         match error.kind.is_of_the_moment() {
             true => error,
             false => refuse(step_hash, &format!("its detail cannot be read: {}", error.message)),

@@ -1,0 +1,156 @@
+//! Tells from the words around a block whether it is the answer or something the text talks about.
+//!
+//! The lists are English. In other languages a block on lines of its own counts.
+
+/// Words in the sentence that leads to a block of something else: `The endpoint returns:`.
+const OF_ANOTHER: &[&str] = &[
+    "should",
+    "must",
+    "would",
+    "could",
+    "return",
+    "returns",
+    "returned",
+    "returning",
+    "respond",
+    "responds",
+    "responded",
+    "responding",
+    "expect",
+    "expects",
+    "expected",
+    "expecting",
+    "get",
+    "gets",
+    "got",
+    "getting",
+    "send",
+    "sends",
+    "sent",
+    "sending",
+    "receive",
+    "receives",
+    "received",
+    "print",
+    "prints",
+    "printed",
+    "logs",
+    "logged",
+    "emit",
+    "emits",
+    "emitted",
+    "yield",
+    "yields",
+    "said",
+    "says",
+    "replied",
+    "replies",
+    "reads",
+    "contains",
+    "example",
+    "examples",
+    "e.g",
+    "instance",
+    "fixture",
+    "sample",
+    "template",
+    "currently",
+    "instead",
+    "payload",
+    "previously",
+    "earlier",
+    "before",
+];
+
+/// Words of a draft.
+const OF_A_DRAFT: [&str; 6] = ["draft", "drafts", "initially", "first", "old", "original"];
+
+/// Beginnings of a line that takes the block above it back, or announces the real answer.
+const TAKES_BACK: [&str; 18] = [
+    "final:",
+    "final answer",
+    "final verdict",
+    "final decision",
+    "final value",
+    "my final",
+    "correction",
+    "corrected",
+    "revised",
+    "edit:",
+    "update:",
+    "actually",
+    "wait",
+    "on second thought",
+    "after a second look",
+    "scratch that",
+    "never mind",
+    "hold on",
+];
+
+/// Symbols of a line that are compared with [`TAKES_BACK`].
+const LONGEST: usize = 64;
+
+/// Whether the text above a block leads to something else than the answer. `above` is the paragraph that ends right above the block.
+pub(super) fn leads_elsewhere(above: &str) -> bool {
+    let above = above.trim_end().trim_end_matches(['*', '_', ' ']);
+    let is_open = above.ends_with(':') || !above.ends_with(['.', '!', '?', '`', '~', '-', '}', '>']);
+    let sentence = above.rsplit(['.', '!', '?', ';', '\n']).find(|part| !part.trim().is_empty()).unwrap_or_default();
+    // A full stop within `e.g.` ends no sentence.
+    let sentence = if above.contains("e.g.") { above } else { sentence };
+    let is_of = |list: &[&str]| words(sentence).any(|word| list.contains(&word.as_str()));
+    is_open && !sentence.trim().is_empty() && (is_of(OF_ANOTHER) || is_of(&OF_A_DRAFT))
+}
+
+/// Whether a line takes the blocks above it back or announces another answer.
+pub(super) fn takes_back(line: &str) -> bool {
+    let line = line.trim_start_matches(['*', '_', '#', ' ', '\t']);
+    let begin: String = line.chars().take(LONGEST).collect::<String>().to_lowercase();
+    let is_word = |rest: &str| !rest.starts_with(char::is_alphanumeric);
+    TAKES_BACK.iter().any(|known| begin.strip_prefix(known).is_some_and(is_word))
+        || begin.split_once(", ").is_some_and(|(_, rest)| rest.starts_with("my final "))
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let is_mark = |symbol: char| !symbol.is_alphanumeric();
+    text.split_whitespace().map(move |word| word.trim_matches(is_mark).to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_about_others_lead_elsewhere() {
+        for above in [
+            "No. A valid user should get:",
+            "The API returns",
+            "**Example:**",
+            "You can use any form, e.g.:",
+            "My first draft:",
+            "The bot said:",
+        ] {
+            assert!(leads_elsewhere(above), "{above}");
+        }
+        for above in [
+            "",
+            "Verdict:",
+            "Here is my review:",
+            "It should work.",
+            "The server returns an error. My verdict:",
+            "**Final answer:**",
+        ] {
+            assert!(!leads_elsewhere(above), "{above}");
+        }
+    }
+
+    #[test]
+    fn later_words_take_a_block_back() {
+        for below in ["Final: no", "**Correction:** it fails", "Wait, no.", "Now, my final verdict is:", "Actually, no"]
+        {
+            assert!(takes_back(below), "{below}");
+        }
+        for below in ["", "Note: fine.", "Waiting for CI is not needed.", "The final build passed."] {
+            assert!(!takes_back(below), "{below}");
+        }
+    }
+}
