@@ -14,7 +14,7 @@ const EXTRAS: [(&str, &str); 5] = [
     ("next", "what should follow"),
     ("confidence", "0 to 1"),
     ("artifacts", "list of paths"),
-    ("scope", "what the work covered"),
+    ("scope", "the part of the work that is covered"),
 ];
 
 /// How to answer, in full: the form, then what each key means.

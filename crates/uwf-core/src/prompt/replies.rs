@@ -25,7 +25,7 @@ pub(super) fn part(replies: &[Reply]) -> Option<Part> {
         let (question, left_out) = head(question.trim(), QUESTION_SHOWN);
         let more = if left_out > 0 { format!("\n[… {left_out} bytes left out]") } else { String::new() };
         text.push_str(&format!(
-            "\n# What you asked a person\n\n{question}{more}\n\n# What the person replied\n\n{}\n",
+            "\n# Your question to a person\n\n{question}{more}\n\n# The person's reply\n\n{}\n",
             reply.trim()
         ));
     }
@@ -36,7 +36,7 @@ pub(super) fn part(replies: &[Reply]) -> Option<Part> {
 /// The prompt of an agent that continues in the session in which it asked.
 pub fn reply(reply: &str) -> Prompt {
     let text = format!(
-        "# What the person replied\n\n{}\n\nContinue with this reply, and answer in the form you were given.\n",
+        "# The person's reply\n\n{}\n\nContinue with this reply, and answer in the form you were given.\n",
         reply.trim()
     );
     Prompt { parts: vec![Part { kind: PartKind::Replies, text }] }

@@ -137,7 +137,7 @@ fn first_step_of_a_thread() {
 
     For a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.
 
-    You may also add these keys: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    You may also add these keys: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (the part of the work that is covered).
 
     If you need input from a person to continue, answer with `status: needs_input` alone in the header and your question below it. You will get the reply and continue.
 
@@ -481,7 +481,7 @@ fn a_nested_schema_is_shown_as_a_form() {
 
     For a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.
 
-    You may also add these keys: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    You may also add these keys: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (the part of the work that is covered).
     ");
 }
 
@@ -509,7 +509,7 @@ fn a_role_with_json_output_is_shown_its_form() {
     - `comments` (required): text
     - `severity` (optional): one of `low`, `high`
 
-    You may also add these keys: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    You may also add these keys: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (the part of the work that is covered).
 
     If you need input from a person to continue, print `{"status": "needs_input", "question": "…"}` instead. You will get the reply and continue.
     "#);

@@ -275,8 +275,8 @@ fn reasons(home: &Home, told: &Told) -> Markup {
                         p.problem { "The step is one of " (step.role) ": it was put there by hand, or by another program." }
                     }
                 },
-                (Err(why), None) => p.problem { "It cannot be told: " (why) },
-                (Ok(_), None) => p.quiet { "Nothing is known about it." },
+                (Err(why), None) => p.problem { "The reason is unknown: " (why) },
+                (Ok(_), None) => p.quiet { "No reason is recorded." },
             }
         }
     }

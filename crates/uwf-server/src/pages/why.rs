@@ -47,7 +47,7 @@ fn transition(line: &ConsideredTransition) -> Markup {
         li class=(class) {
             p.topic {
                 span.verdict aria-hidden="true" { @if line.matched { "✓" } @else { "✕" } }
-                @if line.matched { "taken: " } @else { "not taken, would have led to " }
+                @if line.matched { "taken: " } @else { "not taken: " }
                 strong { (target(&line.role)) }
                 @if let Some(condition) = &line.condition { " if " code { (condition) } }
             }

@@ -119,14 +119,14 @@ fn an_agent_asks_and_goes_on_with_the_reply() {
     let report = home.json(&["thread", "step", &thread]);
     assert_eq!((&report["done"], calls(&home)), (&json!(true), 2));
     assert_eq!(text(&dry, "prompt"), prompt(), "a dry run shows what is sent");
-    assert_snapshot!(prompt().split_once("# What you asked").unwrap().1, @"
+    assert_snapshot!(prompt().split_once("# Your question to").unwrap().1, @"
      a person
 
     Which database?
 
     SQLite or PostgreSQL?
 
-    # What the person replied
+    # The person's reply
 
     PostgreSQL, please.
 
@@ -287,7 +287,7 @@ mod with_tools {
         let calls = json_lines(home.work().join("calls.jsonl"));
         assert_eq!(calls.len(), 2);
         assert_snapshot!(text(&calls[1], "prompt"), @"
-    # What the person replied
+    # The person's reply
 
     The second.
 

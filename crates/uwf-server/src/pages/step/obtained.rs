@@ -31,7 +31,7 @@ pub(super) fn obtained(home: &Home, told: &Told) -> Markup {
             @if let Some(attempt) = step.output.reread {
                 p { "It was read again from the text of a " a href={"/cas/" (attempt)} { "failed attempt" } "." }
             }
-            @if let Some(why) = &step.output.unreadable { p.problem { "No more is known: " (why) } }
+            @if let Some(why) = &step.output.unreadable { p.problem { "The rest cannot be read: " (why) } }
             p.small.quiet { a href={"/cas/" (told.at.step.detail)} { "All records" } }
         }
     }
