@@ -3,6 +3,8 @@
 //! Three places count, in this order: the whole text as JSON; a header at the start, which must then fit the schema; a single value in
 //! blocks of its own. Two different values are an error, because uwf never guesses which one the agent meant.
 
+use std::ops::Range;
+
 use json_cas::schema::Schema;
 use serde_json::{Map, Value};
 
@@ -165,7 +167,7 @@ impl Search<'_> {
             format!("the value {} in line {line} {text}", candidate.shown())
         });
         match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
-            Some(candidate) => self.agreed(candidate),
+            Some(candidate) => self.agreed(candidate, &echoes),
             None if echoes
                 .iter()
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
@@ -260,10 +262,19 @@ impl Search<'_> {
         self.failure(None)
     }
 
-    /// Accepts a candidate unless the text around it says the opposite.
-    fn agreed(self, candidate: Candidate) -> Extraction {
-        let body = body(self.text, &candidate.block);
-        match verdicts::contradiction(&body, &candidate.reading.value) {
+    /// Accepts a candidate unless the text around it says the opposite. Text of the prompt says nothing.
+    fn agreed(self, candidate: Candidate, echoes: &[Range<usize>]) -> Extraction {
+        let mut own = String::new();
+        let mut at = 0;
+        for skipped in echoes.iter().filter(|echo| echo.end <= candidate.block.whole.start) {
+            own.push_str(&self.text[at..skipped.start.max(at)]);
+            own.push_str("\n\n");
+            at = skipped.end;
+        }
+        own.push_str(&self.text[at..candidate.block.whole.start]);
+        own.push('\n');
+        own.push_str(&self.text[candidate.block.whole.end..]);
+        match verdicts::contradiction(&own, &candidate.reading.value) {
             Some(words) => {
                 let value = candidate.shown();
                 let error = format!(

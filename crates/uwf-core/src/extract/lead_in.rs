@@ -62,6 +62,24 @@ const OF_ANOTHER: &[&str] = &[
     "before",
 ];
 
+/// Words that begin a sentence about a case that has not come.
+const CONDITIONS: [&str; 8] = ["if", "once", "when", "unless", "until", "suppose", "assuming", "provided"];
+
+/// What a sentence that announces the answer ends with.
+const ANNOUNCES: [&str; 11] = [
+    "answer",
+    "assessment",
+    "conclusion",
+    "decision",
+    "json",
+    "output",
+    "response",
+    "result",
+    "review",
+    "summary",
+    "verdict",
+];
+
 /// Words of a draft.
 const OF_A_DRAFT: [&str; 6] = ["draft", "drafts", "initially", "first", "old", "original"];
 
@@ -97,8 +115,17 @@ pub(super) fn leads_elsewhere(above: &str) -> bool {
     let sentence = above.rsplit(['.', '!', '?', ';', '\n']).find(|part| !part.trim().is_empty()).unwrap_or_default();
     // A full stop within `e.g.` ends no sentence.
     let sentence = if above.contains("e.g.") { above } else { sentence };
-    let is_of = |list: &[&str]| words(sentence).any(|word| list.contains(&word.as_str()));
-    is_open && !sentence.trim().is_empty() && (is_of(OF_ANOTHER) || is_of(&OF_A_DRAFT))
+    let words: Vec<String> = words(sentence).collect();
+    let is_of = |words: &[String], list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let last = &words[words.len().saturating_sub(3)..];
+    let is_announced =
+        ["here is", "here's", "here are", "my "].iter().any(|begin| sentence.to_lowercase().contains(begin))
+            && last.last().is_some_and(|word| ANNOUNCES.contains(&word.as_str()))
+            && !is_of(last, OF_ANOTHER)
+            && !is_of(last, &OF_A_DRAFT);
+    let is_condition = words.first().is_some_and(|word| CONDITIONS.contains(&word.as_str()));
+    let is_of_another = is_of(&words, OF_ANOTHER) || is_of(&words, &OF_A_DRAFT) || is_condition;
+    is_open && is_of_another && !is_announced
 }
 
 /// Whether a line takes the blocks above it back or announces another answer.
@@ -128,6 +155,8 @@ mod tests {
             "You can use any form, e.g.:",
             "My first draft:",
             "The bot said:",
+            "Once the bug is fixed:",
+            "Here is the expected output:",
         ] {
             assert!(leads_elsewhere(above), "{above}");
         }
@@ -138,6 +167,7 @@ mod tests {
             "It should work.",
             "The server returns an error. My verdict:",
             "**Final answer:**",
+            "Based on the expected behaviour, here is the final result:",
         ] {
             assert!(!leads_elsewhere(above), "{above}");
         }

@@ -1,6 +1,6 @@
-//! Compares a value with what the text around it says in the first person.
+//! Compares a value with what the text around it says of the work.
 //!
-//! `I do not approve` beside `approved: true` means that the value is talked about, or that the agent made a mistake. Either way a person
+//! `I do not approve` or `This is rejected` beside `approved: true` means that the value is talked about, or that the agent made a mistake. Either way a person
 //! or a model has to look again.
 
 use serde_json::Value;
@@ -32,6 +32,54 @@ const NOT: [&str; 14] = [
 /// Beginnings of a sentence that says what the agent does.
 const DO: [&str; 8] = ["i", "i do", "i must", "i have to", "i hereby", "i therefore", "i am going to", "i'm going to"];
 
+/// Sentences that say yes or no, at the start of a text.
+const REPLIES: [(&str, bool); 6] =
+    [("no", false), ("nope", false), ("not yet", false), ("no way", false), ("yes", true), ("yes please", true)];
+
+/// Sentences and beginnings of sentences that give a verdict.
+const VERDICTS: [(&str, bool); 14] = [
+    ("not approved", false),
+    ("approval denied", false),
+    ("do not merge", false),
+    ("don't merge", false),
+    ("rejected", false),
+    ("declined", false),
+    ("denied", false),
+    ("my verdict is no", false),
+    ("my answer is no", false),
+    ("approved", true),
+    ("accepted", true),
+    ("lgtm", true),
+    ("my verdict is yes", true),
+    ("my answer is yes", true),
+];
+
+/// The work under review, as a subject.
+const SUBJECTS: [&str; 10] = [
+    "this",
+    "it",
+    "the change",
+    "this change",
+    "the pr",
+    "this pr",
+    "the pull request",
+    "the patch",
+    "the plan",
+    "the diff",
+];
+
+/// What stands between such a subject and `approved`, and whether it denies.
+const COPULAS: [(&str, bool); 8] = [
+    ("is not", true),
+    ("isn't", true),
+    ("cannot be", true),
+    ("can't be", true),
+    ("must not be", true),
+    ("should not be", true),
+    ("is", false),
+    ("is hereby", false),
+];
+
 /// What follows the word if it is about the work under review.
 const OBJECTS: [&str; 5] = ["it", "this", "these", "the", "as"];
 
@@ -40,8 +88,10 @@ pub(super) fn contradiction(text: &str, value: &Value) -> Option<String> {
     let is_accepted = acceptance(value)?;
     let plain = without_quotations(text).replace('’', "'");
     let lower = plain.to_lowercase();
-    sentences(&lower).find_map(|sentence| {
-        let (words, accepts) = statement(sentence)?;
+    let first = lower.trim_start().split(['.', '!', '\n', ',', '—']).next().unwrap_or_default().trim();
+    let reply = REPLIES.into_iter().find(|(words, _)| *words == first);
+    let statements = sentences(&lower).filter_map(|sentence| statement(sentence).or_else(|| verdict(sentence)));
+    reply.into_iter().chain(statements).find_map(|(words, accepts)| {
         (accepts != is_accepted).then(|| {
             let at = lower.find(words).unwrap_or_default();
             plain.get(at..at + words.len()).unwrap_or(words).to_owned()
@@ -91,6 +141,29 @@ fn statement(sentence: &str) -> Option<(&str, bool)> {
     };
     let denied = NOT.iter().find_map(|begin| behind(begin)).map(|(words, accepts)| (words, !accepts));
     denied.or_else(|| DO.iter().find_map(|begin| behind(begin)))
+}
+
+/// Returns a verdict about the work that is a sentence or begins one, and whether it accepts.
+fn verdict(sentence: &str) -> Option<(&str, bool)> {
+    let sentence = sentence.trim_start_matches(['*', '_', '#', ' ', '-']).trim_end_matches(['*', '_', ' ']);
+    let is_end = |rest: &str| rest.is_empty() || rest.starts_with([',', ';', '—', '(']) || rest.starts_with(" as ");
+    // `approved: true` is a key and its value.
+    let is_clause = |words: &str, rest: &str| is_end(rest) || words.contains(' ') && rest.starts_with(':');
+    let known =
+        VERDICTS.into_iter().find(|(words, _)| sentence.strip_prefix(words).is_some_and(|rest| is_clause(words, rest)));
+    if let Some((words, accepts)) = known {
+        return Some((&sentence[..words.len()], accepts));
+    }
+    SUBJECTS.into_iter().find_map(|subject| {
+        let rest = sentence.strip_prefix(subject)?.strip_prefix(' ')?;
+        COPULAS.into_iter().find_map(|(copula, denies)| {
+            let verb = rest.strip_prefix(copula)?.strip_prefix(' ')?;
+            let word = verb.split([' ', ',', ';', ':', '(']).next().unwrap_or_default();
+            let accepts = stance(word).filter(|_| word.ends_with("ed") && is_end(&verb[word.len()..]))?;
+            let end = sentence.len() - verb.len() + word.len();
+            Some((&sentence[..end], accepts != denies))
+        })
+    })
 }
 
 /// Splits a text into sentences and the clauses behind `so` and `but`.
@@ -143,6 +216,13 @@ mod tests {
             ("It is broken, so I reject it.", json!({"verdict": "approve"})),
             ("I approve this.", json!({"verdict": "rejected"})),
             ("**I reject**", json!({"decision": "accept", "score": 3})),
+            ("No.", json!({"approved": true})),
+            ("Not yet, the tests fail.", json!({"approved": true})),
+            ("I read it. This is not approved.", json!({"approved": true})),
+            ("The change is rejected, no tests.", json!({"approved": true})),
+            ("No — do not merge.", json!({"verdict": "approve"})),
+            ("LGTM", json!({"approved": false})),
+            ("My verdict is no; see below.", json!({"approved": true})),
         ] {
             assert!(contradiction(text, &value).is_some(), "{text}");
         }
@@ -160,6 +240,12 @@ mod tests {
             ("> I do not approve.", json!({"approved": true})),
             ("I rejected the first idea.", json!({"approved": true})),
             ("I do not recommend more tests.", json!({"approved": true})),
+            ("Does it leak? No.", json!({"approved": true})),
+            ("No tests are missing.", json!({"approved": true})),
+            ("It is approved by two people.", json!({"approved": false})),
+            ("approved: true", json!({"approved": false})),
+            ("Rejected ideas: none", json!({"approved": true})),
+            ("This is refused input.", json!({"approved": true})),
             ("I do not approve.", json!({"done": true})),
             ("I do not approve.", json!({"approved": true, "state": "rejected"})),
             ("I do not approve.", json!("approved")),

@@ -165,10 +165,12 @@ fn thoughts(value: &Value, way: usize) -> String {
 fn sentence(approved: bool, way: usize) -> &'static str {
     match approved {
         true => {
-            ["I approve this.", "LGTM, please merge.", "Nothing speaks against it: approved.", "My verdict is yes."]
+            ["I approve this.", "LGTM, please merge.", "I have read all of it. Approved.", "My verdict is yes."][way]
+        }
+        false => {
+            ["I do not approve this.", "Not approved: it needs tests.", "I reject it.", "My verdict is no; see below."]
                 [way]
         }
-        false => ["I do not approve this.", "No. It needs tests.", "I reject it.", "My verdict is no; see below."][way],
     }
 }
 
@@ -248,7 +250,7 @@ fn said(pieces: &[Piece]) -> Vec<&Piece> {
     pieces[from..].iter().filter(|piece| piece.kind != Kind::Thinks).collect()
 }
 
-/// The value that the answer has by the rules. If a sentence in the first person says the opposite, there is none.
+/// The value that the answer has by the rules. If a sentence says the opposite, there is none.
 fn right(pieces: &[Piece]) -> Option<Value> {
     let said = said(pieces);
     if let Some(Piece { kind: Kind::Header(value), .. }) = said.first() {
@@ -260,8 +262,7 @@ fn right(pieces: &[Piece]) -> Option<Value> {
     });
     let first = values.next()?;
     let is_opposite = |piece: &&Piece| {
-        let is_first_person = piece.text.starts_with("I ") && matches!(piece.kind, Kind::Says(_));
-        is_first_person && piece.kind != Kind::Says(first["approved"] == json!(true))
+        matches!(piece.kind, Kind::Says(_)) && piece.kind != Kind::Says(first["approved"] == json!(true))
     };
     let is_contradicted = said.iter().any(is_opposite);
     (!is_contradicted && values.all(|value| value == first)).then(|| first.clone())
