@@ -5,5 +5,6 @@ mod forgotten_files;
 mod module_cycles;
 mod modules;
 mod named_tests;
+mod names;
 mod prose;
 mod unused_public_items;
