@@ -8,14 +8,14 @@ use crate::dirs::{create_dir, dir_of, sync_dir};
 use crate::error::FileError;
 use crate::regular;
 
-/// Appends one line, durably; `line` has no line break at its end. A last line that a crash left
-/// without one is ended first, so that it spoils nothing but itself. The file and its directory
-/// are made if need be.
+/// Appends one line durably. `line` must not end with a line break. The file and its directory are created if they are missing.
 ///
-/// Callers that may append at the same time hold a lock.
+/// If a crash left the last line without a line break, that line is ended first, so that it can't spoil the new one.
+///
+/// Callers that may append at the same time must hold a lock.
 ///
 /// # Errors
-/// [`FileError`]; the line is then taken out again, as far as that works.
+/// [`FileError`]; the line is removed again if possible.
 pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
     let open =
         |create_new: bool| regular::open_with(OpenOptions::new().read(true).append(true).create_new(create_new), path);
@@ -40,13 +40,13 @@ pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
         .and_then(|()| file.sync_all().map_err(FileError::at("sync", path)))
         .and_then(|()| if created { sync_dir(dir_of(path)) } else { Ok(()) });
     if appended.is_err() {
-        // Others would take for durable what they read. Where that fails too, they find part of a line.
+        // Readers would take the unsynced line for durable. If truncating fails as well, they find part of a line.
         let _ = file.set_len(before);
     }
     appended
 }
 
-/// Whether the file has a last line without a line break.
+/// Whether the last line lacks a line break.
 fn is_torn(file: &mut (impl Read + Seek)) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(false);

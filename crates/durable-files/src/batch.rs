@@ -1,4 +1,4 @@
-//! Publishing many new files with one directory sync.
+//! Publishes many new files with one directory sync.
 
 use std::fs::File;
 use std::io;
@@ -10,15 +10,14 @@ use crate::dirs::sync_dir;
 use crate::error::FileError;
 use crate::temp::{NEW_FILE_MODE, plain, sync_temp, written_temp};
 
-/// Files open at the same time; a batch may be larger than what a process may open.
+/// Files open at the same time. A batch may have more files than a process may open.
 const MAX_OPEN: usize = 64;
 
-/// Writes new files into `dir`, which is made if need be: they are written, synced, published, and
-/// then the directory is synced once. A name that exists is left alone. Gives per file whether it
-/// was published. An empty list only syncs the directory.
+/// Writes, syncs and publishes new files in `dir`, then syncs the directory once. Returns for each file whether it was published: existing
+/// files are left alone. `dir` is created if it is missing. With an empty list, only the directory is synced.
 ///
 /// # Errors
-/// [`FileError`]; files published before the error stay. The same call again publishes the others.
+/// [`FileError`]; files published before the error stay. Repeat the call to publish the rest.
 pub fn publish_all(dir: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<bool>, FileError> {
     let mut published = Vec::with_capacity(files.len());
     for some in files.chunks(MAX_OPEN) {
@@ -48,8 +47,7 @@ fn publish_some(dir: &Path, files: &[(PathBuf, &[u8])], published: &mut Vec<bool
     Ok(())
 }
 
-/// Syncs after all are written. The system is first asked to begin with all of them, so that the file system has one thing to
-/// commit and not one for each file.
+/// Syncs all files, after asking the system to start writing all of them. The file system then commits once, not once per file.
 fn sync_temps(temps: &[NamedTempFile]) -> Result<(), FileError> {
     if temps.len() > 1 {
         temps.iter().for_each(|temp| begin_writing(temp.as_file()));
@@ -57,9 +55,10 @@ fn sync_temps(temps: &[NamedTempFile]) -> Result<(), FileError> {
     temps.iter().try_for_each(sync_temp)
 }
 
-/// Asks the system to begin writing a file to the disk. It is a hint: the sync does whatever has not been done.
+/// Asks the system to start writing a file to disk. This is only a hint: the sync writes the rest.
 fn begin_writing(file: &File) {
-    // Linux begins to write pages that are said not to be needed any more. It forgets whole pages only, and one byte is none.
+    // Linux starts writing dirty pages that are declared unneeded. It drops only whole pages from its cache, so a length of one byte drops
+    // nothing.
     #[cfg(target_os = "linux")]
     let _ = rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(1), rustix::fs::Advice::DontNeed);
     #[cfg(not(target_os = "linux"))]

@@ -1,11 +1,11 @@
-//! Directories, and what makes names and contents durable.
+//! Makes directories, names and contents durable.
 
 use std::path::Path;
 
 use crate::error::FileError;
 use crate::regular;
 
-/// Makes a directory with its parents, durably.
+/// Creates a directory and its parents, durably.
 pub(crate) fn create_dir(dir: &Path) -> Result<(), FileError> {
     let made: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     std::fs::create_dir_all(dir).map_err(FileError::at("create the directory", dir))?;
@@ -15,7 +15,7 @@ pub(crate) fn create_dir(dir: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// The directory a file is in.
+/// The directory that contains a file.
 pub(crate) fn dir_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -26,16 +26,16 @@ pub(crate) fn dir_of(path: &Path) -> &Path {
 /// Makes the entries of a directory durable.
 ///
 /// # Errors
-/// [`FileError`]; after one, names made or changed since the last sync may be lost by a power cut.
+/// [`FileError`]; a power cut may then lose names that were created or changed since the last sync.
 pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
     sync_file(dir)
 }
 
-/// Makes the content of a file durable, whoever wrote it.
+/// Makes the content of a file durable, no matter which process wrote it.
 ///
 /// # Errors
-/// [`FileError`]; after one, what was written since the last sync may be lost by a power cut, and syncing again may say nothing of
-/// that: write it anew.
+/// [`FileError`]; a power cut may then lose what was written since the last sync. Don't just sync again, because a second sync may succeed
+/// although the data was lost: write the file again.
 pub fn sync_file(path: &Path) -> Result<(), FileError> {
     regular::open_to_sync(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
 }

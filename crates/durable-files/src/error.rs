@@ -1,15 +1,15 @@
-//! What failed on which file.
+//! An operation that failed, and the file it failed on.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What failed on which file.
+/// An operation that failed, and the file it failed on.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct FileError {
-    /// What was being done, a verb.
+    /// The operation, a verb.
     pub action: &'static str,
-    /// To which file or directory.
+    /// The file or directory.
     pub path: PathBuf,
     /// Why it failed.
     pub source: io::Error,

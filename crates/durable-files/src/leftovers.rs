@@ -8,12 +8,11 @@ use std::time::{Duration, SystemTime};
 use crate::error::FileError;
 use crate::temp::TEMP_PREFIX;
 
-/// Temporary files in `dir` that are older than `age`, or as much younger than now: the clock was set back since. Any
-/// other may be one that a running process is about to publish, so an hour is a good age.
+/// Temporary files in `dir` that are older than `age`. A file dated more than `age` in the future counts as well, because the clock was
+/// set back since. A running process may be about to publish any other file; an hour is a good `age`.
 ///
 /// # Errors
-/// [`FileError`] when the directory cannot be listed. A missing directory has none, and a file that somebody removes meanwhile is
-/// left out.
+/// [`FileError`] if the directory can't be listed. A missing directory has no leftovers, and files that are removed meanwhile are skipped.
 pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -37,10 +36,10 @@ pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
     Ok(found)
 }
 
-/// Removes what [`leftovers`] finds; gives how many.
+/// Removes what [`leftovers`] finds and returns the number of removed files.
 ///
 /// # Errors
-/// As of [`leftovers`].
+/// Like [`leftovers`].
 pub fn remove_leftovers(dir: &Path, age: Duration) -> Result<usize, FileError> {
     let mut removed = 0;
     for path in leftovers(dir, age)? {

@@ -1,4 +1,4 @@
-//! A crate of its own because the store and the engine write by the same rules.
+//! This is a separate crate because the store and the engine write files by the same rules.
 //!
 #![doc = include_str!("../README.md")]
 

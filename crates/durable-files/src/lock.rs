@@ -11,10 +11,10 @@ use crate::dirs::{create_dir, dir_of};
 use crate::error::FileError;
 use crate::regular;
 
-/// Time between two tries. In a tight loop the tries themselves make others see a held lock.
+/// Time between two attempts. In a tight loop, the attempts themselves would look like a held lock to other processes.
 const PROBE: Duration = Duration::from_micros(500);
 
-/// Columns an owner's line is filled up to: more than a process id needs.
+/// Width to which an owner line is padded: more than a process id needs.
 const OWNER_WIDTH: usize = 24;
 
 /// Longest owner line read back, in bytes.
@@ -23,14 +23,14 @@ const MAX_OWNER: u64 = 4096;
 /// Who else may hold a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Others that share it.
+    /// Other shared holders.
     Shared,
-    /// Nobody.
+    /// No other process.
     Exclusive,
 }
 
-/// A lock on a file or directory, held until dropped or until the process ends. Children do not
-/// inherit it. The file is never unlinked: a lock on an unlinked file excludes nobody.
+/// A lock on a file or directory, held until it is dropped or the process ends. Child processes do not inherit it. The file is never
+/// unlinked, because a lock on an unlinked file excludes no other process.
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
@@ -38,11 +38,11 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock, trying for `wait`; `None` when others held it all that time. The file and its
-    /// directory are made if need be.
+    /// Takes the lock, retrying for up to `wait`; `None` if others held it all that time. The file and its directory are created if they
+    /// are missing.
     ///
     /// # Errors
-    /// [`FileError`] when the file cannot be made or locked at all: its directory is not writable, or the file system has no locks.
+    /// [`FileError`] if the file can't be created or locked at all: its directory is not writable, or the file system has no locks.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Option<FileLock>, FileError> {
         let start = Instant::now();
         loop {
@@ -56,11 +56,11 @@ impl FileLock {
         }
     }
 
-    /// Takes a lock on a directory itself, which is made if need be, trying for `wait`; `None` when others kept it all that
-    /// time. No file is made for it.
+    /// Locks a directory itself, retrying for up to `wait`; `None` if others held the lock all that time. The directory is created if it
+    /// is missing; no lock file is.
     ///
     /// # Errors
-    /// As [`FileLock::acquire`].
+    /// Like [`FileLock::acquire`].
     pub fn acquire_dir(dir: &Path, access: Access, wait: Duration) -> Result<Option<FileLock>, FileError> {
         let start = Instant::now();
         loop {
@@ -74,7 +74,7 @@ impl FileLock {
         }
     }
 
-    /// One try with a file that was opened at `path`.
+    /// One attempt to lock a file that was opened at `path`.
     fn lock(file: File, path: &Path) -> Result<Option<FileLock>, FileError> {
         FileLock::lock_for(file, path, Access::Exclusive)
     }
@@ -89,7 +89,7 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(FileError::at("lock", path)(error)),
         }
-        // Somebody may have removed or replaced the file between opening and locking it.
+        // Another process may have removed or replaced the file between opening and locking.
         if is_at(&file, path).map_err(FileError::at("look at", path))? {
             Ok(Some(FileLock { file, path: path.to_owned() }))
         } else {
@@ -97,12 +97,12 @@ impl FileLock {
         }
     }
 
-    /// Writes one line into the lock file, for others who find it locked. Not durable.
+    /// Writes one line into the lock file, for processes that find it locked. Not durable.
     ///
     /// # Errors
-    /// [`FileError`]; the lock is held all the same.
+    /// [`FileError`]; the lock is still held.
     pub fn write_owner(&self, owner: &str) -> Result<(), FileError> {
-        // Of a fixed width, so that the file need not be emptied first: on a busy disk that waits for the journal.
+        // Padded to a fixed width, so that the file need not be truncated first: on a busy disk, truncating waits for the journal.
         let line = format!("{:<OWNER_WIDTH$}\n", owner.replace('\n', " "));
         let is_longer = self.file.metadata().is_ok_and(|meta| meta.len() > line.len() as u64);
         let emptied = if is_longer { self.file.set_len(0) } else { Ok(()) };
@@ -114,10 +114,10 @@ impl FileLock {
         self.file.metadata().is_ok_and(|meta| meta.len() == 0)
     }
 
-    /// The line in a lock file, by its holder or the one before; `None` when there is no line, or no file.
+    /// The line that the current or the previous holder wrote into a lock file; `None` if there is no line or no file.
     ///
     /// # Errors
-    /// [`FileError`] when the file cannot be read.
+    /// [`FileError`] if the file can't be read.
     pub fn owner(path: &Path) -> Result<Option<String>, FileError> {
         let Some(file) = regular::open_if_there(path)? else {
             return Ok(None);
@@ -128,15 +128,15 @@ impl FileLock {
         Ok(text.lines().next().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned))
     }
 
-    /// Whether somebody holds the lock now. Makes no file.
+    /// Whether a process holds the lock now. Never creates the file.
     ///
     /// # Errors
-    /// [`FileError`] when that cannot be found out: take it for held.
+    /// [`FileError`] if that can't be determined: assume that the lock is held.
     pub fn is_held(path: &Path) -> Result<bool, FileError> {
         let Some(file) = regular::open_if_there(path)? else {
             return Ok(false);
         };
-        // A shared lock, so that two probes do not see each other.
+        // A shared lock, so that two probes don't block each other.
         match file.try_lock_shared() {
             Ok(()) => {
                 file.unlock().map_err(FileError::at("unlock", path))?;
@@ -155,8 +155,8 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Explicit, because a descriptor that leaked into a child would keep the lock. Nothing
-        // can be done about an error, and closing the file follows anyway.
+        // Explicit, because a descriptor that leaked into a child process would keep the lock. An error can't be handled, and the file is
+        // closed next anyway.
         let _ = self.file.unlock();
     }
 }
@@ -182,7 +182,7 @@ fn open_dir(dir: &Path) -> Result<File, FileError> {
     }
 }
 
-/// Whether `path` still leads to `file`.
+/// Whether `path` still names `file`.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let held = file.metadata()?;
     match fs::metadata(path) {
@@ -196,8 +196,8 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    /// Two processes open the file; one of them locks, removes and releases it: the other one's
-    /// lock would be on a file that nobody else finds.
+    /// Two processes open the file. One of them locks, removes and releases it. The other one would then lock a file that no other process
+    /// can find.
     #[test]
     fn a_lock_on_a_file_that_is_gone_does_not_count() {
         let dir = tempfile::TempDir::new().unwrap();

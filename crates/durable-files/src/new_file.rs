@@ -1,4 +1,4 @@
-//! A large file that is written bit by bit and appears whole.
+//! A large file that is written in parts and appears whole.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::dirs::sync_dir;
 use crate::error::FileError;
 use crate::temp::{NEW_FILE_MODE, plain, sync_temp, written_temp};
 
-/// A file that nobody sees before it is published. Dropped before that, it leaves nothing.
+/// A file that is invisible until it is published. Dropping it earlier leaves nothing behind.
 #[derive(Debug)]
 pub struct NewFile {
     temp: NamedTempFile,
@@ -17,18 +17,18 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// An empty file that will be in `dir`, which is made if need be.
+    /// An empty file that will be published in `dir`, which is created if it is missing.
     ///
     /// # Errors
-    /// [`FileError`] when nothing can be made there.
+    /// [`FileError`] if no file can be created there.
     pub fn create_in(dir: &Path) -> Result<NewFile, FileError> {
         Ok(NewFile { temp: written_temp(dir, &[], NEW_FILE_MODE)?, dir: dir.to_owned() })
     }
 
-    /// Gives it its name, durably and at once. What had the name before is replaced.
+    /// Gives the file its name, atomically and durably. An existing file of that name is replaced.
     ///
     /// # Errors
-    /// [`FileError`]; then nothing has changed, or it is there and a power cut may take it away again.
+    /// [`FileError`]; either nothing has changed, or the file is there but a power cut may undo the change.
     pub fn publish(self, name: &str) -> Result<PathBuf, FileError> {
         sync_temp(&self.temp)?;
         let path = self.dir.join(name);

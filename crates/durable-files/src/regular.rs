@@ -1,8 +1,8 @@
-//! The one way to open files that nobody named just now.
+//! Opens every file whose path was not just named by a person.
 //!
-//! Whoever can write into a directory can put something else in the place of a file. Opening a FIFO waits for a writer that
-//! never comes, a device may never end, and a sparse file of a terabyte costs nothing to make and all memory to read. So a
-//! file is opened without waiting, looked at, and read up to a limit that its reader names.
+//! A user who can write into a directory can replace a file with something else. Opening a FIFO waits for a writer that never comes, a
+//! device may never end, and a sparse file of a terabyte costs nothing to create and all memory to read. So files are opened without
+//! waiting, their type is checked, and they are read up to a limit that the reader sets.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -14,22 +14,22 @@ use rustix::io::Errno;
 
 use crate::error::FileError;
 
-/// Most bytes of a text that people write by hand: a configuration, a `.env`, a registry.
+/// Maximum size of a text that people write by hand: a configuration, a `.env`, a registry.
 pub const MAX_TEXT: u64 = 16 << 20;
 
-/// Most bytes of an index or a journal: some millions of names.
+/// Maximum size of an index or a journal: some millions of names.
 pub const MAX_LIST: u64 = 512 << 20;
 
-/// Most bytes of an object.
+/// Maximum size of an object.
 pub const MAX_OBJECT: u64 = 512 << 20;
 
-/// Why a file is not read.
+/// Why a file was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It is something else than a file.
+    /// It is not a regular file.
     #[error("it is {0}, not a regular file")]
     NotRegular(&'static str),
-    /// It is larger than its reader takes.
+    /// It is larger than the reader's limit.
     #[error("it has more than {limit} bytes, which is the limit for such a file")]
     TooLarge {
         /// In bytes.
@@ -38,7 +38,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// What an error says that came from this module; `None` for any other.
+    /// The reason in an error from this module; `None` for any other error.
     pub fn of(error: &io::Error) -> Option<Refused> {
         error.get_ref()?.downcast_ref::<Refused>().copied()
     }
@@ -57,15 +57,15 @@ impl From<Refused> for io::Error {
 /// Opens a file for reading, without waiting.
 ///
 /// # Errors
-/// [`Refused::NotRegular`] when something else is in its place, and those of opening.
+/// [`Refused::NotRegular`] if the path is not a regular file; errors of opening it.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
-/// Opens a file for reading, without waiting; `None` when there is no such file.
+/// Opens a file for reading, without waiting; `None` if the file does not exist.
 ///
 /// # Errors
-/// [`FileError`], also when something else is in its place.
+/// [`FileError`], also if the path is not a regular file.
 pub fn open_if_there(path: &Path) -> Result<Option<File>, FileError> {
     match open(path) {
         Ok(file) => Ok(Some(file)),
@@ -74,64 +74,64 @@ pub fn open_if_there(path: &Path) -> Result<Option<File>, FileError> {
     }
 }
 
-/// Opens a file as `options` say, without waiting. A path that is made by it is made as a regular file.
+/// Opens a file with `options`, without waiting. If that creates the path, it is a regular file.
 ///
 /// # Errors
-/// [`Refused::NotRegular`], and those of opening.
+/// [`Refused::NotRegular`]; errors of opening the file.
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = without_waiting(options, path)?;
-    // By now it may have been made, so a look that fails must not be reported as if nothing had been done.
+    // The file may have been created by now. A failed check must not be reported as if nothing had been done.
     file.metadata().map_or(Ok(()), |meta| check(meta.file_type()))?;
     Ok(file)
 }
 
-/// Opens a file or a directory that is to be synced. It is not looked at: what waits for nothing is synced or fails at once.
+/// Opens a file or directory in order to sync it. Its type is not checked: opened without waiting, it is synced or fails at once.
 pub(crate) fn open_to_sync(path: &Path) -> io::Result<File> {
     without_waiting(OpenOptions::new().read(true), path)
 }
 
-/// All of a file.
+/// Reads a whole file.
 ///
 /// # Errors
-/// [`Refused`] when it is not a regular file or has more than `limit` bytes, and those of reading. [`Refused::of`]
-/// recognises the first.
+/// [`Refused`] if it is not a regular file or has more than `limit` bytes; errors of reading it. [`Refused::of`] recognises the first
+/// kind.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = without_waiting(OpenOptions::new().read(true), path)?;
-    // What cannot be looked at is read all the same: nothing waits, and the limit holds.
+    // A file whose metadata can't be read is read anyway: nothing waits, and the limit holds.
     let size = file.metadata().map_or(Ok(0), |meta| check(meta.file_type()).map(|()| meta.len()))?;
     read_open(&file, size, limit)
 }
 
-/// All of a file as text.
+/// Reads a whole file as text.
 ///
 /// # Errors
-/// As [`read`]; `InvalidData` when it is not UTF-8.
+/// Like [`read`]; `InvalidData` if it is not UTF-8.
 pub fn read_to_string(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// All of what a person named: it may be a pipe, and be waited for.
+/// Reads a whole file that a person named. It may be a pipe, so this may wait.
 ///
 /// # Errors
-/// [`Refused::TooLarge`], and those of reading.
+/// [`Refused::TooLarge`]; errors of reading the file.
 pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_open(&File::open(path)?, 0, limit)
 }
 
-/// Puts new content into a file, which is made if need be. Neither durable nor at once.
+/// Writes new content into a file, which is created if it is missing. Neither durable nor atomic.
 ///
 /// # Errors
-/// [`Refused::NotRegular`], and those of writing.
+/// [`Refused::NotRegular`]; errors of writing the file.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     open_with(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(bytes)
 }
 
-/// What is left of an open file that has `size` bytes, or said so: files of /proc say 0.
+/// Reads the rest of an open file. `size` is its reported size, which may be wrong: files in /proc report 0.
 fn read_open(file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     if size > limit {
         return Err(Refused::TooLarge { limit }.into());
     }
-    // One byte more, so that the end is met without asking for more room.
+    // One extra byte, so that the read reaches the end without growing the buffer.
     let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(room)?;
@@ -145,7 +145,7 @@ fn read_open(file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
 fn without_waiting(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
     options.custom_flags(flags.cast_signed()).open(path).map_err(|error| match path.metadata() {
-        // A socket cannot be opened, nor can a FIFO be for writing while nobody reads.
+        // A socket can't be opened, and neither can a FIFO without a reader be opened for writing.
         Ok(meta) if Errno::from_io_error(&error) == Some(Errno::NXIO) => match check(meta.file_type()) {
             Err(refused) => refused,
             Ok(()) => error,
@@ -158,7 +158,7 @@ fn check(kind: FileType) -> io::Result<()> {
     let what = if kind.is_file() {
         return Ok(());
     } else if kind.is_dir() {
-        // As the system says it when a directory is read.
+        // The error that the system reports for reading a directory.
         return Err(Errno::ISDIR.into());
     } else if kind.is_fifo() {
         "a FIFO"
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(Refused::of(&read(&path, 4).unwrap_err()), Some(Refused::TooLarge { limit: 4 }));
         File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(Refused::of(&read(&path, MAX_LIST).unwrap_err()), Some(Refused::TooLarge { limit: MAX_LIST }));
-        // Its size is said to be 0.
+        // Its reported size is 0.
         assert!(!read(Path::new("/proc/self/status"), 1 << 20).unwrap().is_empty());
         assert!(read(Path::new("/proc/self/status"), 10).is_err());
     }

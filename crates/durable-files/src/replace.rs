@@ -1,4 +1,4 @@
-//! Replacing a file as a whole.
+//! Replaces files as a whole.
 
 use std::fs;
 use std::io;
@@ -9,15 +9,14 @@ use crate::dirs::{dir_of, sync_dir};
 use crate::error::FileError;
 use crate::temp::{NEW_FILE_MODE, plain, sync_temp, written_temp};
 
-/// Permissions of a file that is for nobody else.
+/// Permissions of a private file.
 const PRIVATE_MODE: u32 = 0o600;
 
-/// Permissions without the kind of file.
+/// Permission bits, without the file type.
 const MODE_BITS: u32 = 0o7777;
 
-/// Gives `path` the content `bytes`, durably and at once: a reader sees the old content or the
-/// new, never a part. An existing file keeps its permissions, a symbolic link stays one. The
-/// directory is made if need be.
+/// Replaces the content of `path` atomically and durably: readers see the old content or the new, never a part. An existing file keeps its
+/// permissions, and a symbolic link stays one. The directory is created if it is missing.
 ///
 /// # Errors
 /// [`FileError`]; the old content is then untouched.
@@ -27,28 +26,26 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     sync_dir(dir_of(&target))
 }
 
-/// As [`replace`], and only the owner can read the file, from the first moment on and whatever
-/// its permissions were.
+/// Like [`replace`], but only the owner can read the file, from the first moment on, whatever its permissions were.
 ///
 /// # Errors
-/// As [`replace`].
+/// Like [`replace`].
 pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let (target, _) = existing(path)?;
     put(&target, bytes, Some(PRIVATE_MODE))?;
     sync_dir(dir_of(&target))
 }
 
-/// As [`replace`], but what is named `path` is replaced itself: of a symbolic link the link, not
-/// what it leads to.
+/// Like [`replace`], but a symbolic link is replaced itself, not its target.
 ///
 /// # Errors
-/// As [`replace`].
+/// Like [`replace`].
 pub fn replace_itself(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     put(path, bytes, None)?;
     sync_dir(dir_of(path))
 }
 
-/// Where `path` leads, and the permissions of what is there.
+/// The file that `path` names after following links, and its permissions.
 fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
@@ -63,12 +60,12 @@ fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
     Ok((target, Some(metadata.permissions().mode() & MODE_BITS)))
 }
 
-/// Puts new content in the place of `path`, whole and synced; that it is there is not.
+/// Replaces `path` with new content, whole and synced. The directory is not synced yet.
 fn put(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileError> {
     let dir = dir_of(path);
     let temp = written_temp(dir, bytes, mode.unwrap_or(NEW_FILE_MODE))?;
     if let Some(mode) = mode {
-        // The umask may have taken more away than the file had.
+        // The umask may have removed permissions that the file had.
         let permissions = fs::Permissions::from_mode(mode);
         temp.as_file().set_permissions(permissions).map_err(FileError::at("set the permissions of", temp.path()))?;
     }

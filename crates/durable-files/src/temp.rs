@@ -1,4 +1,4 @@
-//! Temporary files, which are published when they are whole.
+//! Temporary files, which are published once they are whole.
 
 use std::fs::Permissions;
 use std::io::{self, Write};
@@ -10,21 +10,21 @@ use tempfile::NamedTempFile;
 use crate::dirs::create_dir;
 use crate::error::FileError;
 
-/// How names of temporary files begin. A listing of a directory leaves these out.
+/// Prefix of temporary file names. Directory listings skip such files.
 pub const TEMP_PREFIX: &str = ".tmp-";
 
-/// Permissions asked for new files; the umask takes away what the user does not want.
+/// Permissions requested for new files; the umask removes those that the user doesn't want.
 pub(crate) const NEW_FILE_MODE: u32 = 0o666;
 
-/// A temporary file with `bytes` in `dir`, which is made if need be; removed again when dropped.
-/// It never has more permissions than `mode`. Not yet synced.
+/// A temporary file in `dir` that contains `bytes` and is removed when dropped. `dir` is created if it is missing. The file never has more
+/// permissions than `mode`. It is not synced yet.
 pub(crate) fn written_temp(dir: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, FileError> {
     let create = || {
         tempfile::Builder::new()
             .prefix(TEMP_PREFIX)
             .permissions(Permissions::from_mode(mode))
             .tempfile_in(dir)
-            // tempfile puts the path into the message, where it would stand twice.
+            // tempfile adds the path to the message, which would then contain it twice.
             .map_err(|source| FileError::at("create a file in", dir)(plain(source)))
     };
     let mut temp = match create() {
@@ -43,7 +43,7 @@ pub(crate) fn sync_temp(temp: &NamedTempFile) -> Result<(), FileError> {
     temp.as_file().sync_all().map_err(FileError::at("sync", temp.path()))
 }
 
-/// The error of the operating system, without the path that a library added to its text.
+/// The error of the operating system, without the path that tempfile added to its text.
 pub(crate) fn plain(error: io::Error) -> io::Error {
     match error.to_string().rsplit_once(" at path \"") {
         Some((text, _)) => io::Error::new(error.kind(), text.to_owned()),

@@ -1,4 +1,4 @@
-//! The age of a file.
+//! Sets the age of a file.
 
 use std::io;
 use std::path::Path;
@@ -7,13 +7,13 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 
 use crate::error::FileError;
 
-/// Makes a file as young as if it had been written just now; `false` if it is missing. Of a symbolic link it is the link. Not
+/// Makes a file as young as if it had just been written; `false` if it is missing. A symbolic link is touched itself, not its target. Not
 /// durable.
 ///
 /// # Errors
-/// [`FileError`]: the file may belong to somebody else.
+/// [`FileError`]: for example, the file may belong to another user.
 pub fn touch(path: &Path) -> Result<bool, FileError> {
-    // Both times, and both "now": whoever may write a file may do that, others than its owner no more.
+    // Set both times, and both to "now": anyone with write permission may do that. Any other change is reserved to the owner.
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     match utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from) {
