@@ -1,9 +1,9 @@
-//! Reads JSON into the tree. A YAML reader takes most of JSON, but not tabs and not every escape.
+//! Reads JSON into the tree. A YAML reader accepts most of JSON, but not tabs and not every escape.
 
 use crate::node::{Data, Entry, Node, Position, Style, SyntaxError};
 use crate::yaml::MAX_DEPTH;
 
-/// The tree of a JSON text. A leading byte order mark is skipped.
+/// Parses a JSON text into a tree. A leading byte order mark is skipped.
 ///
 /// # Errors
 /// [`SyntaxError`] at the first place that is not JSON.
@@ -56,12 +56,12 @@ impl Reader<'_> {
         SyntaxError::new("syntax", self.at, message)
     }
 
-    /// The byte that is read next.
+    /// Offset of the next byte to read.
     fn byte(&self) -> usize {
         self.end - self.rest.len()
     }
 
-    /// The next symbol after white space, not consumed.
+    /// The next character after white space, not consumed.
     fn peek(&mut self, wanted: &str) -> Result<char, SyntaxError> {
         self.space();
         let ended = || self.error(format!("the file ends where {wanted} should be"));

@@ -1,9 +1,9 @@
 //! YAML and JSON text as a tree in which every value knows its place: line and column for messages, bytes for edits.
 //!
-//! It is a crate because store and core both read YAML files: this is the one place that knows the YAML parser.
+//! This is a separate crate because both store and core read YAML files: no other code depends on the YAML parser.
 //!
-//! A scalar stays the text that was written. What it stands for by YAML's core schema is asked of the [`Node`]; a reader
-//! that knows better (`0123456789012` is a hash) takes the text.
+//! A scalar keeps the text as written. The [`Node`] interprets it by YAML's core schema; readers that know better (`0123456789012` is a
+//! hash) use the text.
 //!
 //! ```
 //! let root = yaml_tree::parse("agents:\n  coder: { command: claude }\n").unwrap().unwrap();

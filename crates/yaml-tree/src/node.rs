@@ -1,4 +1,4 @@
-//! The tree.
+//! The tree of a text.
 
 use std::ops::Range;
 
@@ -9,46 +9,45 @@ use crate::scalar::{Scalar, scalar};
 /// A place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// From 1.
+    /// Starts at 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// In characters, starts at 1.
     pub column: usize,
 }
 
 impl Position {
-    /// Where a problem of the whole text is put.
+    /// The place of problems that concern the whole text.
     pub const FIRST: Position = Position { line: 1, column: 1 };
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where it starts.
+    /// Where the value starts.
     pub at: Position,
-    /// Its bytes in the text. Of a block scalar they are the lines below `|`; a list whose items are not indented begins
+    /// Its bytes in the text. A block scalar's span covers the lines below `|`. The span of a list whose items are not indented begins
     /// with its first item.
     pub span: Range<usize>,
-    /// Whether `&name` names it.
+    /// Whether `&name` names the value.
     pub anchored: bool,
-    /// Whether it is repeated here by `*name`: place and bytes are those of the alias, what is in it is elsewhere.
+    /// Whether `*name` repeats the value here. Place and bytes are then the alias's, while children keep their original places.
     pub alias: bool,
-    /// Whether it is a list in brackets or a mapping in braces, not one on lines of its own.
+    /// Whether it is a list in brackets or a mapping in braces, not one with its entries on separate lines.
     pub flow: bool,
-    /// `!tag` before it.
+    /// `!tag` before the value.
     pub tag: Option<Tag>,
-    /// What stands there.
+    /// The content.
     pub data: Data,
 }
 
-/// What a value is. Keys are in the order of the text, one that is written twice is there twice, and `<<` is a key
-/// like others.
+/// The content of a value. Keys are in the order of the text, a repeated key appears twice, and `<<` is an ordinary key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// A text, number, boolean or null, as it was written.
+    /// A text, number, boolean or null, as written.
     Scalar {
-        /// Without quotes, escapes resolved.
+        /// Without quotes, with escapes resolved.
         text: String,
-        /// How it was written.
+        /// How the text was written.
         style: Style,
     },
     /// A list.
@@ -60,7 +59,7 @@ pub enum Data {
 /// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Without quotes: it may stand for null, a boolean or a number.
+    /// Without quotes: it may be null, a boolean or a number.
     Plain,
     /// In single quotes.
     SingleQuoted,
@@ -73,9 +72,9 @@ pub enum Style {
 /// A tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// As messages show it.
+    /// The tag as messages show it.
     pub text: String,
-    /// The name of a type of YAML's core schema (`str`, `map`), if it is one.
+    /// The name of a type of YAML's core schema (`str`, `map`), if the tag is one.
     pub core: Option<String>,
 }
 
@@ -84,24 +83,24 @@ pub struct Tag {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where it starts.
+    /// Where the key starts.
     pub key_at: Position,
-    /// Its bytes, quotes included.
+    /// Bytes of the key, including quotes.
     pub key_span: Range<usize>,
-    /// The value; an empty plain scalar if there is none.
+    /// The value; an empty plain scalar if the value is missing.
     pub value: Node,
 }
 
-/// Why a text cannot be read.
+/// Why a text can't be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Where reading stopped.
     pub at: Position,
     /// Kind of the error, in kebab case: `syntax`, `too-deep`, `too-big`, `complex-key`, `bad-alias`, `many-documents`.
     pub code: &'static str,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<&'static str>,
 }
 
@@ -112,10 +111,10 @@ impl SyntaxError {
 }
 
 impl Entry {
-    /// After the last byte of the value, or of the key's colon where there is no value.
+    /// Offset after the last byte of the value, or after the key's colon if there is no value.
     #[must_use]
     pub fn end(&self) -> usize {
-        // The parser puts what is not there somewhere after the colon.
+        // The parser places a missing value somewhere after the colon.
         if self.value.is_nothing() { self.value.span.end.min(self.key_span.end + 1) } else { self.value.span.end }
     }
 }
@@ -136,13 +135,13 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
-    /// Whether there is nothing, as after `key:`.
+    /// Whether the value is missing, as after `key:`.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         !self.alias && matches!(&self.data, Data::Scalar { text, style: Style::Plain } if text.is_empty())
     }
 
-    /// What a scalar stands for; `None` for lists and mappings.
+    /// The meaning of a scalar; `None` for lists and mappings.
     fn scalar(&self) -> Option<Scalar> {
         match &self.data {
             Data::Scalar { text, style: Style::Plain } => Some(scalar(text)),
@@ -151,13 +150,13 @@ impl Node {
         }
     }
 
-    /// Whether this is null or nothing at all.
+    /// Whether the value is null or missing.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.scalar() == Some(Scalar::Null)
     }
 
-    /// The text of any scalar as it was written, null included.
+    /// The text of any scalar as written, including null.
     #[must_use]
     pub fn as_written(&self) -> Option<&str> {
         match &self.data {
@@ -166,19 +165,19 @@ impl Node {
         }
     }
 
-    /// The text of a scalar as it was written, unless that is null.
+    /// The text of a scalar as written, unless it is null.
     #[must_use]
     pub fn as_raw(&self) -> Option<&str> {
         self.as_written().filter(|_| !self.is_null())
     }
 
-    /// The text of a scalar that is a text, not a number, boolean or null.
+    /// The text of a scalar that is not a number, boolean or null.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         self.as_written().filter(|_| self.scalar() == Some(Scalar::Text))
     }
 
-    /// The boolean a scalar is.
+    /// The value of a boolean scalar.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self.scalar() {
@@ -187,7 +186,7 @@ impl Node {
         }
     }
 
-    /// The number a scalar is.
+    /// The value of a numeric scalar.
     #[must_use]
     pub fn as_number(&self) -> Option<Number> {
         match self.scalar() {
@@ -196,7 +195,7 @@ impl Node {
         }
     }
 
-    /// What this is, for messages: `a text`, `a number`, …
+    /// The kind of value, for messages: `a text`, `a number`, …
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match (&self.data, self.scalar()) {
@@ -209,7 +208,7 @@ impl Node {
         }
     }
 
-    /// The value as JSON. Numbers JSON cannot hold (`.inf`, `.nan`) become null and are reported with their text.
+    /// The value as JSON. Numbers that JSON can't represent (`.inf`, `.nan`) become null and are reported with their text.
     pub fn to_json(&self, not_finite: &mut dyn FnMut(Position, &str)) -> Value {
         match &self.data {
             Data::Scalar { text, .. } => match self.scalar() {

@@ -1,4 +1,4 @@
-//! What a plain scalar stands for.
+//! The meaning of plain scalars.
 
 use serde_json::Number;
 
@@ -11,14 +11,13 @@ pub(crate) enum Scalar {
     Text,
 }
 
-/// Whether a plain scalar of this text is a text.
+/// Whether a plain scalar with this text is a text.
 pub(crate) fn is_plain_text(text: &str) -> bool {
     scalar(text) == Scalar::Text
 }
 
-/// What a plain scalar stands for by the core schema of YAML 1.2 (§10.3.2): `no`, `on` and `yes` are texts.
-/// One departure: a number with needless leading zeros is a text, because what people write that way are
-/// hashes, ids and versions.
+/// The meaning of a plain scalar in the core schema of YAML 1.2 (§10.3.2): `no`, `on` and `yes` are texts. One exception: a number with
+/// leading zeros is a text, because people write hashes, ids and versions that way.
 pub(crate) fn scalar(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,

@@ -1,25 +1,26 @@
-//! Writes values, keys and texts so that they are read back as they were meant, by readers of YAML 1.1 too.
+//! Writes values, keys and texts so that readers of YAML 1.2 and YAML 1.1 read the same value back.
 
 use serde_json::Value;
 
 use crate::scalar::is_plain_text;
 
-/// Words YAML 1.1 takes for booleans.
+/// Words that YAML 1.1 reads as booleans.
 const OLD_BOOLEANS: [&str; 6] = ["yes", "no", "on", "off", "y", "n"];
 
-/// Bytes of a key that YAML readers take without a mark before it.
+/// Longest key, in bytes, that YAML readers accept without a `?` before it.
 const LONGEST_SIMPLE_KEY: usize = 1_000;
 
-/// Where a text is written.
+/// The surroundings of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
-    /// On a line of its own, where brackets and commas mean nothing.
+    /// On its own line, where brackets and commas have no meaning.
     Block,
-    /// In brackets or braces, or on a line that may be put into some.
+    /// In brackets or braces, or on a line that may later be put into them.
     Flow,
 }
 
-/// A value with keys and items on lines of their own, ending in a newline. Texts of several lines stay so.
+/// A value as block YAML, with keys and items on separate lines, ending in a newline. Texts of several lines are written as block scalars
+/// if possible.
 #[must_use]
 pub fn block(value: &Value) -> String {
     let mut text = String::new();
@@ -27,7 +28,7 @@ pub fn block(value: &Value) -> String {
     text
 }
 
-/// What stands on the line before a value.
+/// The part of the line before a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Nothing,
@@ -35,7 +36,7 @@ enum After {
     Dash,
 }
 
-/// Writes a value whose key or dash is `column` blanks from the left.
+/// Writes a value whose key or dash is indented by `column` spaces.
 fn put(value: &Value, column: usize, after: After, out: &mut String) {
     let gap = if after == After::Nothing { "" } else { " " };
     let below = if after == After::Nothing { column } else { column + 2 };
@@ -53,7 +54,7 @@ fn put(value: &Value, column: usize, after: After, out: &mut String) {
             }
         }
         Value::Array(items) if !items.is_empty() => {
-            // A list stands below its key's first letter.
+            // Dashes are aligned with the first letter of the key.
             let below = if after == After::Key { column } else { below };
             for (index, item) in items.iter().enumerate() {
                 start_line(index, below, after, out);
@@ -80,7 +81,7 @@ fn put(value: &Value, column: usize, after: After, out: &mut String) {
     }
 }
 
-/// The first entry of a list's item follows its dash, the first one of a key's value has a line of its own.
+/// Starts the line of an entry. The first entry inside a list item follows the dash; the first entry below a key starts a new line.
 fn start_line(index: usize, column: usize, after: After, out: &mut String) {
     match (index, after) {
         (0, After::Nothing) => {}
@@ -90,24 +91,24 @@ fn start_line(index: usize, column: usize, after: After, out: &mut String) {
     }
 }
 
-/// Whether a text of several lines can be written as they are.
+/// Whether a text of several lines can be written as a block scalar.
 fn is_literal(text: &str) -> bool {
     text.contains('\n')
-        // The first line with something in it says how far the text is indented.
+        // The first line that is not empty determines the indentation.
         && text.trim_start_matches('\n').starts_with(|symbol: char| !symbol.is_whitespace())
         && !text.chars().any(|symbol| symbol != '\n' && symbol != '\t' && needs_escape(symbol))
 }
 
-/// A text or a key, in double quotes where it would not mean itself.
+/// A text or a key, in double quotes if YAML would read it as something else.
 #[must_use]
 pub fn scalar(text: &str, context: Context) -> String {
     if is_plain(text, context) { text.to_owned() } else { quoted(text) }
 }
 
-/// Whether a text means itself without quotes.
+/// Whether YAML reads a text as itself without quotes.
 fn is_plain(text: &str, context: Context) -> bool {
     let mut symbols = text.chars().peekable();
-    // An option of a program is a text, a lone dash an item of a list.
+    // A program's option (`--option`) is a text; a lone dash is a list item.
     let first = text.strip_prefix("--").or(text.strip_prefix('-')).unwrap_or(text).chars().next();
     let starts = first.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '/' | '.'));
     let fits = |symbol: char, next: Option<&char>| match symbol {
@@ -127,14 +128,14 @@ fn is_plain(text: &str, context: Context) -> bool {
     starts && !old && !is_number_like(text) && is_plain_text(text)
 }
 
-/// Dates, times, versions and everything else that some reader of YAML takes for a number.
+/// Whether some reader of YAML takes a text for a number: dates, times, versions and so on.
 fn is_number_like(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && unsigned.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '_' | '-' | '+' | 'x' | 'o' | ' '))
 }
 
-/// A text in double quotes, as JSON has it too.
+/// A text in double quotes, escaped in a way that is also valid JSON.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -153,7 +154,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// Whether a character is no part of a line, or one that nobody sees. All of them are below U+10000.
+/// Whether a character must be escaped because it breaks the line or is invisible. All of these are below U+10000.
 #[must_use]
 pub fn needs_escape(symbol: char) -> bool {
     symbol.is_control() || matches!(symbol, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')

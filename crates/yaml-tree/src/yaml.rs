@@ -1,4 +1,4 @@
-//! Builds the tree of a YAML text from the events of its parser, within limits.
+//! Builds the tree of a YAML text from its parser's events, within limits.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 
 use crate::node::{Data, Entry, Node, Position, Style, SyntaxError, Tag};
 
-/// Nesting of one text. What people write stays below 20; everything that walks a tree recurses.
+/// Maximum nesting of a text. Every walk over a tree recurses, so nesting is bounded. People write fewer than 20 levels.
 pub const MAX_DEPTH: usize = 128;
 
-/// What aliases may add to one text: one per value, and one per [`TEXT_UNIT`] bytes of text. It bounds what a bomb of
-/// aliases can make us hold to some tens of MB.
+/// Limit for what aliases add to one text: 1 for each value, and 1 for each [`TEXT_UNIT`] bytes of text. It bounds the memory that an
+/// alias bomb can take to some tens of MB.
 const MAX_REPEATED: usize = 250_000;
 
-/// Bytes of text that weigh as much as one value.
+/// Bytes of text that count as much as one value.
 const TEXT_UNIT: usize = 64;
 
-/// The tree of a text with at most one YAML document; `None` when it says nothing. A leading byte order mark is skipped.
+/// Parses a text with at most one YAML document; `None` if the text has no content. A leading byte order mark is skipped.
 ///
-/// How long a text may be is for the caller to say: the tree of a text takes about a hundred times its memory.
+/// The caller must limit the length of the text: its tree takes about a hundred times as much memory.
 ///
 /// # Errors
-/// [`SyntaxError`] at the first place after which the rest cannot be understood.
+/// [`SyntaxError`] at the first place after which the rest can't be read.
 pub fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
     let offsets = ByteOffsets::new(text);
     let body = &text[offsets.begin..];
@@ -56,11 +56,11 @@ fn position(marker: Marker) -> Position {
     Position { line: marker.line(), column: marker.col() + 1 }
 }
 
-/// Turns the parser's character positions into byte offsets.
+/// Converts the parser's character positions to byte offsets.
 struct ByteOffsets {
-    /// Where the text begins after a byte order mark, which the parser does not get to see.
+    /// Where the text begins after a byte order mark, which is not passed to the parser.
     begin: usize,
-    /// Byte of each character; `None` for ASCII, where they are the same.
+    /// Byte offset of each character; `None` for ASCII, where both are equal.
     bytes: Option<Vec<usize>>,
     end: usize,
 }
@@ -156,8 +156,8 @@ impl Builder<'_> {
                 self.open(Open { at, start, anchor, tag: tag.as_deref().map(read_tag), holds })
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                // What follows a bracket belongs to its span too, as far as a comment goes; a collection on lines of its
-                // own has no bracket and ends with its last value.
+                // The parser's span of a closing bracket may include what follows it, up to a comment, so use only the bracket itself. A
+                // collection on separate lines has no bracket and ends with its last value.
                 self.close((!span.is_empty()).then_some(start + 1))
             }
         }
@@ -201,7 +201,7 @@ impl Builder<'_> {
         self.value(0, node)
     }
 
-    /// Puts a finished value where the innermost open collection expects it.
+    /// Puts a finished value into the innermost open collection.
     fn value(&mut self, anchor: usize, node: Node) -> Result<(), SyntaxError> {
         if anchor > 0 {
             let (weight, height) = measure(&node);
@@ -221,8 +221,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Style and true end of a scalar: to the parser a comment after a quoted one belongs to it, and so does the
-    /// indentation of the line after a block one.
+    /// Style and true end of a scalar. The parser's span of a quoted scalar includes a comment after it, and its span of a block scalar
+    /// includes the indentation of the next line.
     fn scalar_end(&self, style: ScalarStyle, text: &str, start: usize, end: usize) -> (Style, usize) {
         let written = &self.text[start..end.max(start)];
         let (style, quote) = match style {
@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
 
-    /// Every key and value with its place and the bytes that are said to be it.
+    /// Every key and value with its place and the bytes of its span.
     fn draw(text: &str) -> Vec<String> {
         fn below(node: &Node, text: &str, lines: &mut Vec<String>) {
             let Position { line, column } = node.at;
