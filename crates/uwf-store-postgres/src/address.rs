@@ -1,4 +1,4 @@
-//! Which database and schema a URL names, and how to get there.
+//! Which database and schema a URL names, and how to connect to it.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -15,30 +15,30 @@ use crate::hosts::{port, with_named_hosts};
 use crate::password::PasswordSource;
 use crate::tls::Trust;
 
-/// Where the tables are when the URL does not say.
+/// Default schema.
 const SCHEMA: &str = "uwf";
 
-/// Longest name of a schema: PostgreSQL cuts longer ones.
+/// Longest schema name: PostgreSQL truncates longer ones.
 const MAX_SCHEMA_LEN: usize = 63;
 
-/// How long the server may work on one statement: a list of ten million nodes takes less.
+/// How long the server may work on one statement. Listing ten million nodes takes less.
 const STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long somebody waits for who sweeps, or holds.
+/// How long to wait for sweepers or holders.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long making a connection may take, with everything that is said before the first statement.
+/// How long connecting may take, including everything up to the first statement.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A URL that was understood.
+/// A parsed URL.
 #[derive(Clone)]
 pub(crate) struct Address {
-    /// The URL without anything secret.
+    /// The URL without secrets.
     pub name: String,
     pub config: Config,
     pub schema: String,
     pub trust: Trust,
-    /// `sslrootcert`, if it is given.
+    /// `sslrootcert`, if given.
     pub roots: Option<PathBuf>,
     pub statement_timeout: Duration,
     pub lock_timeout: Duration,
@@ -47,7 +47,7 @@ pub(crate) struct Address {
     pub password: PasswordSource,
 }
 
-/// Parameters that the client library does not know, or knows less of.
+/// Parameters that the client library doesn't support, or supports only in part.
 #[derive(Default)]
 struct Own {
     schema: Option<String>,
@@ -69,7 +69,7 @@ impl Own {
         }
     }
 
-    /// Takes its parameters out of a URL; the rest is a URL again.
+    /// Takes our own parameters out of a URL and returns them with the remaining URL.
     fn taken_from(url: &str) -> Result<(Own, String), String> {
         let mut own = Own::default();
         let Some((base, query)) = url.split_once('?') else { return Ok((own, url.to_owned())) };
@@ -91,7 +91,7 @@ fn decoded(key: &str, value: &str) -> Result<String, String> {
 }
 
 impl Address {
-    /// Understands a URL as libpq does. Nothing is contacted.
+    /// Parses a URL like libpq does. Contacts no server.
     pub(crate) fn parse(url: &str) -> Result<Address, RemoteError> {
         understood(url).map_err(|message| RemoteError {
             store: without_secrets(url),
@@ -145,7 +145,7 @@ fn schema(given: Option<String>) -> Result<String, String> {
     }
 }
 
-/// `sslmode` as libpq has it, without `allow`: to try without TLS first protects nobody.
+/// `sslmode` as in libpq, without `allow`: trying without TLS first protects no one.
 fn mode(sslmode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), String> {
     let default = if roots == Some("system") { "verify-full" } else { "prefer" };
     match sslmode.unwrap_or(default) {
@@ -161,7 +161,7 @@ fn mode(sslmode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), 
     }
 }
 
-/// What libpq takes from the environment, and how this machine notices that the server's is gone.
+/// Adds what libpq takes from the environment, and the timeouts by which this machine notices that the server is gone.
 fn with_defaults(config: &mut Config, mode: SslMode) -> Result<(), String> {
     if config.get_channel_binding() == ChannelBinding::Require {
         return Err("channel_binding=require is not supported: sslmode=verify-full tells who the server is".to_owned());
@@ -182,7 +182,7 @@ fn with_defaults(config: &mut Config, mode: SslMode) -> Result<(), String> {
             .keepalives_interval(Duration::from_secs(5))
             .keepalives_retries(3);
     }
-    // PostgreSQL has no TLS on sockets of the machine, and libpq does not ask for it there.
+    // PostgreSQL has no TLS on Unix sockets, and libpq does not request it there.
     let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
     config.ssl_mode(if is_local { SslMode::Disable } else { mode });
     Ok(())
@@ -211,13 +211,13 @@ fn name(config: &Config, schema: &str) -> String {
     name
 }
 
-/// A URL that was not understood, as far as nothing of it can be a password.
+/// The parts of an invalid URL that can't contain a password.
 fn without_secrets(url: &str) -> String {
     let url = url.split('?').next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return "postgres".to_owned() };
     match rest.rsplit_once('@') {
         Some((user, place)) => format!("{scheme}://{}@{place}", user.split(':').next().unwrap_or_default()),
-        // What follows a colon may be a password with a question mark in it.
+        // The text after a colon may be a password with a question mark in it.
         None => format!("{scheme}://{}", rest.split(':').next().unwrap_or_default()),
     }
 }

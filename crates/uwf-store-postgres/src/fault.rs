@@ -1,4 +1,4 @@
-//! What went wrong between here and the server, and whether it is worth another try.
+//! Failures between this machine and the server, and whether a retry is worthwhile.
 
 use std::error::Error as StdError;
 use std::fmt::Write as _;
@@ -9,46 +9,46 @@ use json_cas::{RemoteError, RemoteFault};
 
 use crate::tls::TlsError;
 
-/// Why one try failed.
+/// Why one attempt failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// No connection could be made.
     Connect(tokio_postgres::Error),
     /// A statement failed, or its answer did not arrive.
     Statement(tokio_postgres::Error),
-    /// The name of the host is not known.
+    /// The host name can't be resolved.
     Name(String, io::Error),
-    /// Nothing was heard for this long.
+    /// The server was silent for this long.
     Silence(Duration),
-    /// It is no use to try again.
+    /// A retry is useless.
     Refused(RemoteFault, String),
 }
 
-/// What `SQLSTATE` means for a store: appendix A of the manual of PostgreSQL.
+/// The meaning of an `SQLSTATE` for a store. Codes are listed in appendix A of the PostgreSQL manual.
 fn fault_of(code: &str) -> RemoteFault {
     match code {
         "28P01" | "28000" | "42501" => RemoteFault::Denied,
         "3D000" | "57P04" => RemoteFault::Missing,
-        // No such table: that there is a store was found when the connection was made.
+        // No such table, although the store was there when the connection was made.
         "42P01" => RemoteFault::Incomplete,
         // No such schema.
         "3F000" => RemoteFault::NotReady,
-        // A table of this name that has no such column.
+        // There is a table of this name, but without such a column.
         "42703" => RemoteFault::Foreign,
-        // statement_timeout and lock_timeout: it was not answered in time.
+        // statement_timeout and lock_timeout: the server did not answer in time.
         "57014" | "55P03" => RemoteFault::Unreachable,
         code if passes(code) => RemoteFault::Unreachable,
         _ => RemoteFault::Failed,
     }
 }
 
-/// Whether the same may succeed a moment later: transactions that were in each other's way, a server that stops or starts, or
-/// ends who is idle, too many connections.
+/// Whether a retry may succeed a moment later: conflicting transactions, a server that stops, starts or closes idle sessions, or too many
+/// connections.
 fn passes(code: &str) -> bool {
     matches!(code, "40001" | "40P01" | "57P01" | "57P02" | "57P03" | "57P05" | "53300") || code.starts_with("08")
 }
 
-/// Whether the network is to blame.
+/// Whether the network failed.
 fn is_network(error: &tokio_postgres::Error) -> bool {
     let source = error.source();
     error.is_closed()
@@ -66,12 +66,12 @@ impl Failure {
         }
     }
 
-    /// Whether somebody else kept a lock for too long.
+    /// Whether another process kept a lock for too long.
     pub(crate) fn is_lock_timeout(&self) -> bool {
         self.code() == Some("55P03")
     }
 
-    /// Whether another try may go better, with the same statement: each is written so that it can be made again.
+    /// Whether retrying the same statement may succeed. Every statement is written so that it can be repeated.
     pub(crate) fn passes(&self) -> bool {
         match self {
             Failure::Connect(error) | Failure::Statement(error) => {
@@ -89,7 +89,7 @@ impl Failure {
             Failure::Connect(error) | Failure::Statement(error) => match self.code() {
                 Some(code) => fault_of(code),
                 None if is_network(error) => RemoteFault::Unreachable,
-                // No password, or no TLS that both want.
+                // The password is missing, or client and server don't agree on TLS.
                 None if matches!(self, Failure::Connect(_)) => RemoteFault::Denied,
                 None => RemoteFault::Failed,
             },
@@ -110,7 +110,7 @@ impl Failure {
         }
     }
 
-    /// The error for whoever wanted something done. `doing` says what, and ends as a sentence after "cannot" can.
+    /// The error for the caller. `doing` names the operation so that it completes "cannot …".
     pub(crate) fn into_error(self, store: &str, doing: &str, tries: u32) -> RemoteError {
         let again = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
         RemoteError {
@@ -126,7 +126,7 @@ impl Failure {
     }
 }
 
-/// An error with what led to it, in one line.
+/// An error and its causes, in one line.
 pub(crate) fn causes(error: &dyn StdError) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();

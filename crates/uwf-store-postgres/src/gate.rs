@@ -1,8 +1,8 @@
-//! Lets in any number of those who hold the nodes, or one who sweeps, of all machines.
+//! Admits either any number of holders of the nodes or one sweeper, across all machines.
 //!
-//! It is an advisory lock of the server, which belongs to a connection: whoever dies lets go of it. A connection can also be lost
-//! while its owner lives on and believes to hold, and then somebody may sweep. So each sweep is counted in `meta`, and a head
-//! moves, while somebody here holds, only if nobody has swept since the hold began.
+//! The gate is an advisory lock of the server. The lock belongs to a connection, so a process that dies releases it. A connection can also
+//! be lost while its owner lives on and believes that it still holds; then another process may sweep. So each sweep is counted in `meta`,
+//! and while this process holds, a head moves only if no sweep has happened since the hold began.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -17,12 +17,12 @@ use crate::persist::persist;
 use crate::pool::Pool;
 use crate::session::Session;
 
-/// How long somebody who wants to sweep stands in the queue at a time. Nobody new may hold meanwhile, so that he gets in between
-/// those who come and go. He does not stay: a hold that another process asks for inside an outer one would wait for him, and he
-/// for the outer one.
+/// How long a process that wants to sweep stays in the queue at a time. No new holder can enter meanwhile, so the sweeper gets its turn
+/// between holders that come and go. It must not stay: a hold that another process requests inside an outer one would wait for the
+/// sweeper, and the sweeper for the outer hold.
 const IN_QUEUE: Duration = Duration::from_millis(500);
 
-/// How long he lets others pass between two times.
+/// How long a sweeper stays out of the queue between two attempts, so that others can enter.
 const OUTSIDE: Duration = Duration::from_millis(50);
 
 pub(crate) struct Gate {
@@ -30,13 +30,13 @@ pub(crate) struct Gate {
     /// Number of the advisory lock.
     key: i64,
     holding: Mutex<Holding>,
-    /// The number of sweeps when the oldest hold began.
+    /// The number of sweeps when the oldest current hold began.
     since: Mutex<Option<i64>>,
-    /// The connection that has the lock for itself.
+    /// The connection that has the exclusive lock.
     sweeping: Mutex<Option<Session>>,
 }
 
-/// Those here who hold share one connection.
+/// The holders of this process; they share one connection.
 #[derive(Default)]
 struct Holding {
     holders: usize,
@@ -44,10 +44,10 @@ struct Holding {
     era: Option<String>,
 }
 
-/// Somebody who holds, until it is dropped.
+/// A hold, until it is dropped.
 struct Holder(Arc<Gate>);
 
-/// Who sweeps, until it is dropped.
+/// The sweep, until it is dropped.
 struct Sweeper(Arc<Gate>);
 
 impl Gate {
@@ -61,7 +61,7 @@ impl Gate {
         }
     }
 
-    /// How many sweeps there may have been for a head to be moved; `None` when nobody here holds.
+    /// The highest number of sweeps at which a head may move; `None` if this process does not hold.
     pub(crate) fn since(&self) -> Option<i64> {
         *lock(&self.since)
     }
@@ -78,12 +78,12 @@ impl Gate {
         Ok(Hold::new(Holder(Arc::clone(self))).in_era(holding.era.clone()))
     }
 
-    /// A connection with the shared lock, how many sweeps there were before, and the era: another one after a sweep, for a table that
-    /// was made anew, and for a server that was started anew or is another one, which may lack what the one before it had. A day
-    /// later it is another one, too, so that what others do to the table is noticed.
+    /// A connection with the shared lock, the number of earlier sweeps, and the era. The era changes after a sweep, when the table was
+    /// recreated, and when the server was restarted or replaced: the new server may lack what the old one had. It also changes every day,
+    /// so that changes which others make to the table are noticed.
     fn lock_shared(&self) -> Result<(Session, i64, String), Failure> {
         let mut session = self.pool.take()?;
-        // Two statements of one message: the second one sees what happened while the first one waited.
+        // Two statements in one message: the second one sees what happened while the first one waited.
         let era = "concat_ws(' ', sweeps, tableoid, pg_postmaster_start_time(), current_date)";
         let statements = format!("select pg_advisory_lock_shared({}); select sweeps, {era} from meta", self.key);
         let answer = session.run(async |client| client.simple_query(&statements).await)?;
@@ -110,8 +110,8 @@ impl Gate {
         }
     }
 
-    /// A connection with the lock for itself, if it can be had soon. Heads that move at this moment are waited for, and those that
-    /// move later under a hold that was lost are stopped.
+    /// A connection with the exclusive lock, if it can be had soon. Counting the sweep waits for heads that are moving at this moment, and
+    /// stops heads that would move later under a lost hold.
     fn lock_alone(&self) -> Result<Option<Session>, Failure> {
         let mut session = self.pool.take()?;
         let wait = IN_QUEUE.min(self.pool.address.lock_timeout).as_millis();
@@ -140,7 +140,7 @@ impl Gate {
         StoreError::Busy { path: self.pool.address.name.clone().into(), waited_ms }
     }
 
-    /// Does something with the connection that sweeps. Another one would do as well, if the lock were still there.
+    /// Runs an action on the connection that sweeps. Another connection would do, but only this one shows that the lock is still held.
     pub(crate) fn swept<T>(
         &self,
         doing: &str,
@@ -161,10 +161,10 @@ impl Gate {
         outcome.map_err(|failure| self.pool.error(doing, failure, 1))
     }
 
-    /// Lets go of a lock and keeps the connection for others.
+    /// Releases a lock and returns the connection to the pool.
     fn unlock(&self, session: Option<Session>, function: &str) {
         let Some(mut session) = session else { return };
-        // Where a runtime runs nobody may wait; the connection ends, and the lock with it.
+        // Don't block inside a runtime. Dropping the session closes the connection, which releases the lock.
         if Handle::try_current().is_ok() {
             return;
         }
@@ -177,7 +177,7 @@ impl Gate {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these is changed whole.
+    // A panic can't leave these values half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,7 +1,7 @@
-//! Heads, and what is left of those that were removed: one row for each name.
+//! Heads, and the records of removed ones: one row for each name.
 //!
-//! A write whose answer was lost is made again. Either it was not done, and is now, or the row has its token among the last ones
-//! that wrote it.
+//! A write whose answer was lost is repeated. Either the first write failed and the second one is made, or the row has the write's token
+//! among the last ones that wrote it.
 
 use json_cas::{Hash, Head, Heads, HeadsError, Journal, Records, RemoteFault, Swap, Version, check_name};
 use serde_json::Value;
@@ -11,9 +11,9 @@ use crate::fault::Failure;
 use crate::nodes::{hash, number};
 use crate::store::{Inner, PostgresStore, Typed};
 
-/// `$1` of a write is the name, `$2` the token, `$3` what is written, and `$4` the version that is expected. The last parameter of
-/// those that are made while somebody holds is how many sweeps there may have been: the row of `meta` is locked, so that a sweep
-/// that is about to begin waits for this head and then sees it.
+/// `$1` of a write is the name, `$2` the token, `$3` the new content, and `$4` the expected version. The `_HELD` statements are for writes
+/// under a hold. Their last parameter is the highest number of sweeps that is allowed. They lock the row of `meta`, so that a sweep that
+/// is about to begin waits for this head and then sees it.
 const CREATE: &str =
     "insert into heads (name, hash, writers) values ($1, $3, array[$2::bigint]) on conflict do nothing";
 const CREATE_HELD: &str = "insert into heads (name, hash, writers)
@@ -33,9 +33,9 @@ const RECORDS: &str = "select name, record from heads where record is not null o
 const NEWEST: &str = "select record from heads where name = $1 and record is not null";
 const FORGET: &str = "delete from heads where name = any ($1) and record is not null";
 
-/// What a name is after a write that changed nothing.
+/// The state of a name after a write that changed nothing.
 enum Now {
-    /// The write was made, and its answer lost.
+    /// The write was made, and its answer was lost.
     Ours,
     At(Head),
     Removed,
@@ -46,22 +46,22 @@ pub(crate) fn version(number: i64) -> Version {
     Version::new(number.to_string())
 }
 
-/// The number of a version; 0, which no head is at, for one that was not given by us.
+/// The number of a version; 0, which no head has, for a version that this store did not issue.
 pub(crate) fn expected(version: &Version) -> i64 {
     version.token().parse().unwrap_or(0)
 }
 
-/// Tells this write from all others.
+/// A token that identifies one write.
 pub(crate) fn token() -> i64 {
     fastrand::i64(..)
 }
 
 impl Inner {
-    /// Whether a write did something. Who holds writes by the second statement, which says since when.
+    /// Whether a write changed something. Under a hold, the second statement is used, which checks the number of sweeps.
     fn wrote(&self, doing: &str, [free, held]: [&str; 2], parameters: Vec<Typed<'_>>) -> Result<bool, HeadsError> {
         let since = self.gate.since();
         let statement = if since.is_some() { held } else { free };
-        // They may not live as long as those that were given.
+        // `since` may not live as long as the given parameters.
         let mut parameters: Vec<Typed<'_>> = parameters;
         if let Some(sweeps) = &since {
             parameters.push((sweeps, Type::INT8));
@@ -87,7 +87,7 @@ impl Inner {
         self.pool.error(&format!("move head {name}"), failure, 1).into()
     }
 
-    /// What a write of a head that is expected at a version has come to.
+    /// The outcome of a write that expected the head at a version.
     fn moved(&self, name: &str, token: i64, expected: i64) -> Result<Swap, HeadsError> {
         match self.look(name, token)? {
             Now::Ours => Ok(Swap::Done),
@@ -130,7 +130,7 @@ impl Heads for PostgresStore {
                 Now::At(head) => return Ok(Swap::Moved(Some(head))),
                 Now::Removed => return Err(HeadsError::Removed { name: name.to_owned() }),
                 Now::Nowhere if self.inner.gate.since().is_some() => return Err(self.inner.swept_since(name)),
-                // It was removed and forgotten between the two.
+                // The head was removed and forgotten between the two statements.
                 Now::Nowhere => {}
             }
         }

@@ -1,4 +1,4 @@
-//! The hosts of a URL, each with its port.
+//! The hosts of a URL and their ports.
 
 use std::net::ToSocketAddrs as _;
 
@@ -7,7 +7,7 @@ use tokio_postgres::config::Host;
 
 use crate::fault::Failure;
 
-/// Port of a server that names none.
+/// Default port.
 const PORT: u16 = 5432;
 
 /// The port of the host at a position.
@@ -15,7 +15,7 @@ pub(crate) fn port(config: &Config, position: usize) -> u16 {
     config.get_ports().get(position).or_else(|| config.get_ports().first()).copied().unwrap_or(PORT)
 }
 
-/// Without the empty host of `postgres://user@:port/database?host=/directory`; the port is that of the socket.
+/// Drops the empty host of `postgres://user@:port/database?host=/directory`; its port is the socket's.
 pub(crate) fn with_named_hosts(config: Config) -> Config {
     let is_named = |host: &Host| *host != Host::Tcp(String::new());
     if config.get_hosts().iter().all(is_named) {
@@ -32,7 +32,7 @@ pub(crate) fn with_named_hosts(config: Config) -> Config {
     named
 }
 
-/// The same configuration, leading nowhere.
+/// The same configuration without any hosts.
 fn without_hosts(config: &Config) -> Config {
     let mut copy = Config::new();
     config.get_user().map(|user| copy.user(user));
@@ -54,8 +54,8 @@ fn without_hosts(config: &Config) -> Config {
     copy
 }
 
-/// With the addresses of each host. The runtime would ask for them on a thread of its own, and a program that forks must not have
-/// any. A host that is not known counts only if no other one is.
+/// The configuration with the addresses of each host. The runtime would resolve them on another thread, and a program that forks must not
+/// have threads. An unknown host is an error only if no other host is known.
 pub(crate) fn resolved(config: &Config) -> Result<Config, Failure> {
     let is_socket = |host: &Host| matches!(host, Host::Unix(_));
     if !config.get_hostaddrs().is_empty() || config.get_hosts().iter().any(is_socket) {

@@ -1,4 +1,4 @@
-//! A crate of its own because only who shares a store between machines needs a client of PostgreSQL.
+//! This is a separate crate because only machines that share a store need a PostgreSQL client.
 //!
 #![doc = include_str!("../README.md")]
 

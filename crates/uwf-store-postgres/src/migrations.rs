@@ -1,30 +1,30 @@
-//! The tables, and how an older form of them becomes this one.
+//! The tables, and how older versions are upgraded.
 
 use json_cas::{RemoteFault, xxh64};
 use tokio_postgres::{Client, Error};
 
 use crate::fault::Failure;
 
-/// What `meta` says of a store.
+/// The value of `meta.format` in a store.
 const FORMAT: &str = "uwf-store";
 
-/// Each makes the tables of one version from those of the one before. One that was released is never changed.
+/// Each migration upgrades the tables from the previous version. Never change a released one.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 
-/// The version of the tables that this program works with.
+/// The table version that this program works with.
 fn version() -> i32 {
     MIGRATIONS.len() as i32
 }
 
-/// What a schema says it is, and what it lacks: for `select … from meta` in its search path.
+/// Columns that report what a schema is and lacks, for `select … from meta` in its search path.
 pub(crate) const WHAT: &str = "format, version, coalesce((select string_agg(name, ', ')
     from unnest(array['nodes', 'heads', 'notes', 'versions']) name where to_regclass(name) is null), '')";
 
-/// What a schema says it is.
+/// What a schema says about itself.
 pub(crate) struct Found {
     format: String,
     version: i32,
-    /// Tables that are gone, or nothing.
+    /// Missing tables; empty if there are none.
     lacks: String,
 }
 
@@ -34,7 +34,7 @@ impl Found {
     }
 }
 
-/// What became of the tables.
+/// The outcome of a migration.
 pub(crate) enum Outcome {
     Made,
     WasReady,
@@ -53,7 +53,7 @@ fn incomplete(what: String) -> Failure {
     Failure::Refused(RemoteFault::Incomplete, what)
 }
 
-/// Whether this program can work with what was found.
+/// Checks that this program can work with a store.
 pub(crate) fn checked(found: Option<&Found>, schema: &str) -> Result<(), Failure> {
     let Some(found) = found else { return Err(incomplete(format!("the table meta in {schema} is empty"))) };
     if found.format != FORMAT {
@@ -78,7 +78,7 @@ pub(crate) fn checked(found: Option<&Found>, schema: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// Makes the tables, or makes them newer, in one transaction: all of it is there afterwards, or nothing. One at a time.
+/// Creates or upgrades the tables in one transaction, completely or not at all. Only one migration runs at a time.
 pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<Outcome, Error> {
     let transaction = client.transaction().await?;
     let lock = xxh64(format!("uwf init {schema}").as_bytes()).as_u64().cast_signed();
@@ -112,16 +112,16 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<Outcome
     Ok(Outcome::Made)
 }
 
-/// What is in a schema.
+/// The content of a schema.
 enum Tables {
     None {
         is_schema_there: bool,
     },
     Ours(Found),
-    /// They are ours, and do not say of which version.
+    /// The tables are ours, but don't say which version they are.
     Empty,
     Others,
-    /// Whatever is in it, such a server or database cannot be a store.
+    /// This server or database can't be a store, whatever the schema contains.
     Unfit(String),
 }
 
@@ -139,7 +139,7 @@ async fn look(transaction: &tokio_postgres::Transaction<'_>, schema: &str) -> Re
         .await?;
     let (server, encoding): (String, String) = (row.try_get(0)?, row.try_get(1)?);
     if !server.starts_with("PostgreSQL") {
-        // Others that speak its protocol take its advisory locks and lock nothing.
+        // Other servers with the same protocol accept advisory locks but lock nothing.
         return Ok(Tables::Unfit(format!("the server is not PostgreSQL but {server}")));
     }
     if encoding != "UTF8" {

@@ -10,10 +10,10 @@ use tokio_postgres::types::Type;
 
 use crate::store::{Inner, PostgresStore};
 
-/// Most bytes of nodes that go into one statement, unless a single node has more. The server keeps all of it in memory.
+/// Most bytes of nodes in one statement, unless a single node is larger. The server keeps all of them in memory.
 const MAX_BATCH_BYTES: usize = 16 << 20;
 
-/// Most nodes that are named by one statement.
+/// Most nodes that one statement names.
 const MAX_BATCH: usize = 10_000;
 
 /// Most hashes that one statement lists.
@@ -21,7 +21,7 @@ const MAX_PAGE: i64 = 100_000;
 
 const GET: &str = "select bytes from nodes where hash = $1";
 const GET_ALL: &str = "select hash, bytes from nodes where hash = any($1)";
-/// A damaged chain may lead back into itself: it ends after `$2` links like any other.
+/// A damaged chain may form a cycle. Like any other chain, it ends after `$2` links.
 const CHAIN: &str = "with recursive chain (hash, bytes, prev, position) as (
         select hash, bytes, prev, 1::bigint from nodes where hash = $1
         union all
@@ -40,7 +40,7 @@ const STORED: &str = "select hash, octet_length(bytes), put_at from nodes where 
 const REFRESH: &str = "update nodes set put_at = clock_timestamp() where hash = $1";
 const REMOVE: &str = "delete from nodes where hash = any($1) returning hash";
 
-/// A hash as a signed number that sorts as the hash does.
+/// A hash as a signed number with the same sort order.
 pub(crate) fn number(hash: Hash) -> i64 {
     (hash.as_u64() ^ (1 << 63)).cast_signed()
 }
@@ -50,12 +50,12 @@ pub(crate) fn hash(number: i64) -> Hash {
     Hash::from_u64(number.cast_unsigned() ^ (1 << 63))
 }
 
-/// The number of the node before this one in its chain.
+/// The number of the previous node in the chain.
 fn before(bytes: &[u8]) -> Option<i64> {
     Node::predecessor(bytes).map(number)
 }
 
-/// Where the batches of one call begin and end.
+/// Splits the objects of one call into batches.
 fn batches(objects: &[(Hash, Vec<u8>)]) -> Vec<&[(Hash, Vec<u8>)]> {
     let mut batches = Vec::new();
     let mut rest = objects;
@@ -74,7 +74,7 @@ fn batches(objects: &[(Hash, Vec<u8>)]) -> Vec<&[(Hash, Vec<u8>)]> {
 
 impl Inner {
     fn put_batch(&self, batch: &[(Hash, Vec<u8>)]) -> Result<HashSet<Hash>, RemoteError> {
-        // In one order, or two who put the same nodes at once would wait for each other.
+        // Sorted, because two processes that store the same nodes in different orders would wait for each other.
         let mut sorted: Vec<&(Hash, Vec<u8>)> = batch.iter().collect();
         sorted.sort_by_key(|(hash, _)| *hash);
         let hashes: Vec<i64> = sorted.iter().map(|(hash, _)| number(*hash)).collect();
@@ -119,7 +119,7 @@ impl Inner {
         rows.iter().map(stored).collect()
     }
 
-    /// The row of one node, or none.
+    /// The row of one node, if it exists.
     fn row(&self, doing: &str, statement: &str, node: Hash) -> Result<Option<Row>, RemoteError> {
         Ok(self.rows(&format!("{doing} {node}"), statement, &[(&number(node), Type::INT8)])?.pop())
     }
@@ -146,7 +146,7 @@ impl Objects for PostgresStore {
         let mut all = Vec::with_capacity(hashes.len());
         for batch in hashes.chunks(READ_AT_ONCE) {
             let mut found = self.inner.get_batch(batch)?;
-            // A name that was not asked for was changed on the way, so what seems to be missing may be there.
+            // A hash that was not requested was corrupted on the way, so a node that seems to be missing may be there.
             let is_garbled = found.keys().any(|hash| !batch.contains(hash));
             for hash in batch {
                 if is_garbled && !found.contains_key(hash) {
@@ -188,7 +188,7 @@ impl Objects for PostgresStore {
         Ok(())
     }
 
-    /// What was committed is durable already: what is looked for is only whether it is there.
+    /// Committed rows are durable, so this only checks that the nodes exist.
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
         let doing = format!("look for {} nodes", hashes.len());
         for batch in hashes.chunks(MAX_BATCH) {
@@ -243,7 +243,7 @@ impl Objects for PostgresStore {
         self.inner.gate.sweep()
     }
 
-    /// In one transaction for each ten thousand, in their order.
+    /// Removes in order, with one transaction for each ten thousand nodes.
     fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
         let hashes = layers.concat();
         let mut were_there = Vec::with_capacity(hashes.len());

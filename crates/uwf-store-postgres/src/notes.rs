@@ -1,6 +1,6 @@
-//! Notes: one row for each, which is written over.
+//! Notes: one row for each, which is overwritten.
 //!
-//! A write whose answer was lost is made again. Either it was not done, and is now, or the row has its token.
+//! A write whose answer was lost is repeated. Either the first write failed and the second one is made, or the row has the write's token.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio_postgres::types::Type;
 use crate::heads::{expected as number_of, token, version};
 use crate::store::{Inner, PostgresStore, Typed};
 
-/// `$1` of a write is the name, `$2` the token, `$3` the value, and `$4` the version that is expected.
+/// `$1` of a write is the name, `$2` the token, `$3` the value, and `$4` the expected version.
 const CREATE: &str =
     "insert into notes (name, writer, value) values ($1, $2, $3) on conflict do nothing returning version";
 const UPDATE: &str = "update notes set writer = $2, value = $3, version = nextval('versions'),
@@ -30,7 +30,7 @@ const LIST: &str = "select extract(epoch from clock_timestamp() - written_at)::f
 const REMOVE: &str = "delete from notes where name = $1";
 
 impl Inner {
-    /// A note, and the token of the write that made it so.
+    /// A note, and the token of the write that produced it.
     fn read_note(&self, name: &str) -> Result<Option<(Note, i64)>, HeadsError> {
         let doing = format!("read note {name}");
         let rows = self.rows(&doing, READ, &[(&name, Type::TEXT)])?;
@@ -45,10 +45,10 @@ impl Inner {
         Ok(Note { value, version: version(self.column(doing, row, 2)?), age: self.age(doing, row)? })
     }
 
-    /// What the first column of a row says of its age.
+    /// The age in the first column of a row.
     fn age(&self, doing: &str, row: &Row) -> Result<Duration, HeadsError> {
         let seconds: f64 = self.column(doing, row, 0)?;
-        // A server whose clock was put back.
+        // Negative if the server's clock was set back.
         Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
     }
 }
@@ -70,7 +70,7 @@ impl Notes for PostgresStore {
             Ok(ListedNote { name, age: self.inner.age(doing, row)?, version: version(number) })
         };
         let mut notes = rows.iter().map(listed).collect::<Result<Vec<ListedNote>, HeadsError>>()?;
-        // What can't be a note, uwf didn't write.
+        // Skip names that can't be notes: uwf didn't write them.
         notes.retain(|note| check_name(&note.name).is_ok());
         Ok(notes)
     }

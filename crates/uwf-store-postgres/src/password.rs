@@ -1,4 +1,4 @@
-//! The password, from where libpq takes it: the URL, `PGPASSWORD`, the file of passwords.
+//! The password, from the same sources as libpq: the URL, `PGPASSWORD`, the password file.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,23 +10,23 @@ use tokio_postgres::config::Host;
 
 use crate::hosts::port;
 
-/// Largest file of passwords that is read: ten thousand lines.
+/// Largest password file that is read: ten thousand lines.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Directories of sockets that the file knows as `localhost`, as libpq does with its own default.
+/// Socket directories that the password file lists as `localhost`, as libpq does with its own default.
 const DEFAULT_SOCKET_DIRS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// What is known of a password.
+/// The result of looking for a password.
 pub(crate) struct Password {
     pub text: Option<String>,
-    /// Why the file of passwords was not used, although there is one: a line for who is refused without it.
+    /// Why an existing password file was not used: a line for users whom the server rejects without it.
     pub ignored: Option<String>,
 }
 
 /// The variable that holds the password.
 const PASSWORD: &str = "PGPASSWORD";
 
-/// The variable that names the file of passwords.
+/// The variable that names the password file.
 const FILE: &str = "PGPASSFILE";
 
 /// Password settings of the environment.
@@ -54,7 +54,7 @@ impl PasswordSource {
     }
 }
 
-/// Looks for the password now, so that a file that has changed counts.
+/// Looks for the password now, so that changes to the file take effect.
 pub(crate) fn password(config: &Config, given: &PasswordSource) -> Password {
     if config.get_password().is_some() {
         return Password { text: None, ignored: None };
@@ -69,7 +69,7 @@ pub(crate) fn password(config: &Config, given: &PasswordSource) -> Password {
     }
 }
 
-/// The text of the file; an error without a reason when there is none.
+/// The text of the password file; an error without a reason if there is no file.
 fn lines(path: &Path) -> Result<String, Option<String>> {
     let found = path.metadata().map_err(|_| None)?;
     if !found.is_file() {
@@ -83,7 +83,7 @@ fn lines(path: &Path) -> Result<String, Option<String>> {
     read.map(|_| text).map_err(|error| Some(error.to_string()))
 }
 
-/// The password of the first line that fits the first host that has one.
+/// The password for the first host that has a matching line, from its first matching line.
 fn entry(text: &str, config: &Config) -> Option<String> {
     let (user, database) = (config.get_user()?, config.get_dbname()?);
     let hosts = config.get_hosts().iter().enumerate();
@@ -112,11 +112,11 @@ fn found(text: &str, wanted: [&str; 4]) -> Option<String> {
     })
 }
 
-/// What is between two colons.
+/// One field of a line, between two colons.
 #[derive(Default)]
 struct Field {
     text: String,
-    /// A star that was written without a backslash.
+    /// Whether the field is a star without a backslash.
     is_any: bool,
 }
 
@@ -126,7 +126,7 @@ impl Field {
     }
 }
 
-/// Five fields; a colon or a backslash in one has a backslash before it. The password goes to the end of the line.
+/// Splits a line into five fields. A backslash escapes a colon or a backslash. The password extends to the end of the line.
 fn fields(line: &str) -> Vec<Field> {
     let mut fields = vec![Field::default()];
     let mut symbols = line.chars();

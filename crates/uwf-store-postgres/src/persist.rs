@@ -1,20 +1,20 @@
-//! Tries again what failed for a reason that passes.
+//! Retries after temporary failures.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::fault::Failure;
 
-/// After this long there is no other try: a server that was restarted is back, or needs somebody to look after it.
+/// No more retries after this time: a restarted server is back by now, or needs a person to look after it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The pause after the first try; it doubles each time.
+/// The pause after the first attempt; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Makes tries until one succeeds, or is in vain. With the failure comes the number of tries.
+/// Retries until an attempt succeeds or a retry is useless. A failure comes with the number of attempts.
 pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, (Failure, u32)> {
     let begun = Instant::now();
     let mut tries = 1;
@@ -30,12 +30,12 @@ pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Res
     }
 }
 
-/// A second try there always is: the connection of the first one may have been dead for long, and a new one is not.
+/// There is always a second attempt: the connection of the first one may have been dead for a long time, but a new one is not.
 fn is_over(tries: u32, elapsed: Duration) -> bool {
     tries > 1 && elapsed > PATIENCE
 }
 
-/// Between half and all of what is due, so that those who were in each other's way are not so again.
+/// Between half and all of the current pause, so that conflicting callers don't conflict again.
 fn pause(tries: u32) -> Duration {
     let due = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(tries - 1)).min(LONGEST_PAUSE);
     due.mul_f64(0.5 + fastrand::f64() / 2.0)

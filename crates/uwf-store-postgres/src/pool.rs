@@ -1,4 +1,4 @@
-//! Where a store is, and the connections to it.
+//! The address of a store, and the connections to it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +8,10 @@ use crate::address::Address;
 use crate::fault::Failure;
 use crate::session::{Expect, Session};
 
-/// Most statements of one process at a time; further callers wait. Servers allow a hundred connections for all.
+/// Most statements of one process at a time; further callers wait. By default, servers allow only about a hundred connections in total.
 const MAX_SESSIONS: usize = 8;
 
-/// Connections that nobody uses, and how many are in use.
+/// Idle connections, and the number of connections in use.
 pub(crate) struct Pool {
     pub address: Address,
     state: Mutex<State>,
@@ -24,7 +24,7 @@ struct State {
     in_use: usize,
 }
 
-/// Counts as one in use until it is dropped.
+/// One connection in use, until it is dropped.
 struct Turn<'p>(&'p Pool);
 
 impl Drop for Turn<'_> {
@@ -40,11 +40,11 @@ impl Pool {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Numbers and lists are changed whole.
+        // A panic can't leave these values half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with a connection of its own, once it is the caller's turn.
+    /// Runs an action on a connection of its own, once it is the caller's turn.
     pub(crate) fn with<T>(&self, action: impl FnOnce(&mut Session) -> Result<T, Failure>) -> Result<T, Failure> {
         let _turn = self.turn();
         let mut session = self.take()?;
@@ -52,7 +52,7 @@ impl Pool {
         if session.is_sound(&outcome) {
             self.give(session);
         } else if outcome.is_err() {
-            // What ended this connection has most likely ended the others.
+            // The other connections have most likely ended for the same reason.
             let dead = std::mem::take(&mut self.state().idle);
             drop(dead);
         }
@@ -66,18 +66,18 @@ impl Pool {
         Turn(self)
     }
 
-    /// A connection that is the caller's from now on.
+    /// Gives the caller a connection to own.
     pub(crate) fn take(&self) -> Result<Session, Failure> {
         let idle = self.state().idle.pop();
         idle.map_or_else(|| Session::open(&self.address, Expect::Ready), Ok)
     }
 
-    /// The error for whoever wanted something done.
+    /// The error for the caller.
     pub(crate) fn error(&self, doing: &str, failure: Failure, tries: u32) -> RemoteError {
         failure.into_error(&self.address.name, doing, tries)
     }
 
-    /// Takes back a connection that is as [`Pool::take`] gave it.
+    /// Takes back a connection in the state in which [`Pool::take`] gave it.
     pub(crate) fn give(&self, session: Session) {
         let mut state = self.state();
         if state.idle.len() < MAX_SESSIONS {

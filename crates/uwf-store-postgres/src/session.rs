@@ -1,4 +1,4 @@
-//! One connection to the server, with a runtime of its own that runs only while a caller waits.
+//! One connection to the server, with its own runtime that runs only while a caller waits.
 
 use std::time::Duration;
 
@@ -15,26 +15,26 @@ use crate::migrations::{self, Found};
 use crate::password::{PasswordSource, password};
 use crate::tls::Tls;
 
-/// The server stops a statement itself; when it has not said so after this long, the connection is given up.
+/// The server stops a slow statement itself. If it hasn't reported that after this time, the connection is given up.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Whether a new connection looks for the tables, or is about to make them.
+/// Whether a new connection checks for the tables, or is about to create them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expect {
     Ready,
     Anything,
 }
 
-/// A connection. No thread belongs to it: what arrives is read when somebody asks for something.
+/// A connection. It has no thread: incoming data is read only during a call.
 pub(crate) struct Session {
-    /// Gone only while it is dropped.
+    /// `None` only during drop.
     runtime: Option<Runtime>,
     client: Client,
     limit: Duration,
 }
 
 impl Session {
-    /// Connects, says who we are, and looks whether the store is there and one of ours.
+    /// Connects, authenticates, and checks that the schema contains a store of ours.
     pub(crate) fn open(address: &Address, expect: Expect) -> Result<Session, Failure> {
         let no_runtime = |error| Failure::Refused(RemoteFault::Failed, format!("no runtime can be made: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
@@ -45,7 +45,7 @@ impl Session {
         let connected = runtime.block_on(async {
             timeout(limit, async {
                 let (client, connection) = config.connect(tls).await.map_err(Failure::Connect)?;
-                // What it fails with is said by the statement that waits for it.
+                // If the connection fails, the statement that waits for it reports the error.
                 tokio::spawn(connection);
                 prepare(&client, address, expect).await?;
                 Ok(client)
@@ -57,7 +57,7 @@ impl Session {
         Ok(Session { runtime: Some(runtime), client, limit: address.statement_timeout + GRACE })
     }
 
-    /// Does something with the connection, and gives it up when the server is silent.
+    /// Runs an action on the connection, and gives up if the server is silent.
     pub(crate) fn run<T>(
         &mut self,
         action: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
@@ -71,7 +71,7 @@ impl Session {
         })
     }
 
-    /// Whether it can be used again after what was done with it.
+    /// Whether the connection can be used again after this outcome.
     pub(crate) fn is_sound<T>(&self, outcome: &Result<T, Failure>) -> bool {
         match outcome {
             Ok(_) => !self.client.is_closed(),
@@ -87,7 +87,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // An ordinary drop of a runtime panics where somebody else's runtime is running. The server notices that the socket closes.
+        // Dropping a runtime normally panics inside another runtime. The server notices that the socket closes.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -102,7 +102,7 @@ fn with_password(mut config: Config, given: &PasswordSource) -> (Config, Option<
     (config, found.ignored)
 }
 
-/// Says, to who was refused, that a file of passwords was not read.
+/// Adds to a rejected login that a password file was ignored.
 fn because(failure: Failure, ignored: Option<String>) -> Failure {
     match (failure, ignored) {
         (Failure::Connect(error), Some(ignored)) if !error.is_closed() && error.as_db_error().is_none() => {
@@ -112,7 +112,7 @@ fn because(failure: Failure, ignored: Option<String>) -> Failure {
     }
 }
 
-/// Makes the session one in which our statements mean what they say, whatever the server's settings are; one round trip.
+/// Sets up the session so that our statements mean the same under any server settings, in one round trip.
 async fn prepare(client: &Client, address: &Address, expect: Expect) -> Result<(), Failure> {
     let settings = format!(
         "set search_path to \"{schema}\"; \
@@ -129,7 +129,7 @@ async fn prepare(client: &Client, address: &Address, expect: Expect) -> Result<(
     match expect {
         Expect::Anything => client.batch_execute(&settings).await.map_err(Failure::Statement),
         Expect::Ready => {
-            // With the schema's name: otherwise one that may not be looked into would be taken for one that is not there.
+            // Qualified with the schema's name: otherwise a schema that this user may not access would be taken for a missing one.
             let question = format!("{settings} select {} from \"{}\".meta", migrations::WHAT, address.schema);
             let answer = client.simple_query(&question).await.map_err(|error| of_meta(error, address))?;
             let rows = answer.iter().filter_map(|message| match message {

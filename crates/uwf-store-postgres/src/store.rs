@@ -1,4 +1,4 @@
-//! The store: what others name it by, and how it is made ready.
+//! The public store: how it is opened and initialized.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::session::{Expect, Session};
 
 /// Nodes, heads and their journal in one schema of a PostgreSQL database.
 ///
-/// It is cheap to make and to clone, and contacts nobody before it is first used. Its methods block; called from asynchronous code
-/// other than `spawn_blocking` they panic. It starts no threads; who forks makes another one in the child.
+/// The store is cheap to create and to clone, and connects on first use. Its methods block; they panic when called from asynchronous code
+/// other than `spawn_blocking`. It starts no threads. After a fork, create another store in the child.
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(crate) inner: Arc<Inner>,
@@ -31,7 +31,7 @@ pub(crate) struct Inner {
     pub gate: Arc<Gate>,
 }
 
-/// A parameter of a statement with its type, so that the server is not asked for it first.
+/// A parameter of a statement with its type, so that the server need not be asked for the type first.
 pub(crate) type Typed<'p> = (&'p (dyn ToSql + Sync), Type);
 
 impl fmt::Debug for PostgresStore {
@@ -44,7 +44,7 @@ impl PostgresStore {
     /// The store that a URL names, `postgres://user@host:port/database?schema=uwf&sslmode=verify-full`.
     ///
     /// # Errors
-    /// What the URL lacks, or what in it is not understood. Nothing is contacted.
+    /// If the URL is incomplete or invalid. No server is contacted.
     pub fn open(url: &str) -> Result<PostgresStore, RemoteError> {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -52,10 +52,10 @@ impl PostgresStore {
         PostgresStore::open_with(url, std::env::vars_os().filter_map(text))
     }
 
-    /// The same with the password of these variables, `PGPASSWORD` and `PGPASSFILE`, instead of those of this process.
+    /// Like [`PostgresStore::open`], but reads `PGPASSWORD` and `PGPASSFILE` from these variables, not from the process environment.
     ///
     /// # Errors
-    /// Those of [`PostgresStore::open`].
+    /// Like [`PostgresStore::open`].
     pub fn open_with(
         url: &str,
         variables: impl IntoIterator<Item = (String, String)>,
@@ -66,16 +66,16 @@ impl PostgresStore {
         Ok(PostgresStore { inner: Arc::new(Inner { pool, gate }) })
     }
 
-    /// The URL without anything secret.
+    /// The URL without secrets.
     pub fn name(&self) -> &str {
         &self.inner.pool.address.name
     }
 
-    /// Makes the tables, or makes those of an older version newer; `true` if there was something to do. Whoever is killed in
-    /// between has done nothing, and of several at once one does it.
+    /// Creates the tables or upgrades them from an older version; `true` if there was something to do. If the process is killed midway,
+    /// nothing has changed. If several processes call this at once, one of them does the work.
     ///
     /// # Errors
-    /// When the server cannot be reached, does not allow it, or the schema holds something else or a newer version.
+    /// If the server can't be reached or denies it, or if the schema contains something else or a newer version.
     pub fn init(&self) -> Result<bool, RemoteError> {
         let schema = &self.inner.pool.address.schema;
         let outcome = persist(|| {
@@ -91,7 +91,7 @@ impl PostgresStore {
 }
 
 impl Inner {
-    /// Runs something that can be run again, on any connection.
+    /// Runs a repeatable action on any connection.
     pub(crate) fn call<T>(
         &self,
         doing: &str,
@@ -106,12 +106,12 @@ impl Inner {
         self.call(doing, async |client| client.query_typed(statement, parameters).await)
     }
 
-    /// How many rows a statement changed.
+    /// The number of rows that a statement changed.
     pub(crate) fn changed(&self, doing: &str, statement: &str, parameters: &[Typed<'_>]) -> Result<u64, RemoteError> {
         self.call(doing, async |client| client.execute_typed(statement, parameters).await)
     }
 
-    /// A column of a row, or the complaint that it is not what our tables have.
+    /// A column of a row, or an error if its type is not the one in our tables.
     pub(crate) fn column<'r, T: tokio_postgres::types::FromSql<'r>>(
         &self,
         doing: &str,

@@ -1,7 +1,7 @@
-//! TLS by the rustls and ring that the rest of uwf has, for the client of PostgreSQL.
+//! TLS for the PostgreSQL client, by the same rustls and ring as the rest of uwf.
 //!
-//! A connector of our own, as the published ones bring in a parser of certificates for channel binding. That protects a password
-//! where the certificate is not checked; `sslmode=verify-full` checks it.
+//! We don't use a published connector, because they all pull in a certificate parser for channel binding. Channel binding protects a
+//! password when the certificate is not checked, but `sslmode=verify-full` checks the certificate.
 
 use std::fmt;
 use std::future::Future;
@@ -23,29 +23,29 @@ use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 use crate::verifier::Verifier;
 
-/// What a server that begins with TLS at once wants to hear.
+/// The protocol that a server which starts with TLS expects.
 const PROTOCOL: &[u8] = b"postgresql";
 
-/// What is checked of the server before it is told anything.
+/// Checks of the server before anything is sent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// Nothing, unless there are roots to check it by.
+    /// No checks, unless there are roots to check against.
     Any,
-    /// That a known authority has signed its certificate.
+    /// A known authority must have signed the server's certificate.
     Authority,
-    /// And that the certificate is for this host.
+    /// In addition, the certificate must be for this host.
     Host,
 }
 
-/// Makes connections that trust as little as they were told.
+/// Makes TLS connections with the configured trust.
 #[derive(Clone)]
 pub(crate) struct Tls {
     connector: TlsConnector,
 }
 
 impl Tls {
-    /// Reads the roots. With roots a certificate is checked whatever `trust` says, as libpq does; the name of the host only when
-    /// it says so.
+    /// Reads the roots. If there are roots, the certificate is checked regardless of `trust`, as in libpq. The host name is checked only
+    /// if `trust` requires it.
     pub(crate) fn new(trust: Trust, roots: Option<&Path>) -> Result<Tls, String> {
         let roots = match (trust, roots) {
             (_, Some(path)) if path == Path::new("system") => Some(mozilla()),
@@ -106,7 +106,7 @@ impl MakeTlsConnect<Socket> for Tls {
 pub(crate) struct TlsError(io::Error);
 
 impl TlsError {
-    /// Whether it was not the network: the two do not trust or understand each other.
+    /// Whether client and server don't trust or understand each other, as opposed to a network failure.
     pub(crate) fn is_refusal(&self) -> bool {
         self.0.kind() == io::ErrorKind::InvalidInput
             || self.0.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>)
@@ -121,7 +121,7 @@ impl fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-/// A connection to one host that is about to be made.
+/// A pending connection to one host.
 pub(crate) struct ToHost {
     connector: TlsConnector,
     host: String,

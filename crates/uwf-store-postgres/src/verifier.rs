@@ -1,4 +1,4 @@
-//! Which certificates of a server are good enough.
+//! Decides which server certificates are acceptable.
 
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -9,8 +9,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Checks as much as libpq does for the `sslmode`: nothing, the authority, or the authority and the name. That the server has the
-/// key of its certificate is always checked.
+/// Checks the same as libpq for each `sslmode`: nothing, the authority, or the authority and the name. The server must always prove that
+/// it has the key of its certificate.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     roots: Option<RootCertStore>,
