@@ -1,11 +1,11 @@
-//! Where a store is: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
+//! The address of a store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
 
 use json_cas::{RemoteError, RemoteFault};
 use object_store::path::Path;
 
 use crate::provider::Provider;
 
-/// A bucket, and what the keys of the store begin with there.
+/// A bucket, and the prefix of the store's keys in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) provider: Provider,
@@ -15,8 +15,10 @@ pub(crate) struct Address {
 }
 
 impl Address {
+    /// Parses the URL of a store.
+    ///
     /// # Errors
-    /// [`RemoteFault::Misnamed`] with what the URL lacks. A user and a password in it are not repeated.
+    /// [`RemoteFault::Misnamed`] with what the URL lacks. The message doesn't repeat a user or a password.
     pub(crate) fn parse(url: &str) -> Result<Address, RemoteError> {
         let fail = |message: &str| RemoteError {
             store: shown(url),
@@ -54,7 +56,7 @@ impl Address {
         Ok(Address { provider, bucket: bucket.to_owned(), prefix: prefix.to_owned() })
     }
 
-    /// As people write it.
+    /// The URL as people write it.
     pub(crate) fn url(&self) -> String {
         let scheme = self.provider.scheme();
         match &*self.prefix {
@@ -64,7 +66,7 @@ impl Address {
     }
 }
 
-/// What others would have to escape is left out, so that a key reads the same everywhere.
+/// Symbols that need escaping elsewhere are excluded, so that a key reads the same everywhere.
 fn is_plain_symbol(symbol: char) -> bool {
     symbol.is_ascii_alphanumeric() || matches!(symbol, '_' | '.' | '-' | '/')
 }
@@ -74,7 +76,7 @@ fn is_bucket(bucket: &str, symbols: &[u8]) -> bool {
     (3..=63).contains(&bucket.len()) && bucket.bytes().all(is_symbol)
 }
 
-/// A URL that could not be read, without what may be a password.
+/// An invalid URL, without what may be a password.
 fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return if url.contains('@') { "…".to_owned() } else { url.to_owned() };

@@ -1,4 +1,4 @@
-//! Requests to a bucket, tried again where that is right, and errors as the store tells them.
+//! Requests to a bucket, with retries where they are safe, and errors in the store's terms.
 
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -17,14 +17,14 @@ use crate::tag::Tag;
 use crate::transport::Transport;
 use crate::wait::wait_for;
 
-/// How often a request is made that fails for a reason that may pass. With a server that fails one call in ten, one in ten million
-/// fails for good; a server that starts anew in three seconds is not missed, as the pauses take three to six.
+/// Attempts at a request that fails for a temporary reason. If a server fails one call in ten, one call in ten million still fails. A
+/// server that restarts within three seconds goes unnoticed, because the pauses take three to six seconds.
 const TRIES: u32 = 7;
 
-/// How long after the first try still another one is begun, where a server takes long to answer.
+/// No attempt starts later than this after the first one, if a server is slow to answer.
 const TRY_FOR: Duration = Duration::from_secs(10);
 
-/// The pause after the first try; each further one is twice as long.
+/// The pause after the first attempt; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// An object that was read.
@@ -35,40 +35,40 @@ pub(crate) struct Found {
     pub(crate) modified: SystemTime,
 }
 
-/// An object as a listing or a look at it gives it.
+/// An object without its bytes, as listings and HEAD requests report it.
 #[derive(Debug, Clone)]
 pub(crate) struct Listed {
-    /// Below the prefix of the store.
+    /// Relative to the prefix of the store.
     pub(crate) key: String,
     pub(crate) tag: Tag,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
 }
 
-/// How a conditional write ended.
+/// The outcome of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Written {
-    /// It was made.
+    /// The object was written.
     Done {
-        /// The object has this tag now.
+        /// The object's new tag.
         tag: Tag,
     },
     /// The condition did not hold.
     Refused {
-        /// An earlier try of the same write had no answer, so that it may be this very write that stands in the way.
+        /// Whether an earlier attempt of the same write had no answer, so that this very write may have made the condition fail.
         doubt: bool,
     },
 }
 
-/// What a request came to that the server understood.
+/// The answer to a request that the server understood.
 enum Answer<T> {
     Given(T),
     Absent,
     Refused { doubt: bool },
 }
 
-/// The part of a bucket that is the store's. It is never printed: the client has the keys.
+/// The store's part of a bucket. It is never printed, because the client has the keys.
 pub(crate) struct Bucket {
     client: Box<dyn Client>,
     pub(crate) transport: Arc<Transport>,
@@ -81,17 +81,17 @@ impl Bucket {
         Bucket { client, transport, address, made_at: OnceLock::new() }
     }
 
-    /// When the store was made ready, by the server's clock; `None` when this process did so.
+    /// When the store was initialized, by the server's clock; `None` if this process did it.
     pub(crate) fn made_at(&self) -> Option<SystemTime> {
         self.made_at.get().copied()
     }
 
-    /// Notes when it was.
+    /// Remembers when the store was initialized.
     pub(crate) fn was_made_at(&self, time: SystemTime) {
         let _ = self.made_at.set(time);
     }
 
-    /// Whose bucket it is.
+    /// The provider of the bucket.
     pub(crate) fn provider(&self) -> Provider {
         self.address.provider
     }
@@ -100,7 +100,7 @@ impl Bucket {
         Tag::new(etag, version.filter(|_| self.provider().has_generations()))
     }
 
-    /// The store, for people.
+    /// The store's URL, for messages.
     pub(crate) fn name(&self) -> String {
         self.address.url()
     }
@@ -112,12 +112,12 @@ impl Bucket {
         }
     }
 
-    /// Keys are made of names and hashes, whose symbols mean themselves in a path.
+    /// Keys consist of names and hashes, whose symbols need no escaping in a path.
     fn path(&self, key: &str) -> Path {
         Path::from(self.full(key))
     }
 
-    /// An error of the store.
+    /// An error about this store.
     pub(crate) fn error(&self, fault: RemoteFault, message: impl Into<String>) -> RemoteError {
         RemoteError { store: self.name(), fault, message: message.into(), source: None }
     }
@@ -134,7 +134,7 @@ impl Bucket {
         self.error(failure.fault(), message)
     }
 
-    /// Makes a request until it has an answer, or no further try is worth it.
+    /// Repeats a request until it has an answer, or until a retry is useless.
     fn tried<T>(
         &self,
         action: &str,
@@ -156,13 +156,13 @@ impl Bucket {
             if !failure.may_pass() || number == TRIES || started.elapsed() > TRY_FOR {
                 return Err(self.failed(action, key, &failure));
             }
-            // Half of it by chance, so that those who met do not meet again.
+            // Half of the pause is random, so that conflicting callers don't conflict again.
             thread::sleep(FIRST_PAUSE.mul_f64(f64::from(1 << (number - 1)) * (0.5 + fastrand::f64() / 2.0)));
             number += 1;
         }
     }
 
-    /// Where only an error is no answer.
+    /// The answer to an unconditional request: here, a failed condition is an error of the server.
     fn certain<T>(&self, action: &str, key: &str, answer: Answer<T>) -> Result<Option<T>, RemoteError> {
         match answer {
             Answer::Given(given) => Ok(Some(given)),
@@ -202,27 +202,27 @@ impl Bucket {
         };
         match self.tried("write", key, write)? {
             Answer::Given(put) => Ok(Written::Done { tag: self.tag(put.e_tag, put.version) }),
-            // A write of what must be there, and is not.
+            // The object must exist for this write, but doesn't.
             Answer::Absent => Ok(Written::Refused { doubt: false }),
             Answer::Refused { doubt } => Ok(Written::Refused { doubt }),
         }
     }
 
-    /// Writes an object if there is none.
+    /// Writes an object if the key is unused.
     pub(crate) fn create(&self, key: &str, bytes: &[u8]) -> Result<Written, RemoteError> {
         self.put(key, bytes, &PutMode::Create)
     }
 
-    /// Writes an object if the one that is there has this tag.
+    /// Writes an object if the existing one has this tag.
     pub(crate) fn update(&self, key: &str, tag: &Tag, bytes: &[u8]) -> Result<Written, RemoteError> {
         if self.provider().has_generations() && !tag.has_generation() {
-            // Of another store: it was never here.
+            // The tag comes from another kind of store, so no object here can have it.
             return Ok(Written::Refused { doubt: false });
         }
         self.put(key, bytes, &PutMode::Update(tag.condition()))
     }
 
-    /// Writes an object whatever is there; the tag it has then.
+    /// Writes an object unconditionally and returns its tag.
     pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<Tag, RemoteError> {
         match self.put(key, bytes, &PutMode::Overwrite)? {
             Written::Done { tag } => Ok(tag),
@@ -232,12 +232,12 @@ impl Bucket {
         }
     }
 
-    /// Deletes an object, if there is one.
+    /// Deletes an object, if it exists.
     pub(crate) fn delete(&self, key: &str) -> Result<(), RemoteError> {
         self.delete_while(key, || true).map(|_| ())
     }
 
-    /// The same, and before each try it is asked whether it still may be. `false` when it may not.
+    /// Like [`Bucket::delete`], but checks before each attempt whether deleting is still allowed. `false` if it is not.
     pub(crate) fn delete_while(&self, key: &str, may_be: impl Fn() -> bool) -> Result<bool, RemoteError> {
         let path = self.path(key);
         let delete = || if may_be() { self.client.delete(&path).map(|()| true) } else { Ok(false) };
@@ -245,12 +245,12 @@ impl Bucket {
         Ok(self.certain("delete", key, answer)?.unwrap_or(true))
     }
 
-    /// All objects whose keys begin like this, sorted by key.
+    /// All objects with this key prefix, sorted by key.
     pub(crate) fn list(&self, begin: &str) -> Result<Vec<Listed>, RemoteError> {
         Ok(self.list_pages(begin, usize::MAX)?.unwrap_or_default())
     }
 
-    /// The same, unless there are more pages than so many.
+    /// Like [`Bucket::list`]; `None` if there are more pages than `pages`.
     pub(crate) fn list_pages(&self, begin: &str, pages: usize) -> Result<Option<Vec<Listed>>, RemoteError> {
         let mut all = Vec::new();
         let mut token = None;
@@ -266,7 +266,7 @@ impl Bucket {
         Ok(None)
     }
 
-    /// A few of the objects whose keys begin like this.
+    /// At most `most` objects with this key prefix.
     pub(crate) fn list_some(&self, begin: &str, most: usize) -> Result<Vec<Listed>, RemoteError> {
         Ok(self.page(begin, None, Some(most))?.0)
     }

@@ -13,7 +13,7 @@ pub(crate) trait Client: Send + Sync {
 
     fn lists(&self) -> &dyn PaginatedListStore;
 
-    /// Deletes an object. One that is not there is an error of some, and of others none.
+    /// Deletes an object. If it doesn't exist, some providers report an error and others don't.
     fn delete(&self, path: &Path) -> Result<()> {
         wait_for(self.objects().delete(path))
     }

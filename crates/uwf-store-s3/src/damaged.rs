@@ -1,4 +1,4 @@
-//! Objects of heads that cannot be read: written by hand, or by whoever restored a part of a bucket.
+//! Unreadable objects of heads: written by hand, or left by a partial restore of a bucket.
 
 use json_cas::{Damaged, Hash, Head, HeadsError, Pointing, Swap, Version};
 
@@ -9,7 +9,7 @@ use crate::past::{Live, Said, Trace};
 use crate::tag::Tag;
 use crate::token;
 
-/// Looks at each name of a listing alone, and tells of those whose lives are not over.
+/// Reads each listed name separately, and returns the names whose lives are not over.
 pub(crate) fn survey(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(String, Pointing)>, HeadsError> {
     let pointing = each(all, READS_AT_ONCE, |named| look_closely(bucket, named))?;
     Ok(all.iter().zip(pointing).filter_map(|(named, pointing)| Some((named.name.to_owned(), pointing?))).collect())
@@ -25,7 +25,7 @@ fn look_closely(bucket: &Bucket, named: &Named<'_>) -> Result<Option<Pointing>, 
         };
     };
     match look_past(bucket, named.name) {
-        // That life of the name is over, so the object is only left over.
+        // That life of the name is over, so the object is only a leftover.
         Ok(Some((_, past))) if past.over >= named.life => {
             bucket.delete(named.key)?;
             Ok(None)
@@ -39,12 +39,13 @@ fn look_closely(bucket: &Bucket, named: &Named<'_>) -> Result<Option<Pointing>, 
     }
 }
 
-/// Of a name whose past cannot be read: its life may be over.
+/// For a name whose past can't be read: its life may be over.
 fn doubtful(past: &HeadsError) -> Damaged {
     Damaged { reason: past.to_string(), version: None }
 }
 
-/// Writes a head over a damaged object, if it is the one that was seen; `None` when the version is not that of a damaged one.
+/// Writes a head over a damaged object, if the object is still the one that was seen. `None` if the version does not belong to a damaged
+/// object.
 pub(crate) fn mend(bucket: &Bucket, name: &str, seen: &Version, new: Hash) -> Result<Option<Swap>, HeadsError> {
     let Some((tag, life)) = seen.token().split_once('\n') else { return Ok(None) };
     let Ok(life) = life.parse() else { return Ok(None) };
@@ -54,7 +55,7 @@ pub(crate) fn mend(bucket: &Bucket, name: &str, seen: &Version, new: Hash) -> Re
         return Ok(Some(Swap::Done));
     }
     Ok(Some(match look(bucket, name)? {
-        // The answer to the first try was lost.
+        // The answer to the first attempt was lost.
         State::Live(seat) if seat.trace.has(&token) => Swap::Done,
         State::Live(seat) => Swap::Moved(Some(seat.head())),
         State::Removed { .. } | State::Absent { .. } => Swap::Moved(None::<Head>),

@@ -1,14 +1,14 @@
-//! What the environment says: who one is to the server, and which server it is.
+//! Environment variables: the credentials, and the server to use.
 
 use std::collections::BTreeMap;
 
 use json_cas::RemoteFault;
 use ureq::tls::{PemItem, RootCerts, parse_pem};
 
-/// Beginnings of the variables that decide.
+/// Prefixes of the relevant variables.
 const BEGINNINGS: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 
-/// Others that do.
+/// Other relevant variables.
 const NAMES: [&str; 8] = [
     "CLOUDSDK_CONFIG",
     "GCE_METADATA_HOST",
@@ -20,11 +20,11 @@ const NAMES: [&str; 8] = [
     "STORAGE_EMULATOR_HOST",
 ];
 
-/// The variables that decide; secrets are among them.
+/// The relevant variables, including secrets.
 #[derive(Clone)]
 pub(crate) struct Environment(BTreeMap<String, String>);
 
-/// What is wrong, and what with.
+/// A problem with the environment.
 pub(crate) type Trouble = (RemoteFault, String);
 
 pub(crate) fn denied(message: impl Into<String>) -> Trouble {
@@ -41,17 +41,17 @@ impl Environment {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The first of these that is there.
+    /// The first of these variables that is set.
     pub(crate) fn first(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.get(name))
     }
 
-    /// All whose names begin like this.
+    /// All variables whose names have this prefix.
     pub(crate) fn beginning(&self, begin: &str) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter(move |(name, _)| name.starts_with(begin)).map(|(name, value)| (&**name, &**value))
     }
 
-    /// The roots certificates are checked against: Mozilla's, or those of `SSL_CERT_FILE`.
+    /// The roots that certificates are checked against: Mozilla's, or the ones in `SSL_CERT_FILE`.
     pub(crate) fn roots(&self) -> Result<RootCerts, Trouble> {
         let Some(path) = self.get("SSL_CERT_FILE") else { return Ok(RootCerts::WebPki) };
         let fail = |reason: String| {
@@ -71,7 +71,7 @@ impl Environment {
     }
 }
 
-/// An endpoint with its scheme, which decides whether the connection is encrypted.
+/// Checks that an endpoint has a scheme, which decides whether the connection is encrypted.
 pub(crate) fn checked_endpoint(url: String, variable: &str) -> Result<String, Trouble> {
     if url.starts_with("http://") || url.starts_with("https://") {
         return Ok(url.trim_end_matches('/').to_owned());

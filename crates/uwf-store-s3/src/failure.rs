@@ -1,4 +1,4 @@
-//! What went wrong with a request, and what that says about the store.
+//! Failed requests, and what they say about the store.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,34 +6,34 @@ use std::fmt;
 use json_cas::RemoteFault;
 use ureq::http::Response;
 
-/// Longest text of a server that is repeated.
+/// Longest server message that is repeated.
 pub(crate) const MAX_TOLD: usize = 200;
 
-/// Why a request had no answer that can be used.
+/// Why a request had no usable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// There was no answer, or not a whole one.
+    /// The answer was missing or incomplete.
     Silent {
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// No keys were found anywhere.
     NoKeys {
-        /// Where was looked.
+        /// The places that were searched.
         reason: String,
     },
-    /// The server said that it did not do it.
+    /// The server reported a failure.
     Refused {
-        /// Of HTTP.
+        /// HTTP status.
         status: u16,
-        /// As its provider names it: `AccessDenied`; empty when it said none.
+        /// The provider's error code, for example `AccessDenied`; empty if the answer had none.
         code: String,
-        /// What the server said beside it.
+        /// The message of the server.
         told: String,
     },
 }
 
-/// The text of an element of an answer.
+/// The text of an XML element in an answer.
 fn element(answer: &Response<Vec<u8>>, name: &str) -> Option<String> {
     let body = String::from_utf8_lossy(answer.body());
     let (_, rest) = body.split_once(&format!("<{name}>"))?;
@@ -44,43 +44,43 @@ fn header<'a>(answer: &'a Response<Vec<u8>>, name: &str) -> Option<&'a str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-/// What an answer calls its failure. Azure has it in a header, too: an answer to HEAD has nothing else.
+/// The error code of an answer. Azure also sends it in a header, because an answer to HEAD has no body.
 pub(crate) fn code(answer: &Response<Vec<u8>>) -> String {
     let named = header(answer, "x-ms-error-code").map(str::to_owned);
     named.or_else(|| element(answer, "Code")).unwrap_or_default()
 }
 
-/// Whether it is the bucket that is not there, and not an object in it.
+/// Whether the code says that the bucket, not an object in it, is missing.
 pub(crate) fn is_of_missing_bucket(code: &str) -> bool {
     matches!(code, "NoSuchBucket" | "ContainerNotFound")
 }
 
 impl Failure {
-    /// From an answer with a status of failure.
+    /// The failure in an answer with an error status.
     pub(crate) fn refused(answer: &Response<Vec<u8>>) -> Failure {
         let status = answer.status().as_u16();
         let told = match header(answer, "x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400)) {
             Some(region) => format!("the bucket is in the region {region}: set AWS_REGION"),
-            // What else Azure says is the number of the request and its time.
+            // The other lines of Azure's message only repeat the request id and the time.
             None => element(answer, "Message").unwrap_or_default().lines().next().unwrap_or_default().to_owned(),
         };
         let told = told.chars().filter(|symbol| !symbol.is_control()).take(MAX_TOLD).collect();
         Failure::Refused { status, code: code(answer), told }
     }
 
-    /// Whether the same request may go well a moment later.
+    /// Whether the same request may succeed a moment later.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Failure::Silent { .. } => true,
             Failure::NoKeys { .. } => false,
-            // 409: somebody else writes the same object at this moment, and it is not said who wins.
+            // 409: another process is writing the same object at this moment, and the server doesn't say which write wins.
             Failure::Refused { status, code, .. } => {
                 matches!(status, 408 | 409 | 429 | 500..) || matches!(&**code, "RequestTimeout" | "SlowDown")
             }
         }
     }
 
-    /// What it says about the store.
+    /// What the failure says about the store.
     pub(crate) fn fault(&self) -> RemoteFault {
         match self {
             Failure::Silent { .. } => RemoteFault::Unreachable,
@@ -113,7 +113,7 @@ impl fmt::Display for Failure {
 
 impl StdError for Failure {}
 
-/// The failure that an error of the client library has inside.
+/// The failure inside an error of the client library.
 pub(crate) fn inside(error: &object_store::Error) -> Failure {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     let mut last = error.to_string();
@@ -124,7 +124,7 @@ pub(crate) fn inside(error: &object_store::Error) -> Failure {
         last = error.to_string();
         cause = error.source();
     }
-    // An answer that the library cannot read: the innermost reason is about its contents, and has no URL and no key.
+    // The library could not read an answer. The innermost reason is about the answer's contents and contains no URL and no key.
     Failure::Refused { status: 200, code: String::new(), told: last.chars().take(MAX_TOLD).collect() }
 }
 

@@ -1,4 +1,4 @@
-//! The mark that a prefix is a store, and whether its server is fit to be one.
+//! The mark that makes a prefix a store, and the check whether the server is suitable.
 
 use json_cas::{RemoteError, RemoteFault};
 use serde_json::{Value, json};
@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 use crate::bucket::{Bucket, Written};
 use crate::token;
 
-/// The object that says so.
+/// The object with the mark.
 const KEY: &str = "format.json";
 
 const FORMAT: &str = "uwf-store";
 const VERSION: u64 = 1;
 
-/// What is written to try the server out, and deleted again.
+/// Prefix of the objects that are written to test the server, and then deleted.
 const PROBE: &str = "probe/";
 
-/// What the keys of a store's objects begin with.
+/// Key prefixes of a store's objects.
 const OURS: [&str; 5] = ["heads/", "history/", "locks/", "nodes/", "notes/"];
 
-/// More objects than those that are tried out by machines that make the store ready at the same time.
+/// More than the test objects of all machines that may initialize the store at the same time.
 const A_FEW: usize = 100;
 
-/// Whether the store is there and of our format.
+/// Checks that the store exists and has our format.
 pub(crate) fn check(bucket: &Bucket) -> Result<(), RemoteError> {
     match found(bucket)? {
         true => Ok(()),
@@ -46,7 +46,7 @@ fn found(bucket: &Bucket) -> Result<bool, RemoteError> {
     }
 }
 
-/// Makes it ready; `true` if it was not.
+/// Initializes the store; `true` if it was not initialized before.
 pub(crate) fn init(bucket: &Bucket) -> Result<bool, RemoteError> {
     let is_new = !found(bucket)?;
     if is_new {
@@ -58,7 +58,7 @@ pub(crate) fn init(bucket: &Bucket) -> Result<bool, RemoteError> {
     }
     match bucket.create(KEY, mark().as_bytes())? {
         Written::Done { .. } => Ok(true),
-        // Another machine was faster, or it was this one after all.
+        // Another machine was faster. Or this call wrote the mark in an attempt whose answer was lost.
         Written::Refused { doubt } => check(bucket).map(|()| doubt),
     }
 }
@@ -67,7 +67,7 @@ fn mark() -> String {
     json!({ "format": FORMAT, "version": VERSION }).to_string()
 }
 
-/// Nobody loses their objects among ours.
+/// Rejects a prefix that already has objects, so that foreign ones don't get lost among ours.
 fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
     let there = bucket.list_some("", A_FEW)?;
     match there.iter().find(|object| !object.key.starts_with(PROBE) && object.key != KEY) {
@@ -84,19 +84,20 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
     }
 }
 
-/// Tests what everything else relies on: the server sends its time, and refuses a conditional write.
+/// Tests the properties that everything else relies on: the server sends its time, and it rejects a conditional write whose condition
+/// fails.
 ///
-/// The danger: a server that does not know `If-None-Match` and `If-Match`, or what Google has for them, ignores them, and answers
-/// that all went well. Two machines that step one thread would then overwrite each other's head, and both would be told that theirs is the one.
+/// The danger: a server that does not support `If-None-Match` and `If-Match` (or Google's equivalents) ignores them and reports success.
+/// Two machines that step the same thread would then overwrite each other's head, and both would believe that their step counts.
 fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
-    // It has answered before. How old a lease is only its clock says.
+    // The server has answered before. Only its clock says how old a lease is.
     if bucket.transport.server_now().is_none() {
         let what = "does not tell the time: its answers have no `Date`, so what a machine leaves that is gone would never get old";
         return Err(unfit(bucket, what));
     }
     let key = format!("{PROBE}{}", token::unique());
     let outcome = probe_at(bucket, &key);
-    // Whatever came of it.
+    // Delete the object whatever the outcome.
     let deleted = bucket.delete(&key);
     outcome.and(deleted)
 }
@@ -105,12 +106,12 @@ fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
     let (if_none, if_same) = bucket.provider().conditions();
     let refused = |written: Written| matches!(written, Written::Refused { .. });
     if refused(bucket.update(key, &bucket.provider().tag_of_nothing(), b"-")?) {
-        // As it must be: there is nothing yet.
+        // Correct: no object exists yet.
     } else {
         let what = format!("it writes what is to replace an object that is not there ({if_same})");
         return Err(unconditional(bucket, &what));
     }
-    // A try whose answer was lost may have written it.
+    // An attempt whose answer was lost may have written it.
     let _ = bucket.create(key, b"one")?;
     if !refused(bucket.create(key, b"two")?) {
         let what = format!("it replaces what is there although that is to stay ({if_none})");

@@ -1,21 +1,21 @@
-//! Names that move: one object for each life of a name, changed by conditional writes only.
+//! Heads: one object for each life of a name, changed only by conditional writes.
 //!
-//! A name has lives. The first begins when it is created and ends when it is removed; once its record is forgotten the name can be
+//! A name has lives. The first begins when the name is created and ends when it is removed. Once its record is forgotten, the name can be
 //! created again, which is its next life. `heads/NAME@LIFE` is the head of one life, `history/NAME` says how many lives are over.
 //!
-//! **Removing** writes the record into the head's object, on the condition that nobody moved it: from then on the name is removed.
-//! What follows is tidying, which everybody does who comes across it: the record is written to `history/NAME`, then the head's
-//! object is deleted. Deleting has no condition in S3 (nor is one used elsewhere), so it may only hit what can never be in use again.
+//! **Removing** writes the record into the head's object, on the condition that no one moved it: from then on the name is removed. The
+//! rest is tidying. Every process does it that finds the removal half done: it writes the record to `history/NAME`, then deletes the
+//! head's object. Deleting has no condition in S3, and we use none elsewhere, so it may only hit objects that can never be in use again.
 //!
-//! **Why that is safe.** A life that `history/NAME` counts as over is over for good, as that object is never deleted and its count
-//! only grows (each write of it is conditional). So an object of such a life is waste, whoever wrote it and however late, and
-//! deleting it is right at any time: the deletion of somebody who was stopped for hours hits nobody's head.
+//! **Why that is safe.** A life that `history/NAME` counts as over is over for good, because that object is never deleted and its count
+//! only grows (each write of it is conditional). So an object of such a life is waste, no matter which process wrote it and how late, and
+//! deleting it is right at any time. Even a process that was suspended for hours deletes no live head.
 //!
-//! **Creating** writes the head's object on the condition that there is none, and then looks whether that life is over already: a
-//! creator may have been stopped while others created, removed and tidied up the same name. Readers do not rely on the creator to
-//! look: of an object that was never moved they look themselves (`moves` is 1). One that was moved needs no look, because whoever
-//! moved it had found it alive, and what was moved since makes every conditional write of others fail. So a name never comes back to
-//! life, not for a moment: there is no time at which a reader takes the waste of a late creator for a head.
+//! **Creating** writes the head's object on the condition that it doesn't exist, and then checks whether that life is already over: the
+//! creator may have been suspended while others created, removed and tidied up the same name. Readers do not rely on the creator's check.
+//! They check every object that was never moved (`moves` is 1) themselves. A moved object needs no check: the process that moved it had
+//! found it alive, and each move makes every conditional write of others fail. So a name never comes back to life, not even for a moment:
+//! at no time does a reader take the waste of a late creator for a head.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -30,33 +30,33 @@ use crate::past::{Left, Live, Past, Removed, Said, Trace};
 use crate::store::S3Store;
 use crate::token;
 
-/// How often a change is begun anew that was refused although nothing had changed, or that met one half done.
+/// How often a change is restarted if it was rejected although nothing had changed, or if it met a half-done change.
 const ROUNDS: usize = 8;
 
-/// What became of a change that was refused.
+/// Why a change was rejected.
 enum Found {
-    /// It was this very change that stood in the way: its first answer had been lost.
+    /// This very change made the condition fail: the answer to its first attempt was lost.
     Ours,
-    /// Nothing has changed: once more.
+    /// Nothing has changed, so try again.
     Same,
     Moved(Option<Head>),
 }
 
-/// A change that was refused, or made twice.
+/// A change that was rejected, or made twice.
 struct Change<'t> {
     life: u64,
-    /// Of all moves in that life, the creation being the first.
+    /// Number of the move in that life; the creation is number 1.
     number: u64,
     token: &'t str,
 }
 
 impl Change<'_> {
-    /// Whether it is in what is true now.
+    /// Whether the change is part of the current state.
     ///
-    /// The danger: the answer to a change is lost, the change itself is not, and the second try is refused, by the first. To call that
-    /// lost would make somebody pay a step again that is in the chain already. So each head has the tokens of its newest moves, and
-    /// so has what is left of the last life of a name. If others continued so far meanwhile that these no longer tell, it is an
-    /// error that says so.
+    /// The danger: a change is made but its answer is lost, and the second attempt is rejected because of the first. Reporting that change
+    /// as lost would make the user pay again for a step that is already in the chain. So each head has the tokens of its newest moves, and
+    /// so does the past of a name for its last life. If others have made so many moves meanwhile that the tokens no longer show whether
+    /// the change was made, that is an error which says so.
     fn was_made(&self, bucket: &Bucket, name: &str, state: &State, doubt: bool) -> Result<bool, HeadsError> {
         let trace = match state {
             State::Live(now) if now.life == self.life => Some(now.trace.clone()),
@@ -78,7 +78,7 @@ impl Change<'_> {
 }
 
 impl S3Store {
-    /// Looks what stands in the way of a move with this token from there.
+    /// Finds out why a move from `from` with this token was rejected.
     fn find_out(bucket: &Bucket, name: &str, from: &Seat, token: &str, doubt: bool) -> Result<Found, HeadsError> {
         let state = look(bucket, name)?;
         if matches!(&state, State::Live(now) if now.tag == from.tag) {
@@ -94,8 +94,7 @@ impl S3Store {
         }))
     }
 
-    /// Makes a move: writes what `next` gives for it, if the name is still where it was expected to be. `Ok(Ok(…))` is the trace
-    /// with which it was made.
+    /// Makes a move: writes the result of `next` if the name is still at the expected version. `Ok(Ok(…))` contains what was written.
     fn moved(
         &self,
         bucket: &Bucket,
@@ -123,7 +122,7 @@ impl S3Store {
     }
 }
 
-/// Not to be taken for a change that was not made.
+/// The outcome of a change is unknown. Don't treat this as a change that was not made.
 fn unknown(bucket: &Bucket, name: &str) -> HeadsError {
     let message =
         format!("it did not say whether {name} was changed, and others have changed it since: look where it is");
@@ -190,7 +189,7 @@ impl Heads for S3Store {
         let bucket = self.ready()?;
         let token = token::unique();
         let first = Said::Live(Live { head: new, trace: Trace::first(&token) }).bytes();
-        // Asked first as well, so that what is found after an answer that was lost is not the past of long ago.
+        // Look before the first attempt as well, so that an old past is not mistaken for one that was found after a lost answer.
         let mut life = match look_past(&bucket, name)? {
             Some((_, Past { left: Some(_), .. })) => return Err(HeadsError::Removed { name: name.to_owned() }),
             Some((_, past)) => past.over + 1,
@@ -201,7 +200,7 @@ impl Heads for S3Store {
                 Written::Done { .. } if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) => {
                     return Ok(Swap::Done);
                 }
-                // That life is over already. What was written is waste, or it was a head until others were quick to remove it.
+                // That life is already over. Either the written object is waste, or it was a head until others quickly removed it.
                 Written::Done { .. } => true,
                 Written::Refused { doubt } => doubt,
             };
@@ -230,7 +229,7 @@ impl Heads for S3Store {
         let removed = |trace| Said::Removed(Removed { left: Left { record: record.clone(), at_ms: now_ms() }, trace });
         match self.moved(&bucket, name, expected, removed)? {
             Ok((from, Said::Removed(removed))) => {
-                // It is removed whether or not this can be tidied up now: whoever comes across it does.
+                // The name is removed even if tidying fails now: the next process that finds it half done tidies up.
                 let _ = finish(&bucket, name, from.life, &removed);
                 Ok(Swap::Done)
             }

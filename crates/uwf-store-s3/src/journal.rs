@@ -13,10 +13,10 @@ use crate::past::{Past, json_bytes};
 use crate::store::S3Store;
 use crate::token;
 
-/// How often a record is forgotten anew because others change it.
+/// How often forgetting a record is restarted because others change it.
 const ROUNDS: usize = 8;
 
-/// One object: what is left of a name, or why that cannot be read.
+/// One object: the past of a name, or why it can't be read.
 type Read = Result<Past, String>;
 
 impl S3Store {
@@ -33,16 +33,16 @@ impl S3Store {
     }
 }
 
-/// Drops the record of a name; whether there was one.
+/// Drops the record of a name; `true` if there was one.
 fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
-    // A removal that is half done must not bring the name back, nor its record.
+    // A half-done removal must bring back neither the name nor its record.
     let State::Removed { over, trace, .. } = look(bucket, name)? else { return Ok(false) };
     let token = Some(token::unique());
     let forgotten = json_bytes(&Past { over, left: None, forgot: token.clone(), trace });
     for _ in 0..ROUNDS {
         let Some((tag, past)) = look_past(bucket, name)? else { return Ok(false) };
         if past.over != over || past.left.is_none() {
-            // Perhaps by this very call, whose answer was lost.
+            // Perhaps by this very call, if its answer was lost.
             return Ok(past.forgot == token);
         }
         if let Written::Done { .. } = bucket.update(&past_key(name), &tag, &forgotten)? {
@@ -81,7 +81,7 @@ impl Journal for S3Store {
         if let Some((_, Past { left: Some(left), .. })) = look_past(&bucket, name)? {
             return Ok(Some(left.record));
         }
-        // Its removal may be half done.
+        // The removal of the name may be half done.
         match look(&bucket, name)? {
             State::Removed { left, .. } => Ok(Some(left.record)),
             State::Live(_) | State::Absent { .. } => Ok(None),
@@ -97,7 +97,7 @@ impl Journal for S3Store {
     }
 }
 
-/// Listings of some servers are more exact than their clock is in others.
+/// Whole seconds, because not all servers list more precise times.
 fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

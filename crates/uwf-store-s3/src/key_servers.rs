@@ -1,23 +1,23 @@
-//! Servers that give keys. They are asked through the same transport as the store, and are not the store: what they answer counts
-//! nowhere, and no clock is read from it.
+//! Servers that give out keys. They are reached through the same transport as the store, but they are not the store: their requests are
+//! not counted, and no clock is read from their answers.
 
 use serde_json::Value;
 use ureq::http::{Response, Uri};
 
 use crate::failure::{Failure, MAX_TOLD};
 
-/// The servers a provider may ask for keys, each as `host` or `host:port`.
+/// The servers that a provider may ask for keys, each as `host` or `host:port`.
 #[derive(Debug)]
 pub(crate) struct KeyServers {
-    /// Those that only a machine of a cloud finds: elsewhere nobody answers.
+    /// Servers that only cloud machines can reach; on other machines nothing answers.
     pub(crate) machines: Vec<String>,
-    /// Those at which somebody logs in.
+    /// Login servers.
     pub(crate) logins: Vec<String>,
-    /// What is said when there are no keys, not even of the machine.
+    /// The message if there are no keys anywhere, not even on the machine's server.
     pub(crate) none: &'static str,
 }
 
-/// Who a request is for.
+/// The recipient of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
     Store,
@@ -36,12 +36,12 @@ impl KeyServers {
         }
     }
 
-    /// Of a machine that has no keys.
+    /// The failure on a machine that has no keys.
     pub(crate) fn no_keys(&self) -> Failure {
         Failure::NoKeys { reason: self.none.to_owned() }
     }
 
-    /// Of a machine whose server gives none, or none at this moment.
+    /// The failure on a machine whose server gives no keys, either at all or at this moment.
     pub(crate) fn refused(&self, host: &str, answer: &Response<Vec<u8>>) -> Failure {
         match answer.status().as_u16() {
             status if may_pass(status) => {
@@ -52,13 +52,13 @@ impl KeyServers {
     }
 }
 
-/// The `host` or `host:port` of a URL; a text without a scheme is one.
+/// The `host` or `host:port` of a URL. A text without a scheme already is one.
 pub(crate) fn authority(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or_default().to_owned()
 }
 
-/// Of a server that lets nobody in, which says so in the words of OAuth.
+/// The failure of a login that the server rejects with an OAuth error.
 pub(crate) fn no_login(host: &str, answer: &Response<Vec<u8>>) -> Failure {
     let said: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     let words = ["error", "error_description"].into_iter().filter_map(|key| said[key].as_str()?.lines().next());
@@ -68,7 +68,7 @@ pub(crate) fn no_login(host: &str, answer: &Response<Vec<u8>>) -> Failure {
     if may_pass(status) { Failure::Silent { reason } } else { Failure::NoKeys { reason } }
 }
 
-/// Whether the same request may go well a moment later.
+/// Whether the same request may succeed a moment later.
 fn may_pass(status: u16) -> bool {
     matches!(status, 408 | 429 | 500..)
 }

@@ -1,12 +1,11 @@
-//! Who holds the nodes, and who sweeps: objects that count for a while.
+//! Leases for holders and sweepers of the nodes: objects that count for a limited time.
 //!
-//! Whoever holds writes an object of its own, `locks/holds/TOKEN`, and then looks at `locks/sweep`. Whoever sweeps writes its token
-//! into `locks/sweep`, on the condition that it is free, and then looks for holds. Both write before they look, and a bucket shows what was
-//! written to everybody who looks later: of two that meet at least one sees the other. Then who holds gives way, and who sweeps
-//! waits.
+//! A holder writes its own object, `locks/holds/TOKEN`, and then reads `locks/sweep`. A sweeper writes its token into `locks/sweep`, on
+//! the condition that it is free, and then looks for holds. Both write before they look, and a bucket shows every write to all later
+//! readers: if two processes meet, at least one of them sees the other. Then the holder gives way, and the sweeper waits.
 //!
-//! An object counts for [`LEASE`] after it was written, by the server's clock alone: what a listing says of its age compared
-//! with the date of that answer. Whoever needs longer writes it again every [`RENEWAL`].
+//! An object counts for [`LEASE`] after it was written. Only the server's clock matters: the time of the object in a listing is compared
+//! with the date of that answer. A process that needs longer rewrites its object every [`RENEWAL`].
 
 mod lease;
 mod moment;
@@ -29,20 +28,20 @@ use crate::token;
 /// How long a lease counts.
 pub(crate) const LEASE: Duration = Duration::from_mins(1);
 
-/// How long after it was written a lease is written again.
+/// How long after a write the lease is renewed.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(20);
 
-/// The server tells seconds: so much older something may be told to be than it is.
+/// The server reports whole seconds, so an object may seem older than it is by this much.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
 
-/// How long who holds and who sweeps wait for each other. Longer than a lease, so that a machine that died is waited for.
+/// How long holders and sweepers wait for each other. Longer than a lease, so that the lease of a dead machine ends within it.
 const WAIT: Duration = Duration::from_secs(75);
 
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How long whoever has swept leaves it to others before the next sweep. Who waits for it to end looks within a [`PAUSE`], and then
-/// takes a write and a look to hold.
+/// How long a sweeper waits before its next sweep, so that others can hold. A process that waits for the end of the sweep looks within a
+/// [`PAUSE`], and then takes a write and a look to hold.
 const LET_OTHERS: Duration = Duration::from_secs(1);
 
 const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
@@ -50,12 +49,12 @@ const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 pub(crate) const SWEEP: &str = "locks/sweep";
 const HOLDS: &str = "locks/holds/";
 
-/// What `locks/sweep` says.
+/// The content of `locks/sweep`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Sweeper {
-    /// The token of who sweeps; none when it is free.
+    /// The token of the sweeper; none if it is free.
     by: Option<String>,
-    /// Another one for each write, so that no two have the same tag.
+    /// A new token for each write, so that no two writes have the same tag.
     write: String,
 }
 
@@ -68,11 +67,11 @@ pub(crate) fn sweeper(by: Option<&str>) -> Vec<u8> {
 pub(crate) struct Leases {
     holding: Mutex<Holding>,
     sweeping: Mutex<Option<Arc<SweepLease>>>,
-    /// When the last sweep ended.
+    /// The end of the last sweep.
     swept: Mutex<Option<Instant>>,
 }
 
-/// All that hold in this process share one lease.
+/// All holds of this process share one lease.
 #[derive(Default)]
 struct Holding {
     count: usize,
@@ -80,7 +79,7 @@ struct Holding {
     era: Option<String>,
 }
 
-/// A poisoned lock is no reason to stop: what it guards is changed in one go.
+/// Ignores poisoning, because a panic can't leave these values half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -110,7 +109,7 @@ impl Drop for OneSweep {
 }
 
 impl Leases {
-    /// Waits while somebody sweeps.
+    /// Waits while another process sweeps.
     pub(crate) fn hold(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Hold, StoreError> {
         let mut holding = lock(&self.holding);
         if holding.count == 0 {
@@ -121,7 +120,7 @@ impl Leases {
         Ok(Hold::new(OneHold(Arc::clone(self))).in_era(holding.era.clone()))
     }
 
-    /// Waits while somebody holds or sweeps, and for a moment after the last sweep, so that others get in between.
+    /// Waits while others hold or sweep, and for a moment after the last sweep, so that others get their turn.
     pub(crate) fn sweep(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Sweep, StoreError> {
         let swept = *lock(&self.swept);
         thread::sleep(swept.map_or(Duration::ZERO, |swept| LET_OTHERS.saturating_sub(swept.elapsed())));
@@ -130,17 +129,17 @@ impl Leases {
         Ok(Sweep::new(OneSweep(Arc::clone(self))))
     }
 
-    /// Whether it is still sure that nobody holds. Otherwise nothing must be removed any more.
+    /// Whether it is still certain that no process holds. If not, stop removing nodes.
     ///
-    /// The danger: a machine stands still in the middle of a sweep for longer than its lease, others hold and let something lead to a
-    /// node, and the machine continues to remove that node. What is left of it is a request that is on its way when the machine stands
-    /// still, and a machine that holds and stands still for so long itself: it does not notice.
+    /// The danger: a machine is suspended in the middle of a sweep for longer than its lease. Others hold and store a reference to a node,
+    /// and then the machine resumes and removes that node. Two cases remain: a request that is already on its way when the machine is
+    /// suspended, and a holder that is suspended that long itself, because it doesn't notice.
     pub(crate) fn is_still_swept(&self) -> bool {
         lock(&self.sweeping).as_ref().is_some_and(|lease| lease.is_fresh())
     }
 }
 
-/// Where the leases are, for people.
+/// The place of the leases, for messages.
 pub(crate) fn place(bucket: &Bucket) -> PathBuf {
     PathBuf::from(format!("{}/locks", bucket.name()))
 }
@@ -149,25 +148,25 @@ fn busy(bucket: &Bucket, waited: Duration) -> StoreError {
     StoreError::Busy { path: place(bucket), waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
 }
 
-/// Whether a lease counts that was written then. A server without a clock never lets one end.
+/// Whether a lease that was written at this time still counts. If the server has no clock, leases never end.
 fn counts(bucket: &Bucket, written: SystemTime) -> bool {
     let age = bucket.transport.server_now().map(|now| now.duration_since(written).unwrap_or_default());
     age.is_none_or(|age| age <= LEASE + CLOCK_STEP)
 }
 
-/// What `locks/sweep` was found to say.
+/// The content of `locks/sweep`, as it was read.
 struct Look {
     tag: Tag,
-    /// The token of who sweeps, while that counts.
+    /// The token of the sweeper, while its lease counts.
     by: Option<String>,
-    /// Whether whoever swept last said that it is over. Otherwise its lease ended, and nobody knows what it is about to do.
+    /// Whether the last sweeper reported the end of its sweep. If not, its lease expired, and it may still be about to remove nodes.
     has_ended: bool,
 }
 
-/// What is known of who sweeps; `None` when nobody ever did.
+/// The state of `locks/sweep`; `None` if no sweep ever happened.
 fn look_at_sweep(bucket: &Bucket) -> Result<Option<Look>, RemoteError> {
     let Some(found) = bucket.get(SWEEP)? else { return Ok(None) };
-    // What cannot be read counts as somebody who sweeps, until it is too old.
+    // Unreadable content counts as a sweeper until it is too old.
     let by = serde_json::from_slice(&found.bytes).map_or_else(|_| Some(String::new()), |sweeper: Sweeper| sweeper.by);
     let has_ended = by.is_none();
     Ok(Some(Look { tag: found.tag, by: by.filter(|_| counts(bucket, found.modified)), has_ended }))
@@ -177,11 +176,12 @@ fn is_swept(look: Option<&Look>) -> bool {
     look.is_some_and(|look| look.by.is_some())
 }
 
-/// The time between two sweeps in which somebody began to hold. Nodes are removed only by who wrote `locks/sweep` before, which
-/// gives it another tag, and only while nobody holds. So what was there under one hold of an era is there under all of them.
+/// The era in which a hold began: the time between two sweeps. A process removes nodes only after it has written `locks/sweep`, which
+/// gives that object another tag, and only while no one holds. So a node that exists under one hold of an era exists under all holds of
+/// it.
 ///
-/// That is so as long as nobody but this program removes objects. Another day is another era, so that what others
-/// do is noticed, and so is another making of the store, since what was there before it is not.
+/// That is true while only this program removes objects. A new day begins another era, so that changes by others are noticed. So does
+/// initializing the store again, because earlier nodes are then gone.
 fn era(bucket: &Bucket, look: Option<&Look>) -> Option<String> {
     let tag = match look {
         None => "never".to_owned(),
@@ -194,13 +194,13 @@ fn era(bucket: &Bucket, look: Option<&Look>) -> Option<String> {
     Some(format!("{made} {day} {tag}"))
 }
 
-/// One write, one look; and a deletion when it ends.
+/// One write and one look; one deletion when the hold ends.
 fn hold(bucket: &Arc<Bucket>) -> Result<(Lease, Option<String>), StoreError> {
     let began = Instant::now();
     loop {
         let key = format!("{HOLDS}{}", token::unique());
         bucket.overwrite(&key, b"{}")?;
-        // Dropped, and so deleted, when somebody sweeps.
+        // Dropped, and so deleted, if another process sweeps.
         let lease = Lease::new(Arc::clone(bucket), key);
         let look = look_at_sweep(bucket)?;
         if !is_swept(look.as_ref()) {
@@ -227,7 +227,7 @@ fn sweep(bucket: &Arc<Bucket>) -> Result<SweepLease, StoreError> {
         }
         thread::sleep(PAUSE);
     };
-    // From here on nobody begins to hold.
+    // From here on, no new hold can begin.
     while is_held(bucket)? {
         if began.elapsed() > WAIT {
             lease.end();
@@ -238,7 +238,7 @@ fn sweep(bucket: &Arc<Bucket>) -> Result<SweepLease, StoreError> {
     Ok(lease)
 }
 
-/// Writes that we sweep, if it is free.
+/// Registers this process as the sweeper, if `locks/sweep` is free.
 fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
     let token = token::unique();
     let asked = Moment::now();
@@ -250,7 +250,7 @@ fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
     let tag = match written {
         Written::Done { tag } => Some(tag),
         Written::Refused { doubt: false } => None,
-        // Perhaps by this very call.
+        // Perhaps this very call wrote it.
         Written::Refused { doubt: true } => {
             look_at_sweep(bucket)?.filter(|look| look.by.as_deref() == Some(&*token)).map(|look| look.tag)
         }
@@ -258,7 +258,7 @@ fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
     Ok(tag.map(|tag| SweepLease::new(Arc::clone(bucket), token, tag, asked)))
 }
 
-/// Whether somebody holds. What is left of those who died is deleted: each has a key of its own, which nobody takes again.
+/// Whether any process holds. Deletes the expired leases of dead processes: each has its own key, which is never used again.
 fn is_held(bucket: &Bucket) -> Result<bool, RemoteError> {
     let mut is_held = false;
     for hold in bucket.list(HOLDS)? {

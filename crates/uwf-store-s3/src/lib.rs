@@ -1,5 +1,5 @@
-//! A crate of its own because it fences a heavy dependency: nobody who keeps nodes and heads in files pays for
-//! clients of buckets.
+//! This is a separate crate because it fences off a heavy dependency: builds that keep nodes and heads in files don't pay for bucket
+//! clients.
 //!
 #![doc = include_str!("../README.md")]
 

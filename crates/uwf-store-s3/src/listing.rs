@@ -1,15 +1,15 @@
-//! The entries of a list of keys that the client can read.
+//! Filters lists of keys down to the entries that the client can read.
 //!
-//! The client refuses a whole page for one key that it takes for no path, such as `notes/..`, and makes another key of one that begins
-//! or ends with a slash. uwf never stores such objects, but other programs with access to the bucket can. So their entries are
-//! removed from the answer before the client reads it.
+//! The client rejects a whole page for a single key that it takes for an invalid path, such as `notes/..`. A key that begins or ends with
+//! a slash, it turns into another key. uwf never stores such objects, but other programs with access to the bucket can. So their entries
+//! are removed from the answer before the client reads it.
 
 use std::borrow::Cow;
 
 use object_store::path::Path;
 use ureq::http::Uri;
 
-/// An entry of a list, and its key, as Amazon and Google write them, and Azure.
+/// XML elements of an entry and its key: first for Amazon and Google, then for Azure.
 const ENTRIES: [(&str, &str); 2] = [("Contents", "Key"), ("Blob", "Name")];
 
 /// Whether a request asks for a list.
@@ -20,7 +20,7 @@ pub(crate) fn is_asked(uri: &Uri) -> bool {
 
 /// The answer without entries whose keys the client can't read.
 pub(crate) fn readable(answer: Vec<u8>) -> Vec<u8> {
-    // The client reports a body that is not text.
+    // The client itself reports a body that is not text.
     let Ok(text) = std::str::from_utf8(&answer) else { return answer };
     let mut kept = Cow::Borrowed(text);
     for (entry, key) in ENTRIES {
@@ -34,12 +34,12 @@ pub(crate) fn readable(answer: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// `None` if all entries can be read.
+/// The text without entries whose keys the client can't read; `None` if it can read all of them.
 fn without_unreadable(text: &str, entry: &str, key: &str) -> Option<String> {
     let (begin, end) = (format!("<{entry}>"), format!("</{entry}>"));
     let mut kept = String::new();
     let mut rest = text;
-    // In a text of XML, `<` begins a tag wherever it stands.
+    // In XML text, `<` always begins a tag.
     while let Some((before, after)) = rest.split_once(&*begin) {
         let Some((inside, next)) = after.split_once(&*end) else { break };
         kept.push_str(before);
@@ -52,21 +52,21 @@ fn without_unreadable(text: &str, entry: &str, key: &str) -> Option<String> {
     (kept.len() < text.len()).then_some(kept)
 }
 
-/// Whether the client reads a key as that very key.
+/// Whether the client reads a key unchanged.
 fn is_path(key: &str) -> bool {
     Path::parse(key).is_ok_and(|path| path.as_ref() == key)
 }
 
-/// The key of an entry.
+/// The key in an entry.
 fn key_in<'e>(entry: &'e str, name: &str) -> Option<Cow<'e, str>> {
     let (_, after) = entry.split_once(&format!("<{name}"))?;
-    // Azure says in an attribute that a name is encoded.
+    // Azure has an attribute that says whether a name is encoded.
     let (_, after) = after.split_once('>')?;
     let (key, _) = after.split_once("</")?;
     Some(unescaped(key))
 }
 
-/// A text of XML as it is meant.
+/// Decodes XML text.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -88,7 +88,7 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(meant)
 }
 
-/// The symbol that an entity stands for.
+/// The character of an XML entity.
 fn symbol(entity: &str) -> Option<char> {
     let number = |digits, base| u32::from_str_radix(digits, base).ok().and_then(char::from_u32);
     match entity {

@@ -1,4 +1,4 @@
-//! What is true of a name.
+//! The state of a name.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::{Left, Past, REMOVED_BYTES, Removed, Said, Trace, json_bytes};
 use crate::tag::Tag;
 
-/// How often the record of a name is written anew because others write it, too. They write the same.
+/// How often writing the record of a name is repeated because others write it as well. They write the same content.
 const ROUNDS: usize = 8;
 
-/// The object of a life of a name. The number keeps names like `..` from being a path.
+/// The key of one life of a name. The number prevents names like `..` from being a path.
 pub(crate) fn head_key(name: &str, life: u64) -> String {
     format!("heads/{name}@{life}")
 }
 
-/// Name and life of a listed object; `None` for what is not ours.
+/// Name and life of a listed object; `None` if it is not ours.
 pub(crate) fn parse_key(listed: &Listed) -> Option<Named<'_>> {
     let (name, life) = listed.key.strip_prefix("heads/")?.rsplit_once('@')?;
     let named = Named { key: &listed.key, name, life: life.parse().ok()? };
     (check_name(name).is_ok() && head_key(name, named.life) == named.key).then_some(named)
 }
 
-/// Where a name was seen to be, with all that is needed to move it.
+/// A live name as it was read, with everything that is needed to move it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seat {
     pub(crate) life: u64,
@@ -35,13 +35,13 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// As callers get it.
+    /// The head as callers get it.
     pub(crate) fn head(self) -> Head {
         let Seat { life, tag, head, trace } = self;
         Head { hash: head, version: Version::new(format!("{tag}\n{life}\n{head}\n{}\n{}", trace.moves, trace.tokens)) }
     }
 
-    /// From a version that this store made.
+    /// Decodes a version that this store issued.
     pub(crate) fn of(version: &Version) -> Option<Seat> {
         let mut lines = version.token().split('\n');
         let (tag, life, head) = (Tag::parse(lines.next()?), lines.next()?.parse().ok()?, lines.next()?.parse().ok()?);
@@ -50,34 +50,34 @@ impl Seat {
     }
 }
 
-/// What is true of a name.
+/// The state of a name.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Live(Seat),
-    /// Its record is kept.
+    /// The name is removed, and its record is kept.
     Removed {
-        /// Its last life.
+        /// The number of its last life.
         over: u64,
         left: Left,
         trace: Trace,
     },
-    /// It can be created.
+    /// The name can be created.
     Absent {
-        /// As this life.
+        /// The number of its next life.
         next: u64,
     },
 }
 
-/// What is true of the object of one life of a name, for good as long as it has the same tag.
+/// The state of one life's object, valid as long as the object has the same tag.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Settled {
     Live(Hash),
-    /// The life is over, or had ended when it was to begin.
+    /// The life is over, or was already over when its object was created.
     Over,
 }
 
 impl Settled {
-    /// Where it points, if it is alive.
+    /// The node that the head points at, if the life is not over.
     pub(crate) fn head(&self) -> Option<Hash> {
         match self {
             Settled::Live(hash) => Some(*hash),
@@ -90,7 +90,7 @@ pub(crate) fn past_key(name: &str) -> String {
     format!("history/{name}.json")
 }
 
-/// Where an object is, for people.
+/// The place of an object, for messages.
 fn place(bucket: &Bucket, key: &str) -> PathBuf {
     PathBuf::from(format!("{}/{key}", bucket.name()))
 }
@@ -105,7 +105,7 @@ fn read_head(bucket: &Bucket, name: &str, life: u64) -> Result<Option<(Tag, Said
     Said::parse(&bytes).map(|said| Some((tag, said))).map_err(|reason| unreadable(bucket, &key, reason))
 }
 
-/// What is left of a name, and the tag of its object.
+/// The past of a name, and the tag of its object.
 pub(crate) fn look_past(bucket: &Bucket, name: &str) -> Result<Option<(Tag, Past)>, HeadsError> {
     let key = past_key(name);
     let Some(Found { bytes, tag, .. }) = bucket.get(&key)? else { return Ok(None) };
@@ -113,10 +113,10 @@ pub(crate) fn look_past(bucket: &Bucket, name: &str) -> Result<Option<(Tag, Past
     Ok(Some((tag, past)))
 }
 
-/// Reads what is true of a name, and tidies up what somebody left half done.
+/// Reads the state of a name, and finishes half-done removals.
 ///
-/// The order matters: of a head that was never moved the past is read after the head, as a life that is over then may have been
-/// over when its creator wrote it.
+/// The order matters: for a head that was never moved, read the past after the head. If the life is over then, it may have been over when
+/// its creator wrote the head.
 pub(crate) fn look(bucket: &Bucket, name: &str) -> Result<State, HeadsError> {
     let mut life = 1;
     loop {
@@ -139,19 +139,19 @@ pub(crate) fn look(bucket: &Bucket, name: &str) -> Result<State, HeadsError> {
         match young {
             Some(seat) if over < life => return Ok(State::Live(seat)),
             None if over < life => return Ok(State::Absent { next: life }),
-            // Of a life that is over: waste of a creator who came late.
+            // This life is over, so the object is the waste of a late creator.
             Some(_) => bucket.delete(&head_key(name, life))?,
             None => (),
         }
         if let Some(Past { over, left: Some(left), trace, .. }) = past {
             return Ok(State::Removed { over, left, trace });
         }
-        // Lives only grow, so this ends.
+        // Lives only grow, so the loop ends.
         life = over + 1;
     }
 }
 
-/// The object of a life of a name, as a listing names it.
+/// The object of one life of a name, from a listing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'l> {
     pub(crate) key: &'l str,
@@ -159,15 +159,15 @@ pub(crate) struct Named<'l> {
     pub(crate) life: u64,
 }
 
-/// What one look at such an object gives.
+/// The result of reading one such object.
 enum Met {
     Settled(Settled),
-    /// It points there, if its life is not over.
+    /// It points to this node, unless its life is over.
     Young(Hash),
 }
 
 fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(Tag, Met), HeadsError> {
-    // What is gone is over; without a tag it is not taken for what may be listed later.
+    // If the object is gone, its life is over. The empty tag keeps this from being taken for an object that is listed later.
     let Some((tag, said)) = read_head(bucket, named.name, named.life)? else {
         return Ok((Tag::default(), Met::Settled(Settled::Over)));
     };
@@ -182,20 +182,20 @@ fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(Tag, Met), HeadsError> {
     Ok((tag, met))
 }
 
-/// What is true of one that was never moved. It was read before.
+/// The state of a head that was never moved and has just been read.
 fn settle_young(bucket: &Bucket, named: &Named<'_>, head: Hash) -> Result<Settled, HeadsError> {
     if look_past(bucket, named.name)?.is_none_or(|(_, past)| past.over < named.life) {
         return Ok(Settled::Live(head));
     }
-    // Waste of a creator who came late.
+    // The waste of a late creator.
     bucket.delete(named.key)?;
     Ok(Settled::Over)
 }
 
-/// What is true of objects that a listing named, and the tags under which it is.
+/// The states of listed objects, with the tags for which they are valid.
 ///
-/// Each is read. Of those that were never moved the past is needed, too: where they are many, a listing of all that there is of the
-/// past says of most that they have none. It is given up when there is so much that reading would be as quick.
+/// Each object is read. Those that were never moved also need their past. If there are many of them, a listing of the whole past shows
+/// that most have none. The listing is abandoned once it gets so long that reading would be as quick.
 pub(crate) fn settle_all(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(Tag, Settled)>, HeadsError> {
     let met = each(all, READS_AT_ONCE, |named| meet(bucket, named))?;
     let young = met.iter().filter(|(_, met)| matches!(met, Met::Young(_))).count();
@@ -216,12 +216,12 @@ pub(crate) fn settle_all(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(Tag,
     })
 }
 
-/// Tidies up after the removal of a name: first the record, which makes that life be over for good, then the head.
+/// Finishes the removal of a name: first writes the record, which ends that life for good, then deletes the head.
 pub(crate) fn finish(bucket: &Bucket, name: &str, life: u64, removed: &Removed) -> Result<(), HeadsError> {
     let past =
         json_bytes(&Past { over: life, left: Some(removed.left.clone()), forgot: None, trace: removed.trace.clone() });
     let key = past_key(name);
-    // Most names have one life.
+    // Most names have only one life.
     let mut before = if life == 1 { None } else { look_past(bucket, name)? };
     for _ in 0..ROUNDS {
         let written = match &before {
@@ -241,8 +241,7 @@ fn stuck(bucket: &Bucket, name: &str) -> RemoteError {
     bucket.error(RemoteFault::Failed, format!("it refuses the record of {name} although nobody else writes it"))
 }
 
-/// Tidies up all removals that somebody left half done, of which a listing tells by their size. A head that somebody has spoiled may
-/// be as large: it is left to a survey.
+/// Finishes all half-done removals, which a listing shows by their size. A corrupted head may be as large; it is left to a survey.
 pub(crate) fn finish_all(bucket: &Bucket) -> Result<(), HeadsError> {
     let listed = bucket.list("heads/")?;
     let is_removed = |object: &&Listed| object.size >= REMOVED_BYTES as u64;

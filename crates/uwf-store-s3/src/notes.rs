@@ -1,4 +1,4 @@
-//! Notes: one object for each, which is written over.
+//! Notes: one object for each, which is overwritten.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,14 +16,14 @@ use crate::token;
 const NOTES: &str = "notes/";
 const SUFFIX: &str = ".json";
 
-/// The server tells whole seconds: so much older than it seems a note may be.
+/// The server reports whole seconds, so a note may be older than it seems by this much.
 const CLOCK_STEP: Duration = Duration::from_secs(1);
 
-/// What `notes/NAME.json` says.
+/// The content of `notes/NAME.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Said {
     value: Value,
-    /// Another one for each write, so that no two have the same tag, and a write whose answer was lost is known.
+    /// A new token for each write, so that no two writes have the same tag, and a write whose answer was lost is recognised.
     write: String,
 }
 
@@ -31,19 +31,19 @@ fn key(name: &str) -> String {
     format!("{NOTES}{name}{SUFFIX}")
 }
 
-/// How old something is by the server's clock. What a server without a clock has never gets old.
+/// The age by the server's clock. If the server has no clock, nothing ages.
 fn age(bucket: &Bucket, written: SystemTime) -> Duration {
     let now = bucket.transport.server_now();
     now.map_or(Duration::ZERO, |now| now.duration_since(written).unwrap_or_default() + CLOCK_STEP)
 }
 
-/// What tells a listed note from the same before it was written. Where a server lists no tags, each list has another one.
+/// The version of a listed note, which changes with every write. If a server lists no tags, each listing has a new version.
 fn version_of(listed: &Listed) -> Version {
     let tag = listed.tag.to_string();
     Version::new(if tag.is_empty() { token::unique() } else { tag })
 }
 
-/// A note, and the token of the write that made it so.
+/// A note, and the token of the write that produced it.
 fn read(bucket: &Bucket, name: &str) -> Result<Option<(Note, String)>, HeadsError> {
     let key = key(name);
     let Some(Found { bytes, tag, modified }) = bucket.get(&key)? else { return Ok(None) };
@@ -66,10 +66,10 @@ impl Notes for S3Store {
         let mut notes: Vec<ListedNote> = listed
             .iter()
             .filter_map(|listed| {
-                // `ab.` begins the key of `ab`, too.
+                // The prefix `ab.` also matches the key of `ab`.
                 let name =
                     listed.key.strip_prefix(NOTES)?.strip_suffix(SUFFIX).filter(|name| name.starts_with(begin))?;
-                // What can't be a note, uwf didn't write.
+                // Skip names that can't be notes: uwf didn't write them.
                 check_name(name).ok()?;
                 Some(ListedNote {
                     name: name.to_owned(),
@@ -103,7 +103,7 @@ impl Notes for S3Store {
         match written {
             Written::Done { tag } => Ok(NoteWritten::Done(Version::new(tag.to_string()))),
             Written::Refused { .. } => Ok(match read(&bucket, name)? {
-                // Its answer was lost, and it was made again.
+                // The answer was lost, and the write was repeated.
                 Some((note, write)) if write == said.write => NoteWritten::Done(note.version),
                 now => NoteWritten::Moved(now.map(|(note, _)| note)),
             }),

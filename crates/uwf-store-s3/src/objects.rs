@@ -1,4 +1,4 @@
-//! Nodes: an object each, written once.
+//! Nodes: one object for each, written once.
 
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -12,17 +12,17 @@ use crate::store::S3Store;
 
 const NODES: &str = "nodes/";
 
-/// How often an object is made young again that others replace meanwhile.
+/// How often refreshing an object is repeated because others replace it meanwhile.
 const ROUNDS: usize = 8;
 
-/// How often an object is read to make it young again, when what arrives is garbled, each time in another way.
+/// How often an object is read to refresh it, if each answer is garbled in another way.
 const ASKED: usize = 3;
 
 fn key(hash: Hash) -> String {
     format!("{NODES}{hash}")
 }
 
-/// What the hashes with a prefix begin with.
+/// The common beginning of all hashes with a prefix.
 fn begin(prefix: &HashPrefix) -> String {
     let range = prefix.range();
     let (low, high) = (range.start().to_ascii(), range.end().to_ascii());
@@ -32,11 +32,11 @@ fn begin(prefix: &HashPrefix) -> String {
 
 fn hash_in(listed: &Listed) -> Option<Hash> {
     let name = listed.key.strip_prefix(NODES)?;
-    // Another spelling of a hash is no node: it would be found by a listing and not by a read.
+    // Another spelling of a hash is not a node: a listing would find it, but a read would not.
     name.parse().ok().filter(|hash: &Hash| hash.to_string() == name)
 }
 
-/// When that was by the clock of this machine: as long ago as it was by the server's.
+/// The time on this machine's clock that is as long ago as `modified` is on the server's.
 fn by_our_clock(bucket: &Bucket, modified: SystemTime) -> SystemTime {
     let age = bucket.transport.server_now().map(|now| now.duration_since(modified).unwrap_or_default());
     age.and_then(|age| SystemTime::now().checked_sub(age)).unwrap_or(modified)
@@ -70,8 +70,8 @@ impl Objects for S3Store {
             if !is_first {
                 return Ok(Put::Present);
             }
-            // After a try without an answer it may have been published by this call and be told as present: the caller then
-            // compares what is there, which is the same.
+            // After an attempt without an answer, this call may have published the node but be told that it was present. The caller then
+            // compares the stored bytes, which are the same.
             Ok::<Put, RemoteError>(match bucket.create(&key(*hash), bytes)? {
                 Written::Done { .. } => Put::Published,
                 Written::Refused { .. } => Put::Present,
@@ -91,7 +91,7 @@ impl Objects for S3Store {
 
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
         let bucket = self.ready()?;
-        // What the server has told to be there is durable.
+        // An object that the server reports is durable.
         let there = each(hashes, NODES_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
         match hashes.iter().zip(there).find(|(_, there)| there.is_none()) {
             Some((hash, _)) => Err(StoreError::NotFound { hash: *hash }),
@@ -121,8 +121,8 @@ impl Objects for S3Store {
         let mut garbled: Vec<Vec<u8>> = Vec::new();
         for _ in 0..ROUNDS {
             let Some(found) = bucket.get(&key(hash))? else { return Ok(false) };
-            // What arrived is written back, so an answer that was changed on the way would spoil the object for all machines. Two
-            // equal answers are what is stored, which may be damaged, or no node.
+            // The bytes are written back, so an answer that was corrupted on the way would damage the object for all machines. Two equal
+            // answers are what is stored, which may be damaged or not a node.
             if !Node::has_hash(hash, &found.bytes) && !garbled.contains(&found.bytes) {
                 garbled.push(found.bytes);
                 if garbled.len() == ASKED {
@@ -134,7 +134,7 @@ impl Objects for S3Store {
                 return Ok(true);
             }
         }
-        // So often replaced by others in a moment: it is young.
+        // Others replaced it so often in this moment that it is young.
         Ok(true)
     }
 

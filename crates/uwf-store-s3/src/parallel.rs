@@ -1,15 +1,15 @@
-//! Many requests at once.
+//! Runs many requests at once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Nodes that are written or looked at together. A step has about ten.
+/// Nodes that are written or checked at once. A step has about ten.
 pub(crate) const NODES_AT_ONCE: usize = 16;
 
-/// Small objects that are read or deleted together, thousands of them: a server far away takes 10 to 50 ms for each.
+/// Small objects that are read or deleted at once. There may be thousands of them, and a distant server takes 10 to 50 ms for each.
 pub(crate) const READS_AT_ONCE: usize = 64;
 
-/// Works on all items, so many at once, and gives the results in their order. After an error nothing new is begun.
+/// Processes all items, `at_once` at a time, and returns the results in the order of the items. After an error, no new items are started.
 pub(crate) fn each<T: Sync, R: Send, E: Send>(
     items: &[T],
     at_once: usize,
@@ -38,7 +38,7 @@ pub(crate) fn each<T: Sync, R: Send, E: Send>(
     thread::scope(|scope| {
         let workers: Vec<_> = (0..at_once.min(items.len())).map(|_| scope.spawn(one_worker)).collect();
         for worker in workers {
-            // A panic of a worker is one of this call.
+            // A worker's panic becomes this call's panic.
             all.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
         Ok(())

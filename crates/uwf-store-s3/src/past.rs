@@ -1,20 +1,20 @@
-//! What is left of names: an object for each name that was ever removed.
+//! The past of names: one object for each name that was ever removed.
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a name left.
+/// The record of a removed name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Left {
-    /// As it was given.
+    /// The record as given.
     pub(crate) record: Value,
-    /// When, in milliseconds by the clock of the machine that removed it. Only for the order of what one machine removed within
-    /// one second of the server's clock.
+    /// The time of removal, in milliseconds by the clock of the machine that removed the name. It only orders names that one machine
+    /// removed within one second of the server's clock.
     pub(crate) at_ms: u64,
 }
 
-/// `heads/NAME@LIFE` of a name that was removed, until that is tidied up.
+/// `heads/NAME@LIFE` of a removed name, until the removal is finished.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Removed {
     pub(crate) left: Left,
@@ -22,63 +22,63 @@ pub(crate) struct Removed {
     pub(crate) trace: Trace,
 }
 
-/// `history/NAME.json`. It is never deleted, so that it is known for good how many lives of the name are over.
+/// `history/NAME.json`. It is never deleted, so that the number of ended lives stays known for good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Past {
-    /// Lives of the name that are over. The next one has the number after it.
+    /// Number of ended lives. The next life has the number after it.
     pub(crate) over: u64,
-    /// What the last of them left, until it is forgotten.
+    /// The record of the last life, until it is forgotten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<Left>,
-    /// The token of the call that forgot it.
+    /// The token of the call that forgot the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forgot: Option<String>,
-    /// The moves of the last of them.
+    /// The moves of the last life.
     #[serde(flatten)]
     pub(crate) trace: Trace,
 }
 
-/// Newest moves that a trace has. A machine that does not know whether its move was made looks for it there; so many would others
-/// must make while it tries again, for it not to find out.
+/// Newest moves in a trace. A machine that doesn't know whether its move was made looks for the move there. It fails to find out only if
+/// others make this many moves while it retries.
 const TRACED: usize = 32;
 
 /// More moves than any name has.
 const MENDED: u64 = 1 << 32;
 
-/// Which moves led to a state of a name.
+/// The moves that produced the state of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Trace {
-    /// How many moves there were, its creation being the first.
+    /// Number of moves; the creation is number 1.
     pub(crate) moves: u64,
-    /// The tokens of the newest ones, newest first, with spaces between them. Each is written once in the world.
+    /// The tokens of the newest moves, newest first, separated by spaces. Each token is globally unique.
     pub(crate) tokens: String,
 }
 
 impl Trace {
-    /// Of a name that is created.
+    /// The trace of a new name.
     pub(crate) fn first(token: &str) -> Trace {
         Trace { moves: 1, tokens: token.to_owned() }
     }
 
-    /// Of a name whose object was damaged: how many moves it had nobody knows any more. The number is beyond any that was made, so that
-    /// a machine which does not know whether its move was made is not told that it was not.
+    /// The trace of a name whose object was damaged, so that its number of moves is lost. The number is greater than any real one, so that
+    /// a machine which doesn't know whether its move was made doesn't conclude that it was not.
     pub(crate) fn mended(token: &str) -> Trace {
         Trace { moves: MENDED, tokens: token.to_owned() }
     }
 
-    /// After one more move.
+    /// The trace after one more move.
     pub(crate) fn then(&self, token: &str) -> Trace {
         let before = self.tokens.split_ascii_whitespace().take(TRACED - 1);
         let tokens: Vec<&str> = std::iter::once(token).chain(before).collect();
         Trace { moves: self.moves + 1, tokens: tokens.join(" ") }
     }
 
-    /// Whether a move is among them.
+    /// Whether the trace contains a move.
     pub(crate) fn has(&self, token: &str) -> bool {
         self.tokens.split_ascii_whitespace().any(|other| other == token)
     }
 
-    /// Whether it tells of the move with this number.
+    /// Whether the trace still covers the move with this number.
     pub(crate) fn reaches(&self, number: u64) -> bool {
         number <= self.moves && self.moves - number < TRACED as u64
     }
@@ -92,10 +92,10 @@ pub(crate) struct Live {
     pub(crate) trace: Trace,
 }
 
-/// Bytes that a live name does not reach and a removed one has at least, so that a listing tells them apart.
+/// Live heads are smaller than this, and removed ones at least this large, so that a listing distinguishes them.
 pub(crate) const REMOVED_BYTES: usize = 2048;
 
-/// What a head's object says.
+/// The content of a head's object.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Said {
     Live(Live),
@@ -118,7 +118,7 @@ impl Said {
             Said::Live(live) => json_bytes(live),
             Said::Removed(removed) => {
                 let mut bytes = json_bytes(removed);
-                // White space after a value of JSON means nothing.
+                // White space after a JSON value is ignored.
                 bytes.resize(bytes.len().max(REMOVED_BYTES), b' ');
                 bytes
             }
@@ -126,7 +126,7 @@ impl Said {
     }
 }
 
-/// Maps with texts as keys, numbers and texts: there is nothing in them that JSON does not have.
+/// Our values consist of texts, numbers and maps with text keys, all of which JSON can represent.
 pub(crate) fn json_bytes(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_else(|error| panic!("a value that JSON does not have: {error}"))
 }

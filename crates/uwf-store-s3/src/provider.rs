@@ -1,7 +1,7 @@
-//! Whose bucket it is: all in which Amazon S3, Google Cloud Storage and Azure Blob Storage differ for a store.
+//! The provider of a bucket: everything in which Amazon S3, Google Cloud Storage and Azure Blob Storage differ for a store.
 //!
-//! What a store relies on, all of them have: a write that is made only if there is no object, or only if it is still the version
-//! that was read; listings that show what was written before; a `Date` in each answer, and when an object was written.
+//! All of them have what a store relies on: writes that succeed only if the object doesn't exist, or only if it is still the version that
+//! was read; listings that show all earlier writes; a `Date` in each answer; and the time at which an object was written.
 
 mod amazon;
 mod azure;
@@ -16,16 +16,16 @@ use crate::key_servers::KeyServers;
 use crate::tag::Tag;
 use crate::transport::Wire;
 
-/// Whose bucket it is.
+/// The provider of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Provider {
-    /// Amazon, and every server that speaks S3.
+    /// Amazon, and every other server with the S3 protocol.
     S3,
     Google,
     Azure,
 }
 
-/// Beginnings of URLs. The first of each provider is the one that is shown; the others are what its tools write.
+/// URL schemes. The first one of each provider is displayed; the provider's tools write the others.
 const SCHEMES: [(&str, Provider); 7] = [
     ("s3://", Provider::S3),
     ("gs://", Provider::Google),
@@ -37,7 +37,7 @@ const SCHEMES: [(&str, Provider); 7] = [
 ];
 
 impl Provider {
-    /// By the beginning of a URL; what follows it.
+    /// The provider for a URL's scheme, and the rest of the URL.
     pub(crate) fn of(url: &str) -> Option<(Provider, &str)> {
         SCHEMES.iter().find_map(|(scheme, provider)| Some((*provider, url.strip_prefix(scheme)?)))
     }
@@ -50,7 +50,7 @@ impl Provider {
         }
     }
 
-    /// How a URL must look.
+    /// The form of a URL.
     pub(crate) fn form(self) -> &'static str {
         match self {
             Provider::S3 => "s3://BUCKET/PREFIX",
@@ -59,7 +59,7 @@ impl Provider {
         }
     }
 
-    /// What it calls a bucket.
+    /// The provider's word for a bucket.
     pub(crate) fn container(self) -> &'static str {
         match self {
             Provider::S3 | Provider::Google => "bucket",
@@ -67,7 +67,7 @@ impl Provider {
         }
     }
 
-    /// Symbols a bucket's name is made of besides a-z and 0-9.
+    /// Symbols allowed in bucket names besides a-z and 0-9.
     pub(crate) fn symbols(self) -> &'static [u8] {
         match self {
             Provider::S3 => b".-",
@@ -76,12 +76,12 @@ impl Provider {
         }
     }
 
-    /// Whether it compares generations, each of which is a number that never comes back, and not the tags that it lists.
+    /// Whether conditional writes compare generations, not the tags in listings. A generation is a number that is never reused.
     pub(crate) fn has_generations(self) -> bool {
         self == Provider::Google
     }
 
-    /// The headers for "if there is none" and "if it is still this one".
+    /// The headers for "if it doesn't exist" and "if it is unchanged".
     pub(crate) fn conditions(self) -> (&'static str, &'static str) {
         match self {
             Provider::S3 | Provider::Azure => ("If-None-Match", "If-Match"),
@@ -95,7 +95,7 @@ impl Provider {
         Tag::new(Some(etag), self.has_generations().then(|| "1".to_owned()))
     }
 
-    /// Where its keys come from.
+    /// The servers that give out its keys.
     pub(crate) fn key_servers(self, environment: &Environment) -> KeyServers {
         match self {
             Provider::S3 => amazon::key_servers(),
@@ -107,7 +107,7 @@ impl Provider {
     /// The client of a bucket.
     ///
     /// # Errors
-    /// What is wrong with the environment. Nothing is contacted.
+    /// If the environment is incomplete or invalid. No server is contacted.
     pub(crate) fn client(
         self,
         environment: &Environment,
@@ -122,17 +122,17 @@ impl Provider {
     }
 }
 
-/// Plain HTTP is spoken only to an endpoint that says so.
+/// Plain HTTP is used only if the endpoint's URL says so.
 fn options() -> ClientOptions {
     ClientOptions::new().with_allow_http(true)
 }
 
-/// Whoever calls tries again, as it knows what a second try may find.
+/// The caller retries, because only the caller knows what a second attempt may find.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-/// Why a client cannot be made, without the name of the library's part around it.
+/// Why a client can't be created, without the library's own prefix.
 fn reason(error: &object_store::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

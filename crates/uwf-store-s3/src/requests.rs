@@ -1,27 +1,27 @@
-//! How many requests were made.
+//! Counts requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ureq::http::Method;
 use ureq::http::request::Parts;
 
-/// Requests that a store has sent since it was opened, tries that failed included. A provider charges for them by kind.
+/// Requests that a store has sent since it was opened, including failed attempts. Providers charge for them by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// Objects that were read.
+    /// Objects read.
     pub get: u64,
-    /// Objects that were written.
+    /// Objects written.
     pub put: u64,
-    /// Pages of a listing, up to 1,000 names each, and 5,000 of Azure.
+    /// Pages of listings: up to 1,000 names each, on Azure up to 5,000.
     pub list: u64,
-    /// Objects that were deleted. Most providers charge nothing for these.
+    /// Objects deleted. Most providers don't charge for these.
     pub delete: u64,
-    /// Objects that were looked at without their bytes.
+    /// Objects looked up without reading their bytes.
     pub head: u64,
 }
 
 impl Requests {
-    /// All of them.
+    /// Requests of all kinds.
     pub fn total(&self) -> u64 {
         self.get + self.put + self.list + self.delete + self.head
     }
@@ -38,7 +38,7 @@ pub(crate) struct Counted {
 
 impl Counted {
     pub(crate) fn count(&self, request: &Parts) {
-        // In the words of S3 and Google, and of Azure.
+        // S3 and Google use the first form, Azure the second.
         let asks_for = |query: &str| query.contains("list-type=") || query.contains("comp=list");
         let is_list = || request.uri.query().is_some_and(asks_for);
         let kind = match request.method {

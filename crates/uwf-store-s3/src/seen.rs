@@ -1,4 +1,4 @@
-//! What small objects said, so that those that did not change are not read again.
+//! A cache of small objects, so that unchanged ones are not read again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::bucket::Listed;
 use crate::tag::Tag;
 
-/// Key → tag and what was read under that tag. Every write makes another tag, as it writes something that was never written.
+/// Maps each key to its tag and the content read under that tag. Every write produces a new tag, because it always writes new content.
 ///
-/// It is of one process; one on the disk could take its place, as nothing here must be right about what is there now.
+/// The cache lives in one process. A cache on disk could replace it, because no entry needs to be up to date.
 #[derive(Debug)]
 pub(crate) struct Seen<T> {
     objects: Mutex<HashMap<String, (Tag, T)>>,
@@ -22,11 +22,11 @@ impl<T> Default for Seen<T> {
 
 impl<T: Clone> Seen<T> {
     fn objects(&self) -> MutexGuard<'_, HashMap<String, (Tag, T)>> {
-        // Entries are inserted whole.
+        // A panic can't leave an entry half inserted.
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a listed object said, if it is still the one that was read.
+    /// The content of a listed object, if it is unchanged since it was read.
     pub(crate) fn of(&self, listed: &Listed) -> Option<T> {
         let objects = self.objects();
         let is_same = |(tag, _): &&(Tag, T)| tag.is_listed_as(&listed.tag);
@@ -37,7 +37,7 @@ impl<T: Clone> Seen<T> {
         self.objects().insert(key.to_owned(), (tag.clone(), said));
     }
 
-    /// Forgets what is not in a complete listing.
+    /// Forgets objects that are not in a complete listing.
     pub(crate) fn keep(&self, listed: &[Listed]) {
         let there: std::collections::HashSet<&str> = listed.iter().map(|object| &*object.key).collect();
         self.objects().retain(|key, _| there.contains(&**key));

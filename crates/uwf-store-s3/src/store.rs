@@ -1,4 +1,4 @@
-//! The store as a whole: opened, made ready, used for the first time.
+//! The store as a whole: opening, initializing and first use.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -18,8 +18,8 @@ use crate::transport::{Transport, Wire};
 
 /// Nodes, heads and the journal in a bucket.
 ///
-/// Cheap to make and to clone; nothing is contacted until it is used. Every call waits in the thread that makes it, and any number
-/// of threads may call at once. In asynchronous code call it where blocking is allowed.
+/// The store is cheap to create and to clone, and contacts no server until it is used. Every call blocks its thread, and any number of
+/// threads may call at once. In asynchronous code, call it where blocking is allowed.
 #[derive(Clone)]
 pub struct S3Store {
     pub(crate) inner: Arc<Inner>,
@@ -30,7 +30,7 @@ pub(crate) struct Inner {
     name: String,
     environment: Environment,
     bucket: Mutex<Option<Arc<Bucket>>>,
-    /// Set once the store was found to be there and of our format.
+    /// Set once the store was found to exist and to have our format.
     ready: OnceLock<()>,
     pub(crate) heads_seen: Seen<Settled>,
     pub(crate) past_seen: Seen<Past>,
@@ -44,11 +44,11 @@ impl fmt::Debug for S3Store {
 }
 
 impl S3Store {
-    /// The store at `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`. Keys, region, account and endpoint come
-    /// from the environment and the files of the provider's tools; they are looked for at the first use.
+    /// The store at `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`. Keys, region, account and endpoint come from
+    /// the environment and the files of the provider's tools, which are read on first use.
     ///
     /// # Errors
-    /// What the URL lacks.
+    /// If the URL is incomplete or invalid.
     pub fn open(url: &str) -> Result<S3Store, RemoteError> {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -56,10 +56,11 @@ impl S3Store {
         S3Store::open_with(url, std::env::vars_os().filter_map(text))
     }
 
-    /// The same with these variables instead of those of this process: `AWS_…`, `GOOGLE_…`, `AZURE_…`, `HOME`, `SSL_CERT_FILE`.
+    /// Like [`S3Store::open`], but with these variables, not the ones of this process: `AWS_…`, `GOOGLE_…`, `AZURE_…`, `HOME`,
+    /// `SSL_CERT_FILE`.
     ///
     /// # Errors
-    /// Those of [`S3Store::open`].
+    /// Like [`S3Store::open`].
     pub fn open_with(
         url: &str,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -78,17 +79,17 @@ impl S3Store {
         Ok(S3Store { inner: Arc::new(inner) })
     }
 
-    /// Its URL.
+    /// The store's URL.
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// Makes it ready, whatever it was before, and finds out whether the server does what a store needs. `true` if it was not
-    /// ready yet. It does no harm to do it again, or on several machines at once.
+    /// Initializes the store and tests whether the server does what a store needs. `true` if the store was not initialized before.
+    /// Repeating it is harmless, even on several machines at once. The bucket must exist.
     ///
     /// # Errors
-    /// [`RemoteFault::Unfit`](json_cas::RemoteFault::Unfit) when the server does not honour conditional writes,
-    /// [`RemoteFault::Foreign`](json_cas::RemoteFault::Foreign) when something else is there. The bucket must exist.
+    /// [`RemoteFault::Unfit`](json_cas::RemoteFault::Unfit) if the server does not honour conditional writes;
+    /// [`RemoteFault::Foreign`](json_cas::RemoteFault::Foreign) if the prefix contains something else.
     pub fn init(&self) -> Result<bool, RemoteError> {
         let bucket = self.inner.bucket()?;
         let was_made = format::init(&bucket)?;
@@ -96,13 +97,13 @@ impl S3Store {
         Ok(was_made)
     }
 
-    /// Requests that were sent so far, by this value and its clones.
+    /// Requests sent so far by this value and its clones.
     pub fn requests(&self) -> Requests {
         let bucket = self.inner.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         bucket.as_ref().map(|bucket| bucket.transport.counted.so_far()).unwrap_or_default()
     }
 
-    /// The bucket, found to be a store of our format.
+    /// The bucket, once it is known to contain a store of our format.
     pub(crate) fn ready(&self) -> Result<Arc<Bucket>, RemoteError> {
         self.inner.ready()
     }

@@ -1,24 +1,24 @@
-//! By what one version of an object is told from another.
+//! Identifies versions of an object.
 
 use std::fmt;
 
-/// The tag of a version. Each write makes another one, as everything that is written has a random token in it.
+/// The tag of a version. Each write produces a new tag, because all written content contains a random token.
 ///
-/// Google compares a generation, which reads and writes tell and listings do not; the others compare what they list.
+/// Google compares a generation, which reads and writes return but listings don't. The others compare the tag that they list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tag {
-    /// As a listing tells it, too.
+    /// Listings contain it as well.
     etag: String,
     generation: Option<String>,
 }
 
 impl Tag {
-    /// As an answer tells it.
+    /// The tag in an answer.
     pub(crate) fn new(etag: Option<String>, generation: Option<String>) -> Tag {
         Tag { etag: etag.unwrap_or_default(), generation }
     }
 
-    /// From its text.
+    /// Parses the text of a tag.
     pub(crate) fn parse(text: &str) -> Tag {
         match text.split_once(' ') {
             Some((etag, generation)) => Tag { etag: etag.to_owned(), generation: Some(generation.to_owned()) },
@@ -26,12 +26,12 @@ impl Tag {
         }
     }
 
-    /// Whether a listing shows the version with this tag. A server that gives no tags is asked again.
+    /// Whether a listing shows the version with this tag. If a server gives no tags, the object is read again.
     pub(crate) fn is_listed_as(&self, listed: &Tag) -> bool {
         !self.etag.is_empty() && self.bare() == listed.bare()
     }
 
-    /// Azure has quotation marks around it in an answer, and none in a listing.
+    /// Azure quotes the tag in answers, but not in listings.
     fn bare(&self) -> &str {
         self.etag.trim_matches('"')
     }
@@ -40,13 +40,13 @@ impl Tag {
         self.generation.is_some()
     }
 
-    /// What a write is to be conditional on: the client takes of the two what its server compares.
+    /// The condition of a write. The client picks the part that its server compares.
     pub(crate) fn condition(&self) -> object_store::UpdateVersion {
         object_store::UpdateVersion { e_tag: Some(self.etag.clone()), version: self.generation.clone() }
     }
 }
 
-/// One line. Tags of HTTP have no spaces, and a generation is a number.
+/// One line. HTTP tags contain no spaces, and a generation is a number.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.etag)?;

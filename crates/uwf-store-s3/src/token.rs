@@ -1,4 +1,4 @@
-//! Texts that are written once in the world.
+//! Globally unique texts.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,8 +8,8 @@ use json_cas::Hash;
 /// 64 random bits as 13 symbols.
 pub(crate) fn unique() -> String {
     static MADE: AtomicU64 = AtomicU64::new(0);
-    // Its keys come from the random numbers of the system; those of fastrand from the time and the thread, which two machines may
-    // have in common.
+    // RandomState gets its keys from the system's random numbers. fastrand derives them from the time and the thread, which can be the
+    // same on two machines.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(MADE.fetch_add(1, Ordering::Relaxed));
     Hash::from_u64(hasher.finish()).to_string()

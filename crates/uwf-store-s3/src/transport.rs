@@ -1,6 +1,6 @@
-//! How requests reach the server: the HTTP client below the client of a provider.
+//! Sends requests to the server: the HTTP client below a provider's client.
 //!
-//! It does not try again: whoever calls knows whether a request that failed may have been done.
+//! It never retries, because only the caller knows whether a failed request may have taken effect.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,13 +23,13 @@ use crate::listing;
 use crate::parallel::READS_AT_ONCE;
 use crate::requests::Counted;
 
-/// How long a connection may take to come about.
+/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// The same for the address at which machines of a cloud find their keys: where there is none, nobody answers.
+/// How long connecting may take to the address at which cloud machines find their keys. On other machines nothing answers there.
 const CONNECT_TO_MACHINE: Duration = Duration::from_secs(1);
 
-/// How long a server may think about an answer. One that hangs leaves time for another try.
+/// How long a server may take to start an answer. A server that hangs leaves time for another attempt.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long the bytes of one request or answer may take.
@@ -38,18 +38,19 @@ const BYTES: Duration = Duration::from_mins(2);
 /// Largest object that is read.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Sends requests, counts them, and notes what servers say about themselves.
+/// Sends requests, counts them, and remembers what servers report about themselves.
 #[derive(Debug)]
 pub(crate) struct Transport {
     agent: Agent,
     machine_agent: Agent,
     keys: KeyServers,
-    /// Whether the machine gave something: then it is one of a cloud, and its server does not answer only for a moment.
+    /// Whether the machine's server gave out something. Then this is a cloud machine, and a server that doesn't answer is only down for a
+    /// moment.
     machine_gave: AtomicBool,
     pub(crate) counted: Counted,
-    /// What the server's clock said, and when that was by ours.
+    /// The time on the server's clock, and when it was received by ours.
     clock: Mutex<Option<(SystemTime, Instant)>>,
-    /// What the server calls itself.
+    /// The server's own name.
     server: Mutex<Option<String>>,
 }
 
@@ -76,7 +77,8 @@ impl Transport {
         };
         Transport {
             agent: agent(CONNECT, Proxy::try_from_env(), None),
-            // What the machine is told is not for others. Google's has a name, which elsewhere nobody knows.
+            // No proxy, because the machine's keys are not for others. Resolving is limited as well: Google's address is a name that is
+            // unknown elsewhere.
             machine_agent: agent(CONNECT_TO_MACHINE, None, Some(CONNECT_TO_MACHINE)),
             keys,
             machine_gave: AtomicBool::default(),
@@ -86,13 +88,13 @@ impl Transport {
         }
     }
 
-    /// What the server's clock says now; `None` when it never told. No clock of this machine is in it.
+    /// The current time on the server's clock; `None` if the server never sent it. Setting this machine's clock has no influence.
     pub(crate) fn server_now(&self) -> Option<SystemTime> {
         let clock = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         clock.map(|(told, when)| told + when.elapsed())
     }
 
-    /// What the server calls itself.
+    /// The server's own name.
     pub(crate) fn server(&self) -> Option<String> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -140,7 +142,7 @@ fn exchange(agent: &Agent, parts: Parts, body: &[u8]) -> Result<Response<Vec<u8>
     Ok(Response::from_parts(parts, body.into_with_config().limit(MAX_BYTES).read_to_vec()?))
 }
 
-/// What happened, in words that need no knowledge of the HTTP library.
+/// The cause of a failure, without the terms of the HTTP library.
 fn reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "there is no such host".to_owned(),
@@ -153,20 +155,20 @@ fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// Answers that the client of a provider understands; of all others it would keep a text only. Each provider has codes of its own,
-/// and none has one that means something else to another.
+/// Whether the provider's client understands an answer. Of any other answer, the client would keep only a text. Each provider has its own
+/// codes, and no code means something else to another provider.
 fn is_answer(answer: &Response<Vec<u8>>) -> bool {
     let code = || failure::code(answer);
     match answer.status().as_u16() {
         200..=299 | 304 | 412 => true,
         404 => !failure::is_of_missing_bucket(&code()),
-        // So Azure refuses to create what is there. Any other conflict may be over in a moment.
+        // Azure's answer to creating an existing object. Any other conflict may be over in a moment.
         409 => code() == "BlobAlreadyExists",
         _ => false,
     }
 }
 
-/// The transport as the clients want it.
+/// The transport with the interface that the clients expect.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire(pub(crate) Arc<Transport>);
 
@@ -175,7 +177,7 @@ impl HttpService for Wire {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
-        // Unknown: the client is not to try again.
+        // `Unknown` keeps the client from retrying.
         let fail = |failure| HttpError::new(HttpErrorKind::Unknown, failure);
         let is_list = listing::is_asked(&parts.uri);
         let answer = self.0.send(parts, &body).map_err(fail)?;
@@ -201,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers a request by this status; `None` says nothing and closes the connection.
+    /// Answers a request with this status; `None` closes the connection without an answer.
     fn serve(mut stream: TcpStream, status: Option<u16>) {
         let _ = stream.read(&mut [0; 4096]);
         if let Some(status) = status {
@@ -209,7 +211,7 @@ mod tests {
         }
     }
 
-    /// What each of some requests to the server of a machine comes to.
+    /// The outcomes of several requests to a machine's server.
     fn told(statuses: &'static [Option<u16>]) -> Vec<Result<u16, Failure>> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();

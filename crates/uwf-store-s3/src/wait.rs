@@ -1,4 +1,4 @@
-//! Futures of the clients as plain calls.
+//! Runs the clients' futures as blocking calls.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ impl Wake for Unpark {
 
 /// Waits for a future in this thread.
 ///
-/// The transport below the client does its work in the call and never waits for a runtime, so none is needed: not one of our own,
-/// and it does no harm to be called within another. A future only must wait for another thread that fetches credentials.
+/// The transport below the client does its work within the call and never waits for a runtime, so no runtime is needed, neither ours nor
+/// the caller's. Calling this inside another runtime is harmless. A future only ever waits for another thread that fetches credentials.
 pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

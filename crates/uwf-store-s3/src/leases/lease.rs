@@ -10,13 +10,13 @@ use super::{LEASE, RENEWAL, SWEEP, lock, look_at_sweep, sweeper};
 use crate::bucket::{Bucket, Written};
 use crate::tag::Tag;
 
-/// So long before the end of a lease nothing is removed any more: a request takes its time.
+/// How long before the end of a lease removing stops, because a request takes time.
 const MARGIN: Duration = Duration::from_secs(15);
 
-/// How often it is written anew when it has another tag than it is said to have.
+/// How often a write is repeated if the object has another tag than expected.
 const ROUNDS: usize = 3;
 
-/// Does something again and again until it is stopped.
+/// Repeats an action until it is stopped.
 struct Repeat {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -33,17 +33,17 @@ impl Repeat {
         Repeat { stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Afterwards it does nothing any more: what it would write now would be there again after it was deleted.
+    /// Stops for good. A later write would restore the object after it was deleted.
     fn stop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // It ends with the channel; that it panicked changes nothing here.
+            // The thread ends when the channel closes. A panic in it changes nothing here.
             let _ = thread.join();
         }
     }
 }
 
-/// That somebody in this process holds.
+/// The lease of this process's holds.
 pub(crate) struct Lease {
     bucket: Arc<Bucket>,
     key: String,
@@ -51,11 +51,11 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Of an object that was just written.
+    /// The lease of an object that was just written.
     pub(crate) fn new(bucket: Arc<Bucket>, key: String) -> Lease {
         let renewed = (Arc::clone(&bucket), key.clone());
         let repeat = Repeat::new(move || {
-            // If it cannot be written now, perhaps the next time, before it ends.
+            // If this write fails, the next one may still succeed before the lease ends.
             let _ = renewed.0.overwrite(&renewed.1, b"{}");
         });
         Lease { bucket, key, repeat }
@@ -65,18 +65,18 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.repeat.stop();
-        // Otherwise it ends by itself.
+        // If this fails, the lease expires.
         let _ = self.bucket.delete(&self.key);
     }
 }
 
-/// That this process sweeps.
+/// The lease of this process's sweep.
 pub(crate) struct SweepLease {
     renewed: Arc<Renewed>,
     repeat: Mutex<Repeat>,
 }
 
-/// What the thread that renews has in common with those who ask.
+/// State that is shared with the renewing thread.
 struct Renewed {
     bucket: Arc<Bucket>,
     token: String,
@@ -85,12 +85,12 @@ struct Renewed {
 
 struct Now {
     tag: Tag,
-    /// When the last write of it was sent that came through in time.
+    /// When the last write that succeeded in time was sent.
     written: Moment,
 }
 
 impl SweepLease {
-    /// Of an object that was just written: after `written`, and it has this tag now.
+    /// The lease of an object that was just written, after `written`, and now has this tag.
     pub(crate) fn new(bucket: Arc<Bucket>, token: String, tag: Tag, written: Moment) -> SweepLease {
         let renewed = Arc::new(Renewed { bucket, token, now: Mutex::new(Now { tag, written }) });
         let renewing = Arc::clone(&renewed);
@@ -98,15 +98,15 @@ impl SweepLease {
         SweepLease { renewed, repeat }
     }
 
-    /// Whether nobody else can hold or sweep yet.
+    /// Whether it is certain that no other process can hold or sweep yet.
     pub(crate) fn is_fresh(&self) -> bool {
         self.renewed.is_fresh()
     }
 
-    /// Lets others in, unless they are already, who waited for the lease to end.
+    /// Ends the sweep, so that others need not wait for the lease to expire.
     pub(crate) fn end(&self) {
         lock(&self.repeat).stop();
-        // Otherwise it ends by itself.
+        // If this fails, the lease expires.
         let _ = self.renewed.write(None);
     }
 }
@@ -116,11 +116,11 @@ impl Renewed {
         lock(&self.now).written.elapsed() < LEASE - MARGIN
     }
 
-    /// Writes it anew, unless it has ended.
+    /// Renews the lease, unless it has expired.
     ///
-    /// The danger: a machine stands still for longer than its lease. Others hold, let something lead to a node, and are gone again. They
-    /// write nothing into `locks/sweep`, so it could be written anew by who swept, who would then remove that node. So a lease that
-    /// has ended stays ended, also if it ends while a renewal is on its way.
+    /// The danger: a machine is suspended for longer than its lease. Others hold, store a reference to a node, and finish. They write
+    /// nothing into `locks/sweep`, so the resumed sweeper could renew its lease and then remove that node. So an expired lease stays
+    /// expired, even if it expires while a renewal is on its way.
     fn renew(&self) {
         if !self.is_fresh() {
             return;
@@ -135,13 +135,13 @@ impl Renewed {
         }
     }
 
-    /// Writes who sweeps, if that is still us; the tag it has then.
+    /// Writes `by` as the sweeper, if this process still is the sweeper. Returns the new tag.
     fn write(&self, by: Option<&str>) -> Option<Tag> {
         for _ in 0..ROUNDS {
             let tag = lock(&self.now).tag.clone();
             match self.bucket.update(SWEEP, &tag, &sweeper(by)).ok()? {
                 Written::Done { tag } => return Some(tag),
-                // Perhaps by an earlier write of ours, whose answer was lost.
+                // Perhaps because of an earlier write of ours whose answer was lost.
                 Written::Refused { .. } => {
                     let found = look_at_sweep(&self.bucket).ok()??;
                     if found.by.as_ref() != Some(&self.token) {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::store::S3Store;
 
-    /// A lease that was last written so long ago.
+    /// A lease that was last written this long ago.
     fn lease(server: &BucketServer, written: Duration) -> SweepLease {
         let store = S3Store::open_with(&server.url("store"), server.variables("store")).unwrap();
         store.init().unwrap();
@@ -190,7 +190,7 @@ mod tests {
         server.slow(Duration::from_millis(500));
         std::thread::scope(|scope| {
             let renewing = scope.spawn(|| lease.renewed.renew());
-            // While it is on its way, the time passes that is left.
+            // The remaining time passes while the renewal is on its way.
             std::thread::sleep(Duration::from_millis(100));
             lock(&lease.renewed.now).written = Moment::ago(LEASE);
             renewing.join().unwrap();
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_write_whose_answer_was_lost_ends_no_lease_and_keeps_nobody_out() {
         let server = BucketServer::start();
-        // Another version of the object, and still ours.
+        // Another version of the object, but still ours.
         let lose_an_answer = || server.rewrite("store", SWEEP, str::to_owned);
         let lease = lease(&server, LEASE - MARGIN - Duration::from_secs(10));
         lose_an_answer();

@@ -1,4 +1,4 @@
-//! The clock that leases are measured with: it can't be set, and it runs while the machine sleeps.
+//! The clock for leases: it can't be set, and it keeps running while the machine sleeps.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub(crate) struct Moment(Timespec);
 
 impl Moment {
     pub(crate) fn now() -> Moment {
-        // No other machine waits for this one to wake up.
+        // Count the time of sleep, because other machines don't wait for this one to wake up.
         #[cfg(target_os = "linux")]
         let clock = ClockId::Boottime;
         #[cfg(not(target_os = "linux"))]
@@ -17,12 +17,12 @@ impl Moment {
         Moment(clock_gettime(clock))
     }
 
-    /// The time since then.
+    /// The time since this moment.
     pub(crate) fn elapsed(self) -> Duration {
         Duration::try_from(Moment::now().0 - self.0).unwrap_or_default()
     }
 
-    /// A moment so long ago.
+    /// The moment this long ago.
     #[cfg(test)]
     pub(crate) fn ago(time: Duration) -> Moment {
         Moment(Moment::now().0 - Timespec::try_from(time).unwrap())

@@ -1,4 +1,4 @@
-//! Amazon S3, and every server that speaks S3: what the environment and the profiles say.
+//! Amazon S3 and every other server with the S3 protocol: settings from the environment and profiles.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ pub(super) fn key_servers() -> KeyServers {
 
 /// The client of a bucket.
 ///
-/// Keys come from the environment, else from a role of a container or a web identity, which the client reads there itself,
-/// else from the profile, else the client asks the machine for them: the order of the tools of AWS.
+/// Keys come from the first of these sources, in the order of the AWS tools: the environment; the role of a container or a web identity,
+/// which the client reads itself; the profile; the machine, which the client asks.
 pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Result<AmazonS3, Trouble> {
     let mut builder = AmazonS3Builder::new();
     for (name, value) in environment.amazon()? {
@@ -47,11 +47,11 @@ pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Res
 }
 
 impl Environment {
-    /// The variables, with what the profile says where they say nothing.
+    /// The variables, completed with settings from the profile.
     fn amazon(&self) -> Result<BTreeMap<String, String>, Trouble> {
         let own = self.beginning("AWS_").map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut settings: BTreeMap<String, String> = own.collect();
-        // The one counts before the other.
+        // AWS_REGION takes precedence over AWS_DEFAULT_REGION.
         if let Some(region) = self.get("AWS_REGION").or_else(|| self.get("AWS_DEFAULT_REGION")) {
             settings.insert("AWS_REGION".to_owned(), region.to_owned());
         }
@@ -87,7 +87,7 @@ impl Environment {
         self.get("AWS_PROFILE").or_else(|| self.get("AWS_DEFAULT_PROFILE")).unwrap_or("default")
     }
 
-    /// What both files say of the profile, `credentials` first.
+    /// The settings of the profile in both files. `credentials` takes precedence.
     fn profile(&self) -> Result<Option<Settings>, Trouble> {
         let home = |name: &str| self.get("HOME").map(|home| Path::new(home).join(".aws").join(name));
         let file = |variable: &str, name: &str| self.get(variable).map(PathBuf::from).or_else(|| home(name));
@@ -112,7 +112,8 @@ impl Environment {
         }
     }
 
-    /// A profile that gets its keys elsewhere must not be taken for one without, whose keys the machine has.
+    /// Rejects a profile that gets its keys from elsewhere. Don't treat it as a profile without keys, because then the machine's keys
+    /// would be used.
     fn has_plain_keys(&self, profile: &Settings) -> Result<(), Trouble> {
         let elsewhere =
             ["role_arn", "sso_session", "sso_start_url", "sso_account_id", "credential_process", "login_session"];

@@ -1,4 +1,4 @@
-//! Azure Blob Storage: what the environment says.
+//! Azure Blob Storage: settings from the environment.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use crate::key_servers::{KeyServers, authority};
 use crate::transport::Wire;
 use crate::wait::wait_for;
 
-/// What the client is told.
+/// Settings of the client.
 type Settings = HashMap<AzureConfigKey, String>;
 
-/// What the tools of Azure call it, and what the client does.
+/// Names in the Azure tools, and the client's settings.
 const OTHER_NAMES: [(&str, AzureConfigKey); 4] = [
     ("AZURE_STORAGE_ACCOUNT", AzureConfigKey::AccountName),
     ("AZURE_STORAGE_KEY", AzureConfigKey::AccessKey),
@@ -27,7 +27,7 @@ const OTHER_NAMES: [(&str, AzureConfigKey); 4] = [
     ("IDENTITY_ENDPOINT", AzureConfigKey::MsiEndpoint),
 ];
 
-/// Account, key and endpoint of the emulator. They are the same everywhere, and the key is no secret.
+/// Account, key and endpoint of the emulator. They are the same everywhere, and the key is not secret.
 ///
 /// <https://learn.microsoft.com/azure/storage/common/storage-use-azurite>
 const EMULATOR: [(AzureConfigKey, &str); 3] = [
@@ -50,7 +50,7 @@ pub(super) fn key_servers(environment: &Environment) -> KeyServers {
     }
 }
 
-/// The client of a container, which deletes by itself.
+/// The client of a container, with its own deletion.
 pub(super) struct Azure {
     client: MicrosoftAzure,
     wire: Wire,
@@ -61,8 +61,8 @@ pub(super) struct Azure {
 
 /// The client of a container.
 ///
-/// What a connection string says counts before single variables. Credentials are a token, else a key, a federated token, a client
-/// secret, a SAS token, else the client asks the machine for its identity.
+/// A connection string takes precedence over single variables. Credentials come from the first of these: a token, a key, a federated
+/// token, a client secret, a SAS token, or the machine's identity, which the client asks for.
 pub(super) fn client(environment: &Environment, container: &str, wire: Wire) -> Result<Azure, Trouble> {
     let settings = settings(environment)?;
     let Some(account) = settings.get(&AzureConfigKey::AccountName).cloned() else {
@@ -100,15 +100,15 @@ fn settings(environment: &Environment) -> Result<Settings, Trouble> {
             settings.entry(key).or_insert_with(|| value.to_owned());
         }
     }
-    // Those of Kubernetes end with `/`, and what follows begins with one.
+    // In Kubernetes, the host ends with `/`, but the client appends a path that begins with one.
     if let Some(host) = settings.get_mut(&AzureConfigKey::AuthorityHost) {
         host.truncate(host.trim_end_matches('/').len());
     }
-    // The endpoint is set in any case, and says the same.
+    // We always set the endpoint, which has the same effect.
     settings.remove(&AzureConfigKey::UseFabricEndpoint);
     let is_emulator = settings.remove(&AzureConfigKey::UseEmulator).is_some_and(|value| is_true(&value));
     if let Some(text) = environment.get("AZURE_STORAGE_CONNECTION_STRING") {
-        // Keys of another account are none of this one.
+        // Keys of another account are not valid for this one.
         for key in [AzureConfigKey::Token, AzureConfigKey::AccessKey, AzureConfigKey::SasKey] {
             settings.remove(&key);
         }
@@ -125,7 +125,7 @@ fn is_true(value: &str) -> bool {
     matches!(&*value.to_ascii_lowercase(), "1" | "true" | "on" | "yes" | "y")
 }
 
-/// What a connection string says. It is never repeated: the key is in it.
+/// The settings in a connection string. Messages never repeat it, because it contains the key.
 ///
 /// <https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string>
 fn connection_string(text: &str) -> Result<Settings, Trouble> {
@@ -139,7 +139,7 @@ fn connection_string(text: &str) -> Result<Settings, Trouble> {
         return Ok(EMULATOR.map(|(key, value)| (key, value.to_owned())).into());
     }
     let endpoint = said.get("blobendpoint").map(|endpoint| (*endpoint).to_owned());
-    // With a SAS token the account may be named by the host alone.
+    // With a SAS token, the host may be the only place that names the account.
     let of_host = || Some(authority(endpoint.as_deref()?).split('.').next()?.to_owned());
     let account = said.get("accountname").map(|account| (*account).to_owned()).or_else(of_host);
     let account = account.ok_or_else(|| malformed("has neither AccountName nor BlobEndpoint"))?;
@@ -164,8 +164,8 @@ impl Client for Azure {
         &self.client
     }
 
-    /// The library would delete a single blob by a batch of one. That costs as much as a write, where this costs nothing, and an
-    /// answer within an answer has neither a status nor a code that can be told apart.
+    /// The library would delete a single blob by a batch of one. That costs as much as a write, whereas this request is free. Besides, the
+    /// library gives no usable status or code for an answer within an answer.
     fn delete(&self, path: &Path) -> Result<()> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "Azure", source };
         let request = Request::delete(format!("{}/{path}", self.container)).header("content-length", "0");

@@ -1,4 +1,4 @@
-//! Google Cloud Storage, over its XML API: what the environment and the files of its tools say.
+//! Google Cloud Storage, by its XML API: settings from the environment and from the files of Google's tools.
 //!
 //! <https://cloud.google.com/docs/authentication/application-default-credentials>
 
@@ -12,10 +12,10 @@ use crate::environment::{Environment, Trouble, checked_endpoint, denied};
 use crate::key_servers::KeyServers;
 use crate::transport::Wire;
 
-/// Kinds of credentials that the client can use.
+/// Credential types that the client can use.
 const KINDS: [&str; 2] = ["authorized_user", "service_account"];
 
-/// Of an emulator, which lets everybody in, as the libraries of Google expect.
+/// Token for an emulator, which accepts any token. Google's libraries do the same.
 const EMULATOR_TOKEN: &str = "emulator";
 
 pub(super) fn key_servers(environment: &Environment) -> KeyServers {
@@ -31,8 +31,8 @@ pub(super) fn key_servers(environment: &Environment) -> KeyServers {
 
 /// The client of a bucket.
 ///
-/// Credentials come from a variable with a token or a key, else from the file that `GOOGLE_APPLICATION_CREDENTIALS` names, else from
-/// the one that gcloud left, else the client asks the machine for them.
+/// Credentials come from the first of these: a variable with a token or a key, the file named by `GOOGLE_APPLICATION_CREDENTIALS`, the
+/// file that gcloud left, or the machine, which the client asks.
 pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Result<GoogleCloudStorage, Trouble> {
     let mut builder = GoogleCloudStorageBuilder::new();
     for (name, value) in environment.beginning("GOOGLE_") {
@@ -45,7 +45,7 @@ pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Res
         .into_iter()
         .any(|key| has(&builder, key));
     if let Some(host) = environment.get("STORAGE_EMULATOR_HOST") {
-        // It may lack a scheme.
+        // The host may lack a scheme.
         let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
         builder = builder.with_base_url(&checked_endpoint(url, "STORAGE_EMULATOR_HOST")?);
         if !has_own {
@@ -69,7 +69,7 @@ pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Res
         .map_err(|error| denied(format!("its credentials cannot be used: {}", reason(&error))))
 }
 
-/// The file with credentials, of a kind that can be used: the one that is named, else the one of gcloud, if there is one.
+/// The credentials file, of a usable type: the named one, or else gcloud's, if it exists.
 fn credentials_file(environment: &Environment) -> Result<Option<PathBuf>, Trouble> {
     let named = environment.get("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from);
     let of_gcloud = || {

@@ -1,4 +1,4 @@
-//! The files in which the tools of AWS keep keys: `~/.aws/credentials` and `~/.aws/config`.
+//! The files in which the AWS tools keep keys: `~/.aws/credentials` and `~/.aws/config`.
 //!
 //! <https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html>
 
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 /// The settings of one section.
 pub(crate) type Settings = BTreeMap<String, String>;
 
-/// The settings of a profile in the text of one of the files; `None` when it has no such profile. In `config` a section is called
-/// `profile NAME`, in `credentials` just `NAME`. A section that comes twice is one; of a setting that comes twice the last counts.
+/// The settings of a profile in the text of one of the files; `None` if it has no such profile. Sections are named `profile NAME` in
+/// `config` and just `NAME` in `credentials`. Repeated sections are merged; the last one of repeated settings counts.
 pub(crate) fn find(text: &str, profile: &str) -> Option<Settings> {
     let mut found: Option<Settings> = None;
     let mut is_in = false;
     for line in text.lines() {
-        // What is indented belongs to a nested setting, such as `s3 =`.
+        // Indented lines belong to a nested setting, such as `s3 =`.
         let is_nested = line.starts_with([' ', '\t']);
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -25,7 +25,7 @@ pub(crate) fn find(text: &str, profile: &str) -> Option<Settings> {
                 found.get_or_insert_default();
             }
         } else if let Some((key, value)) = line.split_once('=').filter(|_| is_in && !is_nested) {
-            // A comment at the end of a value needs white space before it.
+            // A comment after a value must follow white space.
             let value = value.split(" #").next().unwrap_or_default().split(" ;").next().unwrap_or_default();
             found.get_or_insert_default().insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
         }
