@@ -1,4 +1,4 @@
-//! The node everything hangs on: the meta-schema that types every schema node, itself included.
+//! The root of all types: the meta-schema, which types every schema node, including itself.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use crate::hash::Hash;
 use crate::json;
 use crate::node::Draft;
 
-/// The payload, byte for byte part of the format: changing it would change every hash.
+/// The payload. Each byte is part of the format: a change would change every hash.
 const TEXT: &str = include_str!("../schemas/meta.json");
 
-/// Hash of the meta-schema node, and so the type of every schema node this crate writes. Other
-/// writers of the format have their own; a schema node is one whose type is its own type.
+/// Hash of the meta-schema node, and so the type of every schema node that this crate writes. Other writers of the format have their own
+/// meta-schemas: a node is a schema if its type is its own type.
 pub const HASH: Hash = Hash::literal("111ZGV99GA4Z7");
 
 /// The meta-schema node.

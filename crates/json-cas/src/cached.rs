@@ -1,4 +1,4 @@
-//! Objects that are kept far away, with a directory of this machine in front.
+//! Objects in a remote store, cached in a directory of this machine.
 
 mod known;
 
@@ -15,20 +15,20 @@ use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix, xxh64};
 use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
 
-/// Bytes of the sum that each file ends with.
+/// Bytes of the checksum at the end of each file.
 const SUM: usize = 8;
 
-/// How often an object is asked for whose answers are garbled, each in another way.
+/// How often an object is requested if each answer is garbled in another way.
 const ASKED: usize = 3;
 
 /// Delay after the second garbled answer. The first retry has no delay, because it usually shows that the stored bytes are damaged.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Objects of another backend, each read from there once.
+/// A cache for the objects of another backend. Each object is read from the backend once.
 ///
-/// An object never changes, so what was read stays right. Whether it is still there does not: objects are removed. So only
-/// [`Objects::get`] is answered from the directory, and who holds is told what was there since the last sweep. A file that is
-/// damaged, cannot be written or is gone costs a call of the backend and nothing else.
+/// An object never changes, so its cached bytes stay right. Whether the object still exists does not stay right, because objects are
+/// removed. So the directory answers only [`Objects::get`], while holders remember what exists since the last sweep. A cache file that is
+/// damaged, unwritable or missing costs one call of the backend and nothing else.
 ///
 /// Objects are checked when they arrive, so that a garbled answer never stays in the cache.
 pub struct CachedObjects {
@@ -38,29 +38,29 @@ pub struct CachedObjects {
     sure: Arc<Sure>,
 }
 
-/// What is known to be behind, by whoever holds: nothing of it can be removed meanwhile.
+/// Objects that are known to exist in the backend during a hold, when nothing can be removed.
 #[derive(Default)]
 struct Sure {
     held: Mutex<Held>,
 }
 
-/// All holds of this process are one behind.
+/// All holds of this process share one hold of the backend.
 #[derive(Default)]
 struct Held {
     holders: usize,
     behind: Option<Hold>,
     there: There,
-    /// What other processes of this machine know, if that is still true.
+    /// The knowledge of other processes of this machine, if it still applies.
     known: Option<Known>,
 }
 
 impl Sure {
     fn held(&self) -> MutexGuard<'_, Held> {
-        // Whoever panicked has changed nothing by halves.
+        // A panic can't leave this half changed.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is there, and when it was put if that was told.
+    /// Remembers that objects exist, and when they were put if that is known.
     fn learn(&self, objects: impl IntoIterator<Item = (Hash, Option<SystemTime>)>) {
         let mut held = self.held();
         if held.holders == 0 {
@@ -86,7 +86,7 @@ impl Sure {
     }
 }
 
-/// One hold: the last one that ends forgets what was known.
+/// One hold. When the last one ends, the knowledge is dropped.
 struct Holding(Arc<Sure>);
 
 impl Drop for Holding {
@@ -100,19 +100,19 @@ impl Drop for Holding {
 }
 
 impl CachedObjects {
-    /// The objects `behind`, with what was read of them in the files of a directory, which need not exist yet. `is_object` says
-    /// whether bytes are the object of a hash: for nodes that is [`Node::has_hash`](crate::Node::has_hash).
+    /// The objects of `behind`, cached in the files of a directory, which need not exist yet. `is_object` says whether bytes are the
+    /// object of a hash: for nodes, use [`Node::has_hash`](crate::Node::has_hash).
     pub fn new(behind: Arc<dyn Objects>, dir: impl Into<PathBuf>, is_object: fn(Hash, &[u8]) -> bool) -> CachedObjects {
         CachedObjects { behind, dir: dir.into(), is_object, sure: Arc::default() }
     }
 
-    /// Directories of some 1/512 of the objects each.
+    /// Each subdirectory has about 1/512 of the objects.
     fn path(&self, hash: Hash) -> PathBuf {
         let name = hash.to_string();
         self.dir.join(&name[..2]).join(name)
     }
 
-    /// The object, if a file of the directory is it. Programs that did not check what they read may have left another.
+    /// The cached object. Checked, because programs that don't check what they read may have cached other bytes.
     fn cached(&self, hash: Hash) -> Option<Vec<u8>> {
         let bytes = self.copy(hash)?;
         let is_object = (self.is_object)(hash, &bytes);
@@ -129,7 +129,7 @@ impl CachedObjects {
         (xxh64(&bytes).as_u64() == u64::from_le_bytes(sum)).then_some(bytes)
     }
 
-    /// Keeps bytes for the next time, if that is possible.
+    /// Caches bytes, if possible.
     fn keep(&self, hash: Hash, bytes: &[u8]) {
         let path = self.path(hash);
         let _ = path.parent().map_or(Ok(()), |dir| written(dir, &path, bytes));
@@ -162,7 +162,7 @@ impl CachedObjects {
         }
     }
 
-    /// Keeps an object that arrived; what is damaged where it is stored is not kept. Whether it did.
+    /// Caches an object that arrived and returns whether it is sound. An object that is damaged in the store is not cached.
     fn keep_arrived(&self, hash: Hash, bytes: &[u8]) -> bool {
         let is_object = (self.is_object)(hash, bytes);
         if is_object {
@@ -172,7 +172,7 @@ impl CachedObjects {
     }
 }
 
-/// Neither whole at once nor durable: the sum tells whether it is all there.
+/// Neither atomic nor durable: the checksum shows whether the file is complete.
 fn written(dir: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fs::create_dir_all(dir)?;
     let mut file = bytes.to_vec();
@@ -197,13 +197,13 @@ impl Objects for CachedObjects {
         self.arrived(hash, self.behind.get_uncached(hash)?)
     }
 
-    /// None when the first of them is here already.
+    /// Empty if the first object is already cached.
     fn chain(&self, from: Hash, most: usize) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
         if self.cached(from).is_some() {
             return Ok(Vec::new());
         }
         let mut chain = self.behind.chain(from, most)?;
-        // What is left out is asked for by whoever walks.
+        // The caller requests the objects that are left out here.
         chain.retain(|(hash, bytes)| self.keep_arrived(*hash, bytes));
         self.sure.learn(chain.iter().map(|(hash, _)| (*hash, None)));
         Ok(chain)
@@ -241,7 +241,7 @@ impl Objects for CachedObjects {
     }
 
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
-        // The caller compares what is there, and finds it here.
+        // The caller compares the stored bytes, and finds them in the cache.
         let is_here = |hash: Hash| self.sure.knows(hash) && self.cached(hash).is_some();
         let are_here: Vec<bool> = objects.iter().map(|(hash, _)| is_here(*hash)).collect();
         let new = objects.iter().zip(&are_here).filter(|(_, is_here)| !**is_here);
@@ -250,7 +250,7 @@ impl Objects for CachedObjects {
         for ((hash, bytes), put) in new.iter().zip(&puts) {
             match put {
                 Put::Published => self.keep(*hash, bytes),
-                // It may be something else, and the caller is about to look.
+                // The stored bytes may differ, and the caller is about to look.
                 Put::Present => self.drop_cached(*hash),
             }
         }
@@ -291,7 +291,7 @@ impl Objects for CachedObjects {
     }
 
     fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
-        // Another machine may have made one younger since, which does no harm.
+        // Another machine may have refreshed an object since, which is harmless.
         let known = |hash: &Hash| {
             let (put_at, bytes) = (self.sure.put_at(*hash)?, self.cached(*hash)?);
             Some(Stored { bytes: bytes.len() as u64, put_at })

@@ -1,7 +1,6 @@
-//! What every backend must do, as code: run the suites in the tests of a backend.
+//! Required behaviour of backends: run these suites in the tests of a backend.
 //!
-//! A suite calls `make` for every case; each call gives a new, empty backend. A case that fails
-//! panics with its reason.
+//! A suite calls `make` for every case; each call must return a new, empty backend. A failing case panics with its reason.
 
 mod heads;
 mod notes;

@@ -1,4 +1,4 @@
-//! What can go wrong with nodes.
+//! Errors of nodes.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,33 +13,33 @@ use crate::schema::{SchemaError, SchemaProblem, Violation};
 /// Why a node could not be read, written or found.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no node with this hash.
+    /// The store has no node with this hash.
     #[error("there is no node {hash}")]
     NotFound {
         /// The hash.
         hash: Hash,
     },
-    /// A node refers to one that is not there.
+    /// A node references a missing node.
     #[error("node {parent} refers to {hash}, which does not exist")]
     Dangling {
         /// The missing node.
         hash: Hash,
-        /// The node that refers to it.
+        /// The node that references it.
         parent: Hash,
     },
-    /// Something is stored under this hash, but not the node. Putting the same content again repairs it.
+    /// Something is stored under this hash, but it is not the node. Putting the same content again repairs it.
     #[error("node {hash} is corrupt: {reason}")]
     Corrupt {
         /// The hash.
         hash: Hash,
-        /// What is wrong with the bytes.
+        /// The problem with the bytes.
         reason: String,
     },
-    /// Another node with the same hash is stored. Nothing was changed. At the size of any store that is no accident: somebody
-    /// chose the content.
+    /// Another node with the same hash is stored. Nothing was changed. In a store of any realistic size this can't happen by accident, so
+    /// assume that the content was chosen on purpose.
     #[error("hash collision: another node is already stored as {hash}")]
     Collision {
-        /// The hash both have.
+        /// The hash of both nodes.
         hash: Hash,
     },
     /// A payload does not fit its type.
@@ -49,7 +49,7 @@ pub enum StoreError {
         type_hash: Hash,
         /// The type's title, or its hash.
         title: String,
-        /// What does not fit, at least one.
+        /// The violations, at least one.
         violations: Vec<Violation>,
     },
     /// The type of a node is not stored: put the schema first.
@@ -64,62 +64,62 @@ pub enum StoreError {
         /// The hash of the type.
         type_hash: Hash,
     },
-    /// A schema that cannot be used.
+    /// A schema is unusable.
     #[error("bad schema: {}", joined(problems, "; "))]
     BadSchema {
-        /// What is wrong, at least one error.
+        /// The problems, including at least one error.
         problems: Vec<SchemaProblem>,
     },
-    /// A text that is neither a hash nor the beginning of one.
+    /// A text is neither a hash nor the beginning of one.
     #[error(transparent)]
     BadHash(#[from] HashError),
-    /// No node's hash begins like this.
+    /// No stored hash has this prefix.
     #[error("no node's hash begins with {prefix}")]
     NoSuchPrefix {
-        /// What was given, in upper case.
+        /// The prefix, in upper case.
         prefix: String,
     },
-    /// Several hashes begin like this.
+    /// Several stored hashes have this prefix.
     #[error("{prefix} is the beginning of more than one hash: {}{}", joined(matches, ", "), if *more { ", …" } else { "" })]
     AmbiguousPrefix {
-        /// What was given, in upper case.
+        /// The prefix, in upper case.
         prefix: String,
-        /// The first of them, at most five.
+        /// The first matches, at most five.
         matches: Vec<Hash>,
-        /// Whether there are still others.
+        /// Whether there are more matches.
         more: bool,
     },
-    /// A payload that cannot be encoded.
+    /// A payload can't be encoded.
     #[error(transparent)]
     Cbor(#[from] CborError),
-    /// Others kept the nodes for too long, holding or removing. Nothing was changed: try again.
+    /// Others blocked the nodes for too long, by holding or removing them. Nothing was changed: try again.
     #[error("the nodes in {} are kept by another process for {waited_ms} ms", path.display())]
     Busy {
-        /// Where they are.
+        /// The place of the nodes.
         path: PathBuf,
-        /// How long was waited, in milliseconds.
+        /// The time waited, in milliseconds.
         waited_ms: u64,
     },
-    /// A sweep was not renewed in time, so others may hold by now. What was removed until then was removed rightly: sweep again.
+    /// A sweep was not renewed in time, so others may hold by now. All removals so far were right: sweep again.
     #[error("the sweep of the nodes in {} has ended: it was not renewed in time", path.display())]
     SweepEnded {
-        /// Where they are.
+        /// The place of the nodes.
         path: PathBuf,
     },
-    /// A newer version of this library wrote the file. It must not be changed.
+    /// A newer version of this library wrote the file. Don't change it.
     #[error("{} has format {version}, which is newer than this version of uwf reads", path.display())]
     NewerFormat {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// The format of the file.
         version: u64,
     },
-    /// A pack cannot be read, so nobody can tell what is in it. Nothing else is lost.
+    /// A pack is unreadable, so its content is unknown. Nothing else is lost.
     #[error("the pack {} is damaged: {reason}", path.display())]
     DamagedPack {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A remote store answered several times, each time with different wrong bytes. Nothing was cached; the read can be retried.
@@ -127,27 +127,27 @@ pub enum StoreError {
     Garbled {
         /// The hash.
         hash: Hash,
-        /// How often it was asked for.
+        /// The number of requests.
         asked: usize,
     },
-    /// The backend failed. A read can be made again; so can a put, as storing a node twice changes nothing.
+    /// The backend failed. Reads can be repeated, and so can puts, because storing a node twice changes nothing.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was being done, a verb.
+        /// The operation, a verb.
         action: &'static str,
-        /// To which file, or what a backend without files calls the place.
+        /// The file, or the place as a backend without files names it.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
-    /// A backend on another machine cannot be used.
+    /// A remote backend can't be used.
     #[error(transparent)]
     Remote(#[from] RemoteError),
 }
 
 impl StoreError {
-    /// Whether it says something about the disk, the network or others at this moment, and nothing about a node: the same call may
-    /// succeed another time.
+    /// Whether the error is about the disk, the network or other processes at this moment, and not about a node: the same call may succeed
+    /// later.
     pub fn is_of_the_moment(&self) -> bool {
         use StoreError::{Busy, Garbled, Io, Remote, SweepEnded};
         matches!(self, Io { .. } | Remote(_) | Garbled { .. } | Busy { .. } | SweepEnded { .. })

@@ -1,4 +1,4 @@
-//! Names of nodes: XXH64 written as 13 symbols of Crockford Base32.
+//! Names of nodes: XXH64, written as 13 symbols of Crockford Base32.
 
 use std::fmt;
 use std::hash::Hasher as _;
@@ -8,19 +8,19 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use twox_hash::XxHash64;
 
-/// Crockford's Base32 symbols in order of value: no I, L, O, U.
+/// Crockford's Base32 symbols in order of value. I, L, O and U are excluded.
 const SYMBOLS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /// Bits in one symbol.
 const SYMBOL_BITS: u32 = 5;
 
-/// Seed of the hash function, part of the format.
+/// Seed of the hash function; part of the format.
 const SEED: u64 = 0;
 
 /// The name of a node: 64 bits, shown as 13 upper-case symbols (the first is `0`–`F`).
 ///
-/// Ordered by value, which is also the order of the texts. Parsing accepts either case and
-/// nothing else: Crockford's look-alikes (`O` for `0`) are refused, so that one node has one name.
+/// Hashes are ordered by value, which is also the order of their texts. Parsing accepts upper and lower case and nothing else: it rejects
+/// Crockford's look-alikes (`O` for `0`), so that one node has one name.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash)]
 pub struct Hash(u64);
 
@@ -28,9 +28,9 @@ pub struct Hash(u64);
 #[derive(Debug, Clone, Eq, PartialEq, thiserror::Error)]
 #[error("`{text}` is not a hash: {reason}")]
 pub struct HashError {
-    /// What was given, cut after 40 characters.
+    /// The given text, cut after 40 characters.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: &'static str,
 }
 
@@ -41,7 +41,7 @@ impl HashError {
 }
 
 impl Hash {
-    /// Symbols in the text form.
+    /// Number of symbols in the text form.
     pub const LEN: usize = 13;
 
     /// The hash with this value.
@@ -59,10 +59,10 @@ impl Hash {
         Hash::parse(text.as_bytes()).is_ok()
     }
 
-    /// A hash pinned in source code; a bad literal in a `const` fails the build.
+    /// A hash literal in source code; a bad literal in a `const` fails the build.
     ///
     /// # Panics
-    /// When `text` is not a hash, so use it in `const` items only.
+    /// If `text` is not a hash, so use it only in `const` items.
     pub const fn literal(text: &str) -> Hash {
         match Hash::parse(text.as_bytes()) {
             Ok(hash) => hash,
@@ -70,7 +70,7 @@ impl Hash {
         }
     }
 
-    /// The 13 symbols as ASCII bytes, which is what goes into the hash of a typed node.
+    /// The 13 symbols as ASCII bytes. A typed node's hash is computed over the bytes of its type's hash.
     pub fn to_ascii(self) -> [u8; Hash::LEN] {
         let mut text = [0; Hash::LEN];
         for (position, symbol) in text.iter_mut().enumerate() {
@@ -101,14 +101,13 @@ impl Hash {
     }
 }
 
-/// Most the first symbol may stand for: of 64 bits 4 are left for it.
+/// Largest value of the first symbol, which has only 4 of the 64 bits.
 const MAX_FIRST: u8 = 15;
 
-/// What stands for "no symbol" in [`VALUES`]: more than the bits of all symbols together.
+/// Marks a byte in [`VALUES`] that is not a symbol. No symbol has this value.
 const NO_SYMBOL: u8 = 0xff;
 
-/// The value of every byte as a symbol, in either case. A table, because listing 10,000 heads
-/// reads 130,000 symbols.
+/// The value of every byte as a symbol, in upper and lower case. A table, because listing 10,000 heads reads 130,000 symbols.
 const VALUES: [u8; 256] = {
     let mut values = [NO_SYMBOL; 256];
     let mut value = 0;
@@ -155,8 +154,8 @@ impl<'de> Deserialize<'de> for Hash {
 
 /// The hash of a payload under a type: XXH64 over `type_bytes ++ cbor`.
 ///
-/// This is the raw function of the format's test vectors, where a type may be any bytes; in a
-/// store it is always [`Hash::to_ascii`] of the type's hash.
+/// This is the raw function of the format's test vectors, which allow any bytes as a type. In a store, the type is always
+/// [`Hash::to_ascii`] of the type's hash.
 pub fn hash_bytes(type_bytes: &[u8], cbor: &[u8]) -> Hash {
     let mut hasher = XxHash64::with_seed(SEED);
     hasher.write(type_bytes);
@@ -177,7 +176,7 @@ pub struct HashPrefix {
 }
 
 impl HashPrefix {
-    /// Fewest symbols accepted: fewer match by accident in every store.
+    /// Minimum length: a shorter prefix matches by accident in every store.
     pub(crate) const MIN_LEN: usize = 4;
 
     /// Whether `hash` begins with this prefix.

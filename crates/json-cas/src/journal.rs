@@ -1,37 +1,37 @@
-//! What is left of names that were removed.
+//! The records of removed names.
 
 use serde_json::Value;
 
 use crate::heads::HeadsError;
 
-/// The records that [`Heads::remove`](crate::Heads::remove) leaves. It is a trait of its own because code that moves names does
-/// not need it.
+/// The records that [`Heads::remove`](crate::Heads::remove) leaves. This is a separate trait because code that moves names does not need
+/// it.
 pub trait Journal: Send + Sync {
-    /// All records, oldest first, and what is not readable.
+    /// All records, oldest first, and the problems of unreadable ones.
     ///
     /// # Errors
-    /// [`HeadsError::Io`] when the journal as a whole cannot be read: try again once the backend works. A single record that
-    /// is not readable is a problem in the answer.
+    /// [`HeadsError::Io`] if the journal as a whole can't be read: try again once the backend works. A single unreadable record is a
+    /// problem in the answer.
     fn records(&self) -> Result<Records, HeadsError>;
 
     /// The newest readable record of a name.
     ///
     /// # Errors
-    /// [`HeadsError::BadName`], and those of [`Journal::records`].
+    /// [`HeadsError::BadName`]; otherwise like [`Journal::records`].
     fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError>;
 
-    /// Drops the records of names, which can be created again from then on; how many names had any.
+    /// Drops the records of names, which can then be created again. Returns how many of the names had records.
     ///
     /// # Errors
-    /// [`HeadsError::Busy`]: try again. Those of [`Journal::newest`].
+    /// [`HeadsError::Busy`]: try again. Otherwise like [`Journal::newest`].
     fn forget(&self, names: &[&str]) -> Result<usize, HeadsError>;
 }
 
-/// All that is in a [`Journal`].
+/// The content of a [`Journal`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Records {
-    /// As they were given to [`Heads::remove`](crate::Heads::remove), oldest first.
+    /// Records as given to [`Heads::remove`](crate::Heads::remove), oldest first.
     pub readable: Vec<Value>,
-    /// What is not readable, each one line for a report.
+    /// Problems of unreadable records, one line each.
     pub problems: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! JSON text → value, refusing what a store could not give back.
+//! Reads JSON text and rejects what a store could not return unchanged.
 //!
-//! Plain `serde_json` lets the last of two equal keys win and reports positions only; here a
-//! duplicate key, a lone surrogate or a number beyond the range of doubles is refused by path.
+//! Plain `serde_json` lets the last of two equal keys win and reports only positions. This reader rejects duplicate keys, lone surrogates
+//! and numbers beyond the range of doubles, and reports the path.
 
 use std::fmt;
 
@@ -11,25 +11,25 @@ use serde_json::{Map, Number, Value};
 use crate::cbor::place;
 use crate::pointer;
 
-/// Text that is not acceptable JSON.
+/// A text that is not acceptable JSON.
 #[derive(Debug, Clone, Eq, PartialEq, thiserror::Error)]
 #[error("bad JSON at line {line}, column {column}, in {}: {reason}", place(path))]
 pub struct JsonError {
     /// JSON pointer of the value being read; empty for the root.
     pub path: String,
-    /// Line, from 1.
+    /// Line, starting at 1.
     pub line: usize,
-    /// Column in bytes, from 1; 0 right after a line break.
+    /// Column in bytes, starting at 1; 0 directly after a line break.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem.
     pub reason: String,
 }
 
-/// The value `text` stands for. A leading byte order mark is skipped.
+/// Parses `text`. A leading byte order mark is skipped.
 ///
 /// # Errors
-/// [`JsonError`] for anything but one JSON value, for duplicate keys, lone surrogates, numbers
-/// beyond the range of doubles and nesting of 128 levels.
+/// [`JsonError`] for anything but one JSON value, for duplicate keys, lone surrogates, numbers beyond the range of doubles and nesting of
+/// 128 levels.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut path = Vec::new();
@@ -50,8 +50,7 @@ pub(crate) fn reason(error: &serde_json::Error) -> String {
     text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }
 
-/// Reads one value. `path` holds one `/segment` per container around it and is left as it is on
-/// an error, so that it then says where.
+/// Reads one value. `path` has one `/segment` per enclosing container. It is left unchanged on an error, so that it names the place.
 struct Seed<'p> {
     path: &'p mut Vec<String>,
 }

@@ -1,10 +1,9 @@
-//! A crate of its own because it is useful without `uwf`: a content-addressed store of JSON nodes
-//! typed by JSON Schema.
+//! This is a separate crate because it is useful without `uwf`: a content-addressed store of JSON nodes typed by JSON Schema.
 //!
-//! A node is `{type, payload, timestamp}`; its name is the hash of type and payload. Types are
-//! themselves nodes, JSON Schemas, and a string with `format: "cas_ref"` refers to another node.
-//! [`Store`] is the typed access. Below it is [`Objects`], immutable bytes by hash; beside it are [`Heads`], mutable names,
-//! and their [`Journal`]; several machines that share a store have [`Notes`] there. Nothing above these traits assumes a local disk.
+//! A node is `{type, payload, timestamp}`; its name is the hash of type and payload. Types are themselves nodes, JSON Schemas, and a
+//! string with `format: "cas_ref"` references another node. [`Store`] is the typed access. Below it is [`Objects`], immutable bytes by
+//! hash. Beside it are [`Heads`], mutable names, with their [`Journal`]. Machines that share a store also have [`Notes`] there. No code
+//! above these traits assumes a local disk.
 //!
 #![doc = include_str!("../README.md")]
 

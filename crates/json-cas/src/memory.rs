@@ -14,10 +14,10 @@ use crate::journal::{Journal, Records};
 use crate::notes::{Expected, ListedNote, Note, NoteWritten, Notes};
 use crate::objects::{Hold, Objects, Put, Stored, Sweep};
 
-/// How long who holds and who sweeps wait for each other.
+/// How long holders and sweepers wait for each other.
 const GATE_WAIT: Duration = Duration::from_secs(30);
 
-/// Objects that last as long as the value.
+/// Objects that live as long as the value.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct MemoryObjects {
     gate: Arc<Gate>,
 }
 
-/// An object, and when it was put the last time.
+/// An object, and when it was last put.
 #[derive(Debug, Clone)]
 struct Kept {
     bytes: Vec<u8>,
@@ -51,7 +51,7 @@ impl Kept {
     }
 }
 
-/// Lets in any number of those who hold, or one who sweeps.
+/// Admits either any number of holders or one sweeper.
 #[derive(Debug, Default)]
 struct Gate {
     inside: Mutex<Inside>,
@@ -64,7 +64,7 @@ struct Inside {
     is_swept: bool,
 }
 
-/// Somebody who was let in, and leaves when dropped.
+/// An admitted holder or sweeper, until it is dropped.
 struct Pass {
     gate: Arc<Gate>,
     sweeps: bool,
@@ -100,8 +100,7 @@ impl Drop for Pass {
     }
 }
 
-/// A map stays whole when a thread panics between two calls, so a poisoned lock is no reason to
-/// stop.
+/// Ignores poisoning, because a map stays whole when a thread panics between two calls.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -183,7 +182,7 @@ impl Objects for MemoryObjects {
     }
 }
 
-/// Heads and their journal, which last as long as the value.
+/// Heads and their journal that live as long as the value.
 ///
 /// ```
 /// use json_cas::{Hash, Heads, HeadsError, Journal, MemoryHeads};
@@ -204,7 +203,7 @@ pub struct MemoryHeads {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Name → hash and the number of the swap that put it there.
+    /// Maps each name to its hash and the number of the swap that set it.
     names: BTreeMap<String, (Hash, u64)>,
     /// Removed names with their records, oldest first.
     journal: Vec<(String, Value)>,
@@ -212,7 +211,7 @@ struct State {
 }
 
 impl MemoryHeads {
-    /// No names.
+    /// An empty set of names.
     pub fn new() -> MemoryHeads {
         MemoryHeads::default()
     }
@@ -227,7 +226,7 @@ impl State {
         self.journal.iter().rev().find(|(removed, _)| removed == name).map(|(_, record)| record)
     }
 
-    /// Points a name somewhere if it is where it is expected.
+    /// Points a name at `new` if it is where it is expected.
     fn set(&mut self, name: &str, expected: Option<&Version>, new: Hash) -> Swap {
         let current = self.head(name);
         if current.as_ref().map(|head| &head.version) != expected {
@@ -298,7 +297,7 @@ impl Journal for MemoryHeads {
     }
 }
 
-/// Notes that last as long as the value.
+/// Notes that live as long as the value.
 #[derive(Debug, Default)]
 pub struct MemoryNotes {
     notes: Mutex<Written>,
@@ -318,7 +317,7 @@ struct WrittenNote {
 }
 
 impl MemoryNotes {
-    /// No notes.
+    /// An empty set of notes.
     pub fn new() -> MemoryNotes {
         MemoryNotes::default()
     }

@@ -1,15 +1,15 @@
-//! The name somebody probably meant.
+//! Suggests the name that was probably meant.
 
-/// Most symbols of a name for which a suggestion is looked for: the search is quadratic, and names are short.
+/// Longest name, in symbols, for which a suggestion is searched. The search is quadratic, and names are short.
 const MAX_SYMBOLS: usize = 100;
 
-/// Most candidates looked at, so that the search ends soon.
+/// Most candidates examined, so that the search ends soon.
 const MAX_CANDIDATES: usize = 1000;
 
-/// The candidate nearest to `wanted`, if any is near enough to be a slip: at most one edit in three symbols, a swap of
-/// neighbours counting as one.
+/// The candidate nearest to `wanted`, if any is near enough to be a typo: at most one edit per three symbols, where a swap of neighbours
+/// counts as one.
 ///
-/// Case is ignored; of equally near candidates the first wins. A candidate equal to `wanted` is returned too.
+/// Case is ignored. The first of several equally near candidates wins. A candidate equal to `wanted` is returned as well.
 #[must_use]
 pub fn nearest<'c>(wanted: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let (wanted, symbols) = lowercase(wanted)?;
@@ -17,7 +17,7 @@ pub fn nearest<'c>(wanted: &str, candidates: impl IntoIterator<Item = &'c str>) 
     let distances = candidates.into_iter().take(MAX_CANDIDATES).filter_map(|candidate| {
         let (name, length) = lowercase(candidate).filter(|(_, length)| length.abs_diff(symbols) <= allowed)?;
         let distance = strsim::osa_distance(&wanted, &name);
-        // A name of one or two symbols is not replaced altogether.
+        // A name of one or two symbols is never replaced completely.
         (distance <= allowed && distance < length).then_some((distance, candidate))
     });
     distances.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
@@ -29,7 +29,7 @@ pub fn did_you_mean<'c>(wanted: &str, candidates: impl IntoIterator<Item = &'c s
     nearest(wanted, candidates).map(|name| format!("did you mean `{name}`?"))
 }
 
-/// The name in lower case with its number of symbols; `None` for one that is empty or too long.
+/// The name in lower case and its number of symbols; `None` if it is empty or too long.
 fn lowercase(name: &str) -> Option<(String, usize)> {
     let lower: String = name.chars().flat_map(char::to_lowercase).take(MAX_SYMBOLS + 1).collect();
     let symbols = lower.chars().count();

@@ -1,14 +1,14 @@
-//! Nodes: what is stored, and drafts of nodes before they are.
+//! Stored nodes, and drafts of nodes that are not yet stored.
 
 use serde_json::Value;
 
 use crate::cbor::{self, CborError};
 use crate::hash::{Hash, hash_bytes, xxh64};
 
-/// A stored node. Its hash covers type and payload, not the time.
+/// A stored node. Its hash covers type and payload, but not the timestamp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Hash of the JSON Schema node that describes the payload; a node's kind is decided by this.
+    /// Hash of the JSON Schema node that describes the payload. The type determines a node's kind.
     pub type_hash: Hash,
     /// The content.
     pub payload: Value,
@@ -17,8 +17,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// The bytes kept for a node: the CBOR map `{type, payload, timestamp}`, keys in
-    /// deterministic order.
+    /// The bytes stored for a node: the CBOR map `{type, payload, timestamp}`, with keys in deterministic order.
     pub(crate) fn encode(type_hash: Hash, payload_cbor: &[u8], timestamp: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(payload_cbor.len() + 48);
         bytes.push(0xa3);
@@ -32,19 +31,19 @@ impl Node {
         bytes
     }
 
-    /// Whether bytes are the node of a hash, as [`crate::FsObjects::pack`] asks it.
+    /// Whether bytes are the node of a hash. For [`crate::FsObjects::pack`].
     pub fn is_stored_as(hash: Hash, bytes: &[u8]) -> bool {
         Node::decode(hash, bytes).is_ok()
     }
 
-    /// Whether bytes are the node of a hash, for caches that ask it of all that they read. Bytes that this program wrote are
-    /// hashed as they are, which is much quicker than decoding them; others are decoded.
+    /// Whether bytes are the node of a hash. For caches, which check all that they read. Bytes that this program wrote are hashed as they
+    /// are, which is much faster than decoding; other bytes are decoded.
     pub fn has_hash(hash: Hash, bytes: &[u8]) -> bool {
         Node::parts(bytes).is_some_and(|(type_hash, payload_cbor)| Node::hash_of(type_hash, payload_cbor) == hash)
             || Node::is_stored_as(hash, bytes)
     }
 
-    /// The type and the canonical CBOR of the payload in bytes as [`Node::encode`] writes them today.
+    /// The type and the payload's canonical CBOR, if the bytes have the form that [`Node::encode`] writes today.
     fn parts(bytes: &[u8]) -> Option<(Hash, &[u8])> {
         let (type_text, rest) = bytes.strip_prefix(b"\xa3\x64type\x6d")?.split_at_checked(Hash::LEN)?;
         let rest = rest.strip_prefix(b"\x67payload")?;
@@ -58,14 +57,13 @@ impl Node {
         Node::decode(hash, bytes).ok().map(|(node, _)| node)
     }
 
-    /// The node before this one in its chain, for backends that follow chains themselves: what `prev` of its payload names. `None`
-    /// for bytes that are no node, or the first one of a chain.
+    /// The previous node in the chain of this one: `prev` of its payload. For backends that follow chains themselves. `None` if the bytes
+    /// are not a node, or the first node of a chain.
     pub fn predecessor(bytes: &[u8]) -> Option<Hash> {
         Node::read(bytes).ok()?.payload.get("prev")?.as_str()?.parse().ok()
     }
 
-    /// Reads a node's bytes and checks that they are those of `hash`; the error says why not.
-    /// Also gives the payload's canonical CBOR.
+    /// Decodes the node with this hash and returns it with its payload's canonical CBOR. The error says why the bytes are not that node.
     pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {
         let node = Node::read(bytes).map_err(Unfit::Unreadable)?;
         let payload_cbor = cbor::encode(&node.payload).map_err(|error| Unfit::Unreadable(error.to_string()))?;
@@ -73,8 +71,7 @@ impl Node {
         if actual == hash { Ok((node, payload_cbor)) } else { Err(Unfit::OtherHash(actual)) }
     }
 
-    /// The hash of a node: a node that names as its type the hash of its own payload is
-    /// self-typed, for every other one the type goes first.
+    /// The hash of a node. A node whose type is the hash of its own payload is self-typed; for all others, the type is hashed first.
     fn hash_of(type_hash: Hash, payload_cbor: &[u8]) -> Hash {
         let alone = xxh64(payload_cbor);
         if alone == type_hash { alone } else { hash_bytes(&type_hash.to_ascii(), payload_cbor) }
@@ -106,12 +103,12 @@ impl Node {
     }
 }
 
-/// Why bytes are not the node they should be.
+/// Why bytes are not the expected node.
 #[derive(Debug)]
 pub(crate) enum Unfit {
-    /// They are not a node.
+    /// The bytes are not a node.
     Unreadable(String),
-    /// They are a node with this hash.
+    /// The bytes are a node with this other hash.
     OtherHash(Hash),
 }
 
@@ -124,7 +121,7 @@ impl std::fmt::Display for Unfit {
     }
 }
 
-/// A node ready to be put: payload, its canonical CBOR and its hash.
+/// A node that is ready to be put: payload, its canonical CBOR and its hash.
 #[derive(Debug, Clone)]
 pub struct Draft {
     hash: Hash,
@@ -138,23 +135,23 @@ impl Draft {
     /// A node of the given type.
     ///
     /// # Errors
-    /// [`CborError`] when the payload is nested too deeply.
+    /// [`CborError`] if the payload is nested too deeply.
     pub fn new(type_hash: Hash, payload: Value) -> Result<Draft, CborError> {
         let cbor = cbor::encode(&payload)?;
         Ok(Draft { hash: hash_bytes(&type_hash.to_ascii(), &cbor), type_hash, payload, cbor, trusted: false })
     }
 
-    /// A node that is its own type, as a meta-schema is: its hash covers the payload alone.
+    /// A node that is its own type, like a meta-schema: its hash covers only the payload.
     ///
     /// # Errors
-    /// [`CborError`] when the payload is nested too deeply.
+    /// [`CborError`] if the payload is nested too deeply.
     pub fn self_typed(payload: Value) -> Result<Draft, CborError> {
         let cbor = cbor::encode(&payload)?;
         let hash = xxh64(&cbor);
         Ok(Draft { hash, type_hash: hash, payload, cbor, trusted: false })
     }
 
-    /// The hash the node will have.
+    /// The hash of the node.
     pub fn hash(&self) -> Hash {
         self.hash
     }
@@ -174,8 +171,8 @@ impl Draft {
         &self.cbor
     }
 
-    /// Marks the payload as valid by construction, being serialized from a Rust type that mirrors
-    /// the schema: a put then skips the schema. Debug builds still check it.
+    /// Marks the payload as valid by construction, because it was serialized from a Rust type that mirrors the schema. Puts then skip the
+    /// schema. Debug builds still check it.
     #[must_use]
     pub fn trusted(self) -> Draft {
         Draft { trusted: true, ..self }

@@ -1,4 +1,4 @@
-//! Small documents that change, for those who share a store.
+//! Small mutable documents for machines that share a store.
 
 use std::time::Duration;
 
@@ -9,84 +9,85 @@ use crate::heads::{HeadsError, Version};
 /// A note as it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Note {
-    /// What it says. Null, too, when somebody has spoiled what the backend keeps of it, so that a broken note never breaks a list.
+    /// The content. Null as well if what the backend stores is corrupt, so that a broken note never breaks a list.
     pub value: Value,
-    /// What to write against, whatever it says.
+    /// The version to write against, whatever the content.
     pub version: Version,
-    /// How long ago it was written, by the clock of the backend. No clock of a machine that reads or writes is asked, so
-    /// machines may disagree about the time. It may be up to two seconds more than it is, and never less.
+    /// Time since the note was written, by the clock of the backend. The clocks of machines that read or write don't matter, so they may
+    /// disagree about the time. The age may be up to two seconds too high, but never too low.
     pub age: Duration,
 }
 
 /// A note in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedNote {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// As [`Note::age`].
+    /// Like [`Note::age`].
     pub age: Duration,
-    /// Another one once the note is written anew: whoever has read it since a list with this version need not read it again.
+    /// Changes whenever the note is rewritten. A caller that has read the note since a list with this version need not read it again.
     pub version: Version,
 }
 
-/// Condition under which a note is written.
+/// Condition for writing a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected<'v> {
-    /// Whatever is there.
+    /// No condition.
     Anything,
-    /// No note of this name.
+    /// There must be no note of this name.
     Nothing,
-    /// The one that was read.
+    /// The note must still be at this version.
     At(&'v Version),
 }
 
-/// How the writing of a note ended.
+/// The outcome of writing a note.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub enum NoteWritten {
-    /// It was written, durably, and is at this version.
+    /// The note was written, durably, and is now at this version.
     Done(Version),
-    /// Something else is there than what was expected: this, `None` when there is no note, or none any more. The write was not made;
-    /// or its answer was lost, it was made again, and somebody wrote over it in between.
+    /// The condition failed. Contains the current note, or `None` if there is none. Usually the write was not made. But if its answer was
+    /// lost and it was repeated, it may have been made, and another writer may have overwritten it in between.
     Moved(Option<Note>),
 }
 
-/// Small documents by name, which several machines read and write: who is at work on something, why something stands still.
+/// Small documents by name that several machines read and write: for example, which machine is working on something, or why something
+/// makes no progress.
 ///
-/// Names are those of [`Heads`](crate::Heads), in a room of their own. Every change is atomic and durable when the call returns. A
-/// note is written as a whole; of two who write against the same version one wins. So notes are for what the newest writer says, not
-/// for counting: see [`NoteWritten::Moved`].
+/// Names follow the rules of [`Heads`](crate::Heads), but in a separate namespace. Every change is atomic and durable when the call
+/// returns. A note is written as a whole; if two writers write against the same version, one of them wins. So use notes for what the
+/// newest writer says, not for counting: see [`NoteWritten::Moved`].
 pub trait Notes: Send + Sync {
-    /// A note; `None` when there is none.
+    /// A note; `None` if it does not exist.
     ///
     /// # Errors
-    /// Those of [`Heads::read`](crate::Heads::read).
+    /// Like [`Heads::read`](crate::Heads::read).
     fn note(&self, name: &str) -> Result<Option<Note>, HeadsError>;
 
     /// Lists notes by prefix, sorted by name. Entries with invalid names are skipped.
     ///
     /// # Errors
-    /// Those of [`Heads::list`](crate::Heads::list), and [`HeadsError::BadName`] for what no name begins with, but for nothing.
+    /// Like [`Heads::list`](crate::Heads::list); [`HeadsError::BadName`] if the prefix is not empty and no name can begin with it.
     fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError>;
 
-    /// These notes, those that are gone left out, in the order of their names here. A store far away is asked for many at a time.
+    /// These notes, in the order of their names here, without missing ones. A remote store is asked for many at a time.
     ///
     /// # Errors
-    /// Those of [`Notes::note`].
+    /// Like [`Notes::note`].
     fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {
         let read = |name: &String| Ok(self.note(name)?.map(|note| (name.clone(), note)));
         names.iter().filter_map(|name| read(name).transpose()).collect()
     }
 
-    /// Writes a note if what is expected is there.
+    /// Writes a note if the condition holds.
     ///
     /// # Errors
-    /// After [`HeadsError::Io`] and [`HeadsError::Remote`] it may have been written: read it. Those of [`Notes::note`].
+    /// After [`HeadsError::Io`] and [`HeadsError::Remote`] the note may have been written: read it. Otherwise like [`Notes::note`].
     fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError>;
 
-    /// Removes a note, if there is one, whatever it says.
+    /// Removes a note, whatever its content, if it exists.
     ///
     /// # Errors
-    /// Those of [`Notes::note`].
+    /// Like [`Notes::note`].
     fn remove_note(&self, name: &str) -> Result<(), HeadsError>;
 }

@@ -7,41 +7,40 @@ use std::time::SystemTime;
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 
-/// Objects that whoever reads many asks for at once: enough to keep a store far away busy, and few enough to have in memory when
-/// each has a megabyte.
+/// Objects to request at once when reading many: enough to keep a remote store busy, and few enough to keep in memory if each has a
+/// megabyte.
 pub const READ_AT_ONCE: usize = 256;
 
-/// What became of an object in a batch.
+/// The outcome for one object of a batch.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub enum Put {
-    /// It was not there and is now.
+    /// The object did not exist and was stored.
     Published,
-    /// Something is stored under its hash already and was left alone. Whether that is the same
-    /// is the caller's question.
+    /// Something is already stored under its hash and was left alone. The caller must compare it.
     Present,
 }
 
-/// What is known of an object without reading it.
+/// Metadata of an object.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub struct Stored {
-    /// Its size.
+    /// The size.
     pub bytes: u64,
-    /// When it was put the last time, or found by a put.
+    /// When the object was last put, or found by a put.
     pub put_at: SystemTime,
 }
 
-/// How much room is to be given back: see [`Objects::reclaim`].
+/// How much disk space to reclaim: see [`Objects::reclaim`].
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub enum Reclaim<'h> {
-    /// Nothing: only what somebody left behind who was killed is put right, so that it takes no more room.
+    /// Only clean up after killed processes, so that their leftovers stop taking space.
     Nothing,
-    /// What is worth the effort.
+    /// Reclaim what is worth the effort.
     Worthwhile,
-    /// That of these objects, whatever the effort: afterwards their bytes are on the disk no more.
+    /// Reclaim the space of these objects, whatever the effort: afterwards their bytes are no longer on the disk.
     These(&'h [Hash]),
 }
 
-/// As long as this lives nothing is removed: see [`Objects::hold`].
+/// While this value lives, no object is removed: see [`Objects::hold`].
 #[must_use]
 pub struct Hold {
     _held: Box<dyn Any + Send + Sync>,
@@ -49,18 +48,18 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// For backends: what is let go when the hold is dropped.
+    /// For backends: wraps a value that is released when the hold is dropped.
     pub fn new(held: impl Any + Send + Sync) -> Hold {
         Hold { _held: Box::new(held), era: None }
     }
 
-    /// For backends that can tell whether somebody swept between two holds: the same, with its [era](Hold::era).
+    /// For backends that can detect sweeps between two holds: the same hold with its [era](Hold::era).
     pub fn in_era(self, era: Option<String>) -> Hold {
         Hold { era, ..self }
     }
 
-    /// A text that two holds have in common only if nobody swept between them, so that what was there under the one is there
-    /// under the other. `None` where nobody can tell.
+    /// A text that two holds share only if no sweep happened between them, so that objects which existed under one hold exist under the
+    /// other. `None` if the backend can't detect sweeps.
     pub fn era(&self) -> Option<&str> {
         self.era.as_deref()
     }
@@ -72,14 +71,14 @@ impl fmt::Debug for Hold {
     }
 }
 
-/// As long as this lives nobody holds, and its owner alone removes: see [`Objects::sweep`].
+/// While this value lives, no process holds, and only its owner removes objects: see [`Objects::sweep`].
 #[must_use]
 pub struct Sweep {
     _held: Box<dyn Any + Send + Sync>,
 }
 
 impl Sweep {
-    /// For backends: what is let go when the sweep is dropped.
+    /// For backends: wraps a value that is released when the sweep is dropped.
     pub fn new(held: impl Any + Send + Sync) -> Sweep {
         Sweep { _held: Box::new(held) }
     }
@@ -96,150 +95,150 @@ impl fmt::Debug for Sweep {
 pub struct Stray {
     /// Its name or address in the backend.
     pub name: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
-/// Immutable bytes by hash. A backend knows nothing of what the bytes mean; [`crate::Store`] is
-/// the typed access to it, [`crate::conformance`] the test of it.
+/// Immutable bytes by hash. Backends don't interpret the bytes. [`crate::Store`] is the typed access to a backend, [`crate::conformance`]
+/// its test.
 pub trait Objects: Send + Sync {
-    /// The bytes of an object, or `None` when there are none.
+    /// The bytes of an object, or `None` if it does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails, which is never taken for a missing object: try again.
+    /// [`StoreError::Io`] if the backend fails, which is never reported as a missing object: try again.
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// The same from where the objects really are: a cache in front is not asked.
+    /// Like [`Objects::get`], but bypasses any cache.
     ///
     /// # Errors
-    /// As of [`Objects::get`].
+    /// Like [`Objects::get`].
     fn get_uncached(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
         self.get(hash)
     }
 
-    /// An object, the one before it in its [chain](crate::Node::predecessor), and so on, at most so many: for who is about to walk
-    /// back, where a backend can follow a chain in one call. Others give none, and whoever walks gets one object after the other.
+    /// An object and its predecessors in the [chain](crate::Node::predecessor), at most `most` in total. For callers that are about to
+    /// walk back, if the backend can follow a chain in one call. Other backends return an empty list, and the caller reads the objects one
+    /// by one.
     ///
     /// # Errors
-    /// As of [`Objects::get`].
+    /// Like [`Objects::get`].
     fn chain(&self, from: Hash, most: usize) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
         let _ = (from, most);
         Ok(Vec::new())
     }
 
-    /// The bytes of these objects in the order of `hashes`, `None` for each that is missing. A store far away is asked for many at
-    /// a time. All of it is in memory at once: [`READ_AT_ONCE`] is a good number.
+    /// The bytes of these objects in the order of `hashes`, `None` for each missing one. A remote store is asked for many at a time. All
+    /// results are in memory at once: [`READ_AT_ONCE`] is a good number.
     ///
     /// # Errors
-    /// As of [`Objects::get`], for the first that cannot be read.
+    /// Like [`Objects::get`], for the first object that can't be read.
     fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         hashes.iter().map(|hash| self.get(*hash)).collect()
     }
 
-    /// The same from where the objects really are, as [`Objects::get_uncached`].
+    /// Like [`Objects::get_all`], but bypasses any cache.
     ///
     /// # Errors
-    /// As of [`Objects::get_all`].
+    /// Like [`Objects::get_all`].
     fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         hashes.iter().map(|hash| self.get_uncached(*hash)).collect()
     }
 
-    /// Whether bytes are stored under `hash`, whatever they are.
+    /// Whether any bytes are stored under `hash`.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
+    /// [`StoreError::Io`] if the backend fails.
     fn contains(&self, hash: Hash) -> Result<bool, StoreError>;
 
-    /// Stores a batch durably: when this returns, all of it can be found again after a power cut,
-    /// also what another caller of `put_all` published and is found `Present`. (What programs
-    /// wrote that do not sync is a matter for [`Objects::sync`].) Never replaces; the answers are
-    /// in the order of `objects`, and of two equal hashes in one batch the second is `Present`.
-    /// An empty batch makes only what was published before durable.
+    /// Stores a batch durably and returns the outcomes in the order of `objects`. When this returns, the whole batch survives a power cut,
+    /// including `Present` objects that another caller of `put_all` published. (For objects of programs that don't sync, see
+    /// [`Objects::sync`].) Never replaces an object. If a batch has two equal hashes, the second one is `Present`. An empty batch only
+    /// makes earlier published objects durable.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; some of the objects may be stored then, which does no harm: put the same batch again.
+    /// [`StoreError::Io`]; some of the objects may then be stored, which is harmless: put the same batch again.
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError>;
 
-    /// Whether each call takes much longer than what is done in it, as over a network. Then what may be there is put at once,
-    /// instead of looked for first.
+    /// Whether a call takes much longer than the work in it, as over a network. Then callers put objects at once, without first checking
+    /// whether they exist.
     fn is_far(&self) -> bool {
         false
     }
 
-    /// Replaces an object that was found corrupt, or stores it if there is none. Durable.
+    /// Replaces a corrupt object, or stores it if it doesn't exist. Durable.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; the old bytes are untouched, so the call can be made again.
+    /// [`StoreError::Io`]; the old bytes are untouched, so the call can be repeated.
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Makes objects that somebody else wrote durable.
+    /// Makes objects durable that other programs wrote.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] for the first one that is missing: its writer must put it. [`StoreError::Io`].
+    /// [`StoreError::NotFound`] for the first missing object: its writer must put it. [`StoreError::Io`].
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError>;
 
-    /// The hashes of all objects, or of those with a prefix, sorted.
+    /// The hashes of all objects, optionally only with a prefix, sorted.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
+    /// [`StoreError::Io`] if the backend fails.
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError>;
 
-    /// The same where a part of the store is damaged, without what nobody can tell of: [`Objects::strays`] names those parts.
+    /// Like [`Objects::list`], but skips damaged parts of the store, whose objects are unknown. [`Objects::strays`] names those parts.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
+    /// [`StoreError::Io`] if the backend fails.
     fn list_readable(&self) -> Result<Vec<Hash>, StoreError> {
         self.list(None)
     }
 
-    /// What is known of an object without reading it, or `None` when there is none.
+    /// Metadata of an object, or `None` if it does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
+    /// [`StoreError::Io`] if the backend fails.
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError>;
 
-    /// The same of many, in their order. A store far away is asked for many at a time.
+    /// Metadata of many objects, in the order of `hashes`. A remote store is asked for many at a time.
     ///
     /// # Errors
-    /// As of [`Objects::stored`].
+    /// Like [`Objects::stored`].
     fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
         hashes.iter().map(|hash| self.stored(*hash)).collect()
     }
 
-    /// Makes an object as young as if it had been put just now; `false` if there is none.
+    /// Makes an object as young as if it had just been put; `false` if it does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
+    /// [`StoreError::Io`] if the backend fails.
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError>;
 
-    /// Holds off every removal, by any process, until the value is dropped. Whoever puts or finds a node and then lets something
-    /// lead to it holds meanwhile; whoever sweeps sees what led where either before or after. Any number may hold, also one
-    /// that does already.
+    /// Prevents removals by any process until the value is dropped. Hold from before you put or find a node until a reference to it is
+    /// stored: a sweeper then sees the references as they were before or after that. Any number of callers may hold, and a holder may hold
+    /// again.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when somebody sweeps for too long: try again. [`StoreError::Io`].
+    /// [`StoreError::Busy`] if a sweep takes too long: try again. [`StoreError::Io`].
     fn hold(&self) -> Result<Hold, StoreError>;
 
-    /// Waits until nobody holds, and keeps others from it until the value is dropped.
+    /// Waits until no process holds, and prevents new holds until the value is dropped.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when others hold or sweep for too long: try again. [`StoreError::Io`].
+    /// [`StoreError::Busy`] if others hold or sweep for too long: try again. [`StoreError::Io`].
     fn sweep(&self) -> Result<Sweep, StoreError>;
 
-    /// Removes objects layer after layer ([`Store::layers`](crate::Store::layers)): whenever this ends early, nothing of a layer is
-    /// gone while something of one before it is there. Says of each, in their order, whether it was there. That nothing leads to
-    /// them is the caller's business, who has looked since the sweep began. After a power cut they may be there again.
+    /// Removes objects layer by layer ([`Store::layers`](crate::Store::layers)). Whenever this ends early, no object of a layer is gone
+    /// while an object of an earlier layer exists. Returns for each object, in order, whether it existed. The caller must have checked,
+    /// after the sweep began, that the objects are unreferenced. After a power cut, removed objects may exist again.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails, [`StoreError::Busy`] when others keep it for too long,
-    /// [`StoreError::SweepEnded`]. Some may be removed then.
+    /// [`StoreError::Io`] if the backend fails, [`StoreError::Busy`] if others lock it for too long, [`StoreError::SweepEnded`]. Some
+    /// objects may then be removed.
     fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError>;
 
-    /// Gives back the room of objects that were removed, where a backend does not do that at once. Nobody who reads notices.
+    /// Reclaims the space of removed objects, if the backend does not do that at once. Readers don't notice.
     ///
     /// # Errors
-    /// As of [`Objects::remove_all`]; [`StoreError::Corrupt`] and [`StoreError::DamagedPack`] when what stays cannot be read:
-    /// everything is left as it is then.
+    /// Like [`Objects::remove_all`]; [`StoreError::Corrupt`] and [`StoreError::DamagedPack`] if remaining objects can't be read: then
+    /// nothing is changed.
     fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
         let _ = extent;
         Ok(())
@@ -251,10 +250,10 @@ pub trait Objects: Send + Sync {
         Vec::new()
     }
 
-    /// What lies among the objects and is not one, for a report. Only a backend that other programs can write into has any.
+    /// Things among the objects that are not objects, for a report. Only backends that other programs can write into have any.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
+    /// [`StoreError::Io`] if the backend fails.
     fn strays(&self) -> Result<Vec<Stray>, StoreError> {
         Ok(Vec::new())
     }

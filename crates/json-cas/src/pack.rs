@@ -1,9 +1,9 @@
-//! Many objects in one file: packs.
+//! Packs: many objects in one file.
 //!
-//! A pack is written once and never changed. It holds objects in blocks, which are compressed and have a checksum each, and
-//! behind them an index sorted by hash (`format.rs` has every byte). Which packs count is said by one small file beside them, the
-//! list (`manifest.rs`), which is replaced at once: so objects come into packs, go from them, and move from one to another all
-//! at one moment. [`Packs`] is what a reader sees of them.
+//! A pack is written once and never changed. It holds objects in blocks, which are compressed and have a checksum each, followed by an
+//! index sorted by hash (`format.rs` describes every byte). One small file beside the packs, the list (`manifest.rs`), says which packs
+//! count. The list is replaced atomically, so objects enter packs, leave them and move between them in one step. [`Packs`] is the reader's
+//! view.
 
 mod file;
 mod format;

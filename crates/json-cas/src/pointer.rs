@@ -1,6 +1,6 @@
-//! JSON pointers (RFC 6901), which say where in a JSON value something is.
+//! JSON pointers (RFC 6901), which name a place in a JSON value.
 
-/// The way from the root to a value, kept on the stack so that it costs nothing until it is written out.
+/// The path from the root to a value, kept on the stack, so that it is free until it is written out.
 #[derive(Copy, Clone)]
 pub(crate) enum Trail<'a> {
     Root,
@@ -9,7 +9,7 @@ pub(crate) enum Trail<'a> {
 }
 
 impl Trail<'_> {
-    /// The JSON pointer: "" for the root, else `/key/0/…`.
+    /// The JSON pointer: "" for the root, otherwise `/key/0/…`.
     pub(crate) fn pointer(&self) -> String {
         match self {
             Trail::Root => String::new(),
@@ -25,7 +25,7 @@ pub fn join(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The key that one segment of a pointer stands for.
+/// The key in one segment of a pointer.
 #[must_use]
 pub fn unescape(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")

@@ -1,45 +1,45 @@
-//! What can be wrong with a store that is reached over a network.
+//! Errors of stores that are reached over a network.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// Why a store elsewhere cannot be used. Nothing of it was taken for an answer: a node is not missing because the store is.
+/// Why a remote store can't be used. A failure is never taken for an answer: a node is not missing because its store is.
 #[derive(Debug)]
 pub struct RemoteError {
-    /// The store, without anything secret: `s3://bucket/prefix`.
+    /// The store, without secrets: `s3://bucket/prefix`.
     pub store: String,
-    /// What is wrong with it.
+    /// The kind of problem.
     pub fault: RemoteFault,
-    /// One line: what was done and what it answered.
+    /// One line: the operation and the answer.
     pub message: String,
-    /// What the client library said.
+    /// The error of the client library.
     pub source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What is wrong with a store elsewhere, as far as it decides what to do about it.
+/// Problems of a remote store, distinguished by the remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteFault {
-    /// It does not answer, or not in time: try again.
+    /// The store does not answer, or not in time: try again.
     Unreachable,
-    /// It answers, and could not do it: a call that failed, a full disk of its own.
+    /// The store answers but failed: for example, its disk is full.
     Failed,
-    /// It lets nobody in with these credentials, or does not allow what was asked for.
+    /// The store rejects the credentials, or does not allow the operation.
     Denied,
-    /// The bucket or the database is not there.
+    /// The bucket or the database does not exist.
     Missing,
-    /// It is there and has never been made ready, or not to the end.
+    /// The place exists but was never initialized, or not completely.
     NotReady,
-    /// It is a store, and a part of it is gone.
+    /// The store exists, but a part is missing.
     Incomplete,
-    /// It has a newer version of the format than this program knows.
+    /// The store has a newer format than this program supports.
     Newer,
-    /// It holds something else.
+    /// The place contains something else.
     Foreign,
-    /// What names it makes no sense, or this program cannot reach that kind of store.
+    /// The store's address is invalid, or this program can't reach that kind of store.
     Misnamed,
-    /// It lacks what a store must be able to do, such as writing only what is not there.
+    /// The server lacks a property that a store needs, such as writing only if an object doesn't exist.
     Unfit,
-    /// Another process holds the store for this one, and does not do that for it.
+    /// Another process accesses the store for this one, and rejects the operation.
     Refused,
 }
 

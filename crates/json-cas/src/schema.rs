@@ -1,6 +1,6 @@
 //! JSON Schema (draft 2020-12): one validator for everything that is stored.
 //!
-//! No other module knows the `jsonschema` crate.
+//! No other module depends on the `jsonschema` crate.
 
 mod applicators;
 mod branches;
@@ -38,8 +38,8 @@ use crate::hash::Hash;
 /// The format that makes a string a reference to a node.
 const CAS_REF: &str = "cas_ref";
 
-/// Bytes a compiled pattern may take. `^.{1,1000}$` fits (`maxLength` counts without any pattern); under the engine's own
-/// limit `((a{100}){100}){100}` takes a minute to compile, and matching takes the longer the larger a pattern is.
+/// Maximum size of a compiled pattern, in bytes. `^.{1,1000}$` fits (`maxLength` counts without any pattern). Under the engine's own
+/// limit, `((a{100}){100}){100}` takes a minute to compile, and matching takes longer the larger a pattern is.
 const MAX_PATTERN_SIZE: usize = 1 << 20;
 
 /// A compiled schema.
@@ -48,20 +48,20 @@ pub struct Schema {
     judge: Judge,
 }
 
-/// Who says whether a payload fits.
+/// Decides whether a payload fits.
 enum Judge {
-    /// The validator, whose time is bounded by the sizes of schema and payload.
+    /// The validator, if its time is bounded by the sizes of schema and payload.
     Validator(Validator),
-    /// The walk that looks at nothing twice and gives up at [`evaluate::MAX_CHECKS`]: for schemas on which the validator may need
+    /// The walk that examines no pair twice and gives up at [`evaluate::MAX_CHECKS`]. For schemas on which the validator may need
     /// exponential time.
     Bounded,
 }
 
-/// Why a value cannot be used as a schema.
+/// Why a value can't be used as a schema.
 #[derive(Debug, Clone, Eq, PartialEq, thiserror::Error)]
 #[error("bad schema: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct SchemaError {
-    /// What is wrong, at least one error; no warnings.
+    /// The problems: at least one error, and no warnings.
     pub problems: Vec<SchemaProblem>,
 }
 
@@ -72,8 +72,7 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Checks and compiles a schema. Formats are asserted, `cas_ref` among them; a reference to
-    /// anything outside the schema is refused.
+    /// Checks and compiles a schema. Formats are asserted, including `cas_ref`. References to anything outside the schema are rejected.
     ///
     /// # Errors
     /// [`SchemaError`] with every error that [`check`] finds.
@@ -99,8 +98,8 @@ impl Schema {
         }
     }
 
-    /// The schema. The keys of `properties` that `required` names come first, in its order: the store keeps the
-    /// author's order of lists, not of maps.
+    /// The schema. Keys of `properties` that `required` names come first, in the order of `required`, because the store keeps the author's
+    /// order of lists but not of maps.
     pub fn value(&self) -> &Value {
         self.references.value()
     }
@@ -114,7 +113,7 @@ impl Schema {
         self.value().get("title")?.as_str()
     }
 
-    /// Whether a payload fits. It does not if the schema allows for more than a million comparisons and the payload needs them.
+    /// Whether a payload fits. `false` as well if the schema allows for more than a million comparisons and the payload needs them.
     pub fn is_valid(&self, payload: &Value) -> bool {
         self.verdict(payload) == Verdict::Fits
     }
@@ -127,8 +126,7 @@ impl Schema {
         }
     }
 
-    /// Every way in which a payload does not fit, in words that a person or a model can act on.
-    /// Empty when it fits.
+    /// Every way in which a payload does not fit, in words that a person or a model can act on. Empty if it fits.
     pub fn violations(&self, payload: &Value) -> Vec<Violation> {
         match self.verdict(payload) {
             Verdict::Fits => Vec::new(),
@@ -143,15 +141,15 @@ impl Schema {
     }
 }
 
-/// Refuses a schema that has errors.
+/// Rejects a schema with errors.
 pub(crate) fn refuse_bad(schema: &Value) -> Result<(), SchemaError> {
     let mut problems = check(schema);
     problems.retain(|problem| problem.severity == Severity::Error);
     if problems.is_empty() { Ok(()) } else { Err(SchemaError { problems }) }
 }
 
-/// How everything here is compiled: draft 2020-12 unless the schema names another, formats
-/// asserted (the draft makes them notes), patterns in linear time, nothing fetched.
+/// Options for compiling any schema: draft 2020-12 unless the schema names another, formats asserted (the draft makes them annotations),
+/// patterns in linear time, no network access.
 fn validator_options<'i>() -> ValidationOptions<'i> {
     jsonschema::options()
         .with_format(CAS_REF, Hash::is_hash)

@@ -52,12 +52,12 @@ pub struct Store {
     known: fn(Hash) -> Option<serde_json::Value>,
 }
 
-/// What is known of a type.
+/// A cached type.
 #[derive(Clone)]
 enum Type {
-    /// It was read, for references.
+    /// Read, for its references.
     Read(Arc<References>),
-    /// It was read and compiled.
+    /// Read and compiled.
     Compiled(Arc<Schema>),
 }
 
@@ -68,17 +68,17 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// The nodes in `objects`. Costs nothing.
+    /// The nodes in `objects`. Does no I/O.
     pub fn new(objects: Arc<dyn Objects>) -> Store {
         Store { objects, types: Arc::default(), clock: unix_millis, known: |_| None }
     }
 
-    /// An empty store that lasts as long as the value.
+    /// An empty store that lives as long as the value.
     pub fn memory() -> Store {
         Store::new(Arc::new(MemoryObjects::new()))
     }
 
-    /// The store in the files of a directory, which need not exist yet. Costs nothing.
+    /// The store in the files of a directory, which need not exist yet. Does no I/O.
     pub fn open_fs(dir: impl Into<PathBuf>) -> Store {
         Store::new(Arc::new(FsObjects::new(dir)))
     }
@@ -89,14 +89,14 @@ impl Store {
         Store { clock, ..self }
     }
 
-    /// The same store with schemas that stand in for types it lacks: what is known of types other programs write by,
-    /// so that their nodes can be followed and checked though nobody stored the schema.
+    /// The same store with schemas that stand in for missing types. For types of other programs, so that their nodes can be followed and
+    /// checked even if the schema was never stored.
     #[must_use]
     pub fn with_known(self, known: fn(Hash) -> Option<serde_json::Value>) -> Store {
         Store { known, ..self }
     }
 
-    /// The bytes below.
+    /// The backend.
     pub fn objects(&self) -> &dyn Objects {
         &*self.objects
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The first `most` characters of a text, with `…` in place of the others.
+/// The first `most` characters of a text, with `…` in place of the rest.
 #[must_use]
 pub fn ellipsize(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {

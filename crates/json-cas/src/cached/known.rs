@@ -1,4 +1,4 @@
-//! What was found behind a cache since the last sweep, for the next process that holds.
+//! Which objects exist in the backend of a cache since the last sweep, for the next process that holds.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -10,25 +10,25 @@ use durable_files::regular;
 
 use crate::hash::{Hash, xxh64};
 
-/// When each object was put, as far as that is known.
+/// Existing objects, and when each was put if known.
 pub(super) type There = HashMap<Hash, Option<SystemTime>>;
 
-/// Bytes of an entry: a hash, and the Unix seconds of its put, or zero.
+/// Bytes of an entry: a hash, and the Unix seconds at which it was put, or zero.
 const ENTRY: usize = 16;
 
-/// Largest file that is read. One that has grown further is begun anew: looking again costs a request each.
+/// Largest file that is read. A larger file is restarted; looking an object up again costs one request.
 const MOST: u64 = 1 << 20;
 
-/// A file of entries, added to by any number of processes. Of two about one object the later one counts.
+/// A file of entries, to which any number of processes append. If an object has two entries, the later one counts.
 ///
-/// Each was behind when it was added, so that nothing must be durable. What a crash leaves half written is no hash of a node,
-/// but by a chance of one to 2^64.
+/// Each object existed when its entry was added, so the file need not be durable. Garbage from a half-written entry after a crash is the
+/// hash of a node only with a probability of 2^-64.
 pub(super) struct Known {
     file: PathBuf,
 }
 
 impl Known {
-    /// What is known of an era: see [`Hold::era`](crate::Hold::era). What was known of others is of no use any more.
+    /// The knowledge of one era: see [`Hold::era`](crate::Hold::era). Knowledge of other eras is useless, so their files are removed.
     pub(super) fn of(dir: &Path, era: &str) -> Known {
         let dir = dir.join("known");
         let name = xxh64(era.as_bytes()).to_string();
@@ -40,7 +40,7 @@ impl Known {
         Known { file }
     }
 
-    /// All of it; nothing when it cannot be read.
+    /// All entries; empty if the file can't be read.
     pub(super) fn read(&self) -> There {
         let Ok(bytes) = regular::read(&self.file, MOST) else {
             let _ = fs::remove_file(&self.file);
@@ -55,7 +55,7 @@ impl Known {
         bytes.chunks_exact(ENTRY).map(entry).collect()
     }
 
-    /// Adds to it, if that is possible.
+    /// Appends entries, if possible.
     pub(super) fn add(&self, new: &[(Hash, Option<SystemTime>)]) {
         let seconds = |at: SystemTime| at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let entry = |(hash, put_at): &(Hash, Option<SystemTime>)| {
@@ -66,7 +66,7 @@ impl Known {
 
     fn write(&self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.parent().map_or(Ok(()), fs::create_dir_all)?;
-        // In one call, so that what several add at once is not mixed.
+        // In one call, so that concurrent appends don't mix.
         regular::open_with(OpenOptions::new().create(true).append(true), &self.file)?.write_all(bytes)
     }
 }

@@ -1,4 +1,4 @@
-//! CBOR bytes → JSON value, for bytes from anywhere.
+//! Decodes untrusted CBOR bytes into a JSON value.
 
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
@@ -6,18 +6,17 @@ use serde_json::{Map, Number, Value};
 use super::{CborError, MAX_DEPTH, MAX_SAFE_INTEGER};
 use crate::pointer::Trail;
 
-/// Nesting accepted on reading: a payload of [`MAX_DEPTH`] and the node map around it.
+/// Maximum nesting when reading: a payload of [`MAX_DEPTH`], and the node map around it.
 const MAX_READ_DEPTH: usize = MAX_DEPTH + 1;
 
-/// The value written in `bytes`.
+/// Decodes the value in `bytes`.
 ///
-/// Works in memory proportional to the bytes given, whatever lengths they claim, and never
-/// panics. Whole floats within ±(2^53−1) come back as integers, the way they would be written.
+/// Memory use is proportional to the size of `bytes`, whatever lengths they claim, and decoding never panics. Whole floats within
+/// ±(2^53−1) are returned as integers, the way they would be written.
 ///
 /// # Errors
-/// [`CborError::Malformed`] for anything that is not exactly one JSON value: trailing or missing
-/// bytes, duplicate or non-text keys, byte strings, tags, NaN and infinities;
-/// [`CborError::TooDeep`] for endless nesting.
+/// [`CborError::Malformed`] for anything that is not exactly one JSON value: trailing or missing bytes, duplicate or non-text keys, byte
+/// strings, tags, NaN and infinities; [`CborError::TooDeep`] for excessive nesting.
 pub fn decode(bytes: &[u8]) -> Result<Value, CborError> {
     let mut reader = Reader { bytes, at: 0 };
     let value = reader.value(0, Trail::Root)?;
@@ -137,8 +136,8 @@ impl<'a> Reader<'a> {
         Ok(Value::Object(map))
     }
 
-    /// Whether a container has a further entry after `read` of them. A claimed length is only
-    /// counted up to, never allocated: each entry takes at least one byte that must be there.
+    /// Whether a container has another entry after `read` entries. The claimed length is only a limit for counting and is never allocated:
+    /// each entry takes at least one byte, which must be there.
     fn another(&mut self, argument: &Argument, read: usize, trail: Trail<'_>) -> Result<bool, CborError> {
         match argument {
             Argument::Indefinite => Ok(!self.at_break()),
@@ -152,7 +151,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps over a break if one is next.
+    /// Consumes a break code if it is next.
     fn at_break(&mut self) -> bool {
         let found = self.bytes.get(self.at) == Some(&0xff);
         self.at += usize::from(found);
@@ -163,7 +162,7 @@ impl<'a> Reader<'a> {
         let float = match info {
             20 => return Ok(Value::Bool(false)),
             21 => return Ok(Value::Bool(true)),
-            // undefined: how other writers keep a missing value inside an array.
+            // undefined: other writers use it for a missing value inside an array.
             22 | 23 => return Ok(Value::Null),
             25 => half(bits as u16),
             26 => f64::from(f32::from_bits(bits as u32)),
@@ -174,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// −1 − `count`; beyond 64 bits the nearest double.
+/// −1 − `count`; the nearest double if it exceeds 64 bits.
 fn negative(count: u64) -> Value {
     match i64::try_from(count) {
         Ok(count) => Value::from(-1 - count),

@@ -1,14 +1,14 @@
-//! JSON value → deterministic CBOR.
+//! Encodes a JSON value as deterministic CBOR.
 
 use serde_json::{Map, Number, Value};
 
 use super::{CborError, MAX_DEPTH, MAX_SAFE_INTEGER};
 use crate::pointer::Trail;
 
-/// The one CBOR form of `value`.
+/// The only CBOR form of `value`.
 ///
 /// # Errors
-/// [`CborError::TooDeep`] when more than [`MAX_DEPTH`] arrays and objects are nested.
+/// [`CborError::TooDeep`] if more than [`MAX_DEPTH`] arrays and objects are nested.
 pub fn encode(value: &Value) -> Result<Vec<u8>, CborError> {
     let mut bytes = Vec::with_capacity(128);
     write_value(&mut bytes, value, 0, Trail::Root)?;
@@ -39,7 +39,7 @@ fn write_value(out: &mut Vec<u8>, value: &Value, depth: usize, trail: Trail<'_>)
 fn write_map(out: &mut Vec<u8>, map: &Map<String, Value>, depth: usize, trail: &Trail<'_>) -> Result<(), CborError> {
     write_head(out, 5, map.len() as u64);
     let mut entries: Vec<(&String, &Value)> = map.iter().collect();
-    // Order of the encoded keys: a longer text has a greater head, so length comes first.
+    // Order of the encoded keys: a longer text has a greater head, so the length is compared first.
     entries.sort_unstable_by_key(|(key, _)| (key.len(), key.as_bytes()));
     for (key, value) in entries {
         write_text(out, key);
@@ -54,7 +54,7 @@ fn write_number(out: &mut Vec<u8>, number: &Number) {
         return;
     }
     if let Some(whole) = number.as_i64().filter(|n| n.unsigned_abs() <= MAX_SAFE_INTEGER) {
-        // -1 - n is how CBOR counts negative numbers; whole is negative here.
+        // CBOR encodes a negative number n as -1 - n; `whole` is negative here.
         write_head(out, 1, whole.unsigned_abs() - 1);
         return;
     }

@@ -1,4 +1,4 @@
-//! What every [`Heads`] with its [`Journal`] must do.
+//! Required behaviour of [`Heads`] with a [`Journal`].
 
 use std::thread;
 
@@ -11,13 +11,13 @@ use crate::journal::{Journal, Records};
 /// Threads that move heads at the same time.
 const THREADS: u64 = 8;
 
-/// Moves of one shared name that each of them makes, and names of its own that it creates.
+/// Moves of one shared name, and new names of its own, that each thread makes.
 const EACH: u64 = 25;
 
 /// Runs every case against backends made by `make`.
 ///
 /// # Panics
-/// When the backend does not do what [`Heads`] and [`Journal`] say.
+/// If the backend violates the contract of [`Heads`] or [`Journal`].
 pub fn heads_suite<H: Heads + Journal>(make: &dyn Fn() -> H) {
     empty(&make());
     creates_once(&make());
@@ -54,7 +54,7 @@ fn readable(heads: &dyn Backend) -> Vec<Value> {
     readable
 }
 
-/// As one that a backend with the key `name` for names can keep.
+/// A record that a backend with the name key `name` can store.
 fn record(name: &str) -> Value {
     json!({"name": name, "status": "completed"})
 }
@@ -191,7 +191,7 @@ fn surveys_what_is_whole(heads: &dyn Backend) {
     assert!(matches!(moved, Swap::Moved(Some(now)) if now.hash == hash(3)), "against what was seen only");
 }
 
-/// Each thread moves a shared name on by one, again and again, and creates names of its own.
+/// Each thread repeatedly moves a shared name by one and creates names of its own.
 fn loses_no_move(heads: &dyn Backend) {
     create(heads, "shared", hash(0));
     thread::scope(|scope| {
@@ -219,7 +219,7 @@ fn move_on(heads: &dyn Backend, name: &str) {
     }
 }
 
-/// Of several that remove a name at once, one does.
+/// If several threads remove a name at once, exactly one succeeds.
 fn removes_once(heads: &dyn Backend) {
     create(heads, "a", hash(1));
     let version = &head(heads, "a").version;

@@ -1,4 +1,4 @@
-//! What all [`Notes`] must do.
+//! Required behaviour of [`Notes`].
 
 use std::thread;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use crate::notes::{Expected, Note, NoteWritten, Notes};
 /// Threads that write one note at the same time.
 const THREADS: u64 = 8;
 
-/// Times that each of them counts it up.
+/// Increments by each thread.
 const EACH: u64 = 25;
 
-/// More than any case takes.
+/// Longer than any case takes.
 const SOON: Duration = Duration::from_mins(2);
 
 /// Runs every case against backends made by `make`.
 ///
 /// # Panics
-/// When the backend does not do what [`Notes`] says.
+/// If the backend violates the contract of [`Notes`].
 pub fn notes_suite<N: Notes>(make: &dyn Fn() -> N) {
     writes_what_is_expected(&make());
     tells_the_age(&make());
@@ -76,7 +76,7 @@ fn writes_what_is_expected(notes: &dyn Notes) {
 
 fn tells_the_age(notes: &dyn Notes) {
     let first = write(notes, "a", Expected::Nothing, &json!({"n": 1}));
-    // Longer than what an age may be wrong by.
+    // Longer than the error that an age may have.
     thread::sleep(Duration::from_secs(3));
     let old = note(notes, "a").age;
     assert!(old >= Duration::from_secs(3) && old < SOON, "{old:?}");
@@ -108,7 +108,7 @@ fn lists_by_beginning(notes: &dyn Notes) {
     write(notes, "abc", Expected::Anything, &json!({"of": "abc"}));
     assert_ne!(version("abc"), before, "each write gives it another version in a list");
     assert_eq!(version("b.y"), other, "and only the one that was written");
-    // What means something to a pattern means itself here.
+    // Wildcards of patterns are ordinary symbols here.
     write(notes, "a_c", Expected::Nothing, &json!({}));
     assert_eq!(names(notes, "a_"), ["a_c"]);
 }

@@ -1,4 +1,4 @@
-//! What every [`Objects`] must do.
+//! Required behaviour of [`Objects`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,13 +11,13 @@ use crate::hash::Hash;
 use crate::node::{Draft, Node};
 use crate::objects::{Objects, Put, Stored};
 
-/// How exact the age of an object must be.
+/// Required precision of an object's age.
 const AGE: Duration = Duration::from_secs(2);
 
-/// How long somebody is watched who should wait.
+/// How long a thread that should wait is watched.
 const WATCHED: Duration = Duration::from_millis(50);
 
-/// The clocks of some stores tell whole seconds.
+/// The clocks of some stores report whole seconds.
 const TICK: Duration = Duration::from_millis(1100);
 
 /// More objects than a backend reads at once.
@@ -26,13 +26,13 @@ const MANY: u64 = 300;
 /// Threads that put at the same time.
 const THREADS: u64 = 8;
 
-/// Objects each of them puts, half of them the same as the others'.
+/// Objects that each thread puts; half of them are the same as the others'.
 const EACH: u64 = 20;
 
 /// Runs every case against backends made by `make`.
 ///
 /// # Panics
-/// When the backend does not do what [`Objects`] says.
+/// If the backend violates the contract of [`Objects`].
 pub fn objects_suite(make: &dyn Fn() -> Box<dyn Objects>) {
     empty(&*make());
     puts_and_gets(&*make());
@@ -80,7 +80,7 @@ fn puts_and_gets(objects: &dyn Objects) {
     );
 }
 
-/// A backend that follows chains gives what walking back gives, as far as it goes.
+/// A backend that follows chains returns the same as walking back one by one, as far as the chain goes.
 fn follows_chains(objects: &dyn Objects) {
     let mut links: Vec<(Hash, Vec<u8>)> = Vec::new();
     for number in 0..5 {
@@ -90,7 +90,7 @@ fn follows_chains(objects: &dyn Objects) {
         links.push((draft.hash(), Node::encode(draft.type_hash(), draft.cbor(), number)));
     }
     links.reverse();
-    // The oldest is missing.
+    // The oldest link is missing.
     objects.put_all(&links[..4]).expect("put_all");
     for (from, most, expected) in [(0, 2, &links[..2]), (1, 9, &links[1..4]), (3, 1, &links[3..4]), (4, 9, &[])] {
         let given = objects.chain(links[from].0, most).expect("chain");
@@ -102,7 +102,7 @@ fn gets_many_in_their_order(objects: &dyn Objects) {
     assert!(objects.get_all(&[]).expect("get_all").is_empty(), "nothing was asked for");
     let there: Vec<(Hash, Vec<u8>)> = (0..MANY).map(|value| (hash(value), value.to_string().into_bytes())).collect();
     objects.put_all(&there).expect("put_all");
-    // Each twice, the second time from behind, and as many that are not there.
+    // Each object twice, the second time in reverse order, and as many missing ones.
     let asked: Vec<Hash> = (0..MANY).chain((0..MANY * 2).rev()).map(hash).collect();
     let expected: Vec<Option<Vec<u8>>> = asked
         .iter()

@@ -14,33 +14,32 @@ use crate::hash::Hash;
 use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
 use crate::journal::{Journal, Records};
 
-/// How long a change waits for others. One change takes about a millisecond, so this is reached
-/// only when a process holding the lock is stopped.
+/// How long a change waits for others. One change takes about a millisecond, so this limit is reached only if a process that holds the
+/// lock is suspended.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// What the lock file says from the first index on. Not durable: it is written when the index is.
+/// Content of the lock file once an index exists. Not durable: it is written together with the index.
 const INDEX_MADE: &str = "an index was made";
 
-/// Where [`FsHeads`] keeps what.
+/// The files of an [`FsHeads`].
 #[derive(Debug, Clone)]
 pub struct HeadsFiles {
     /// The index: sorted lines `NAME: "HASH"`.
     pub index: PathBuf,
-    /// The journal: a line of JSON for each removed name.
+    /// The journal: one line of JSON for each removed name.
     pub journal: PathBuf,
-    /// The lock of both. It is never deleted.
+    /// The lock for both. It is never deleted.
     pub lock: PathBuf,
-    /// The key that has the name in each record of the journal: a record is an object that says whose it is.
+    /// The key under which each record of the journal has its name. Each record is an object with this key.
     pub name_key: String,
 }
 
-/// Names in an index file, records of removed names in a journal, both changed only under one lock.
+/// Names in an index file and records of removed names in a journal. Both are changed only under one lock.
 ///
-/// Reading takes no lock. A name that is in both files was removed: the process that did so died
-/// between the two, and the next change completes what it began.
+/// Reading takes no lock. A name in both files was removed: the process that removed it died between the two writes, and the next change
+/// finishes the removal.
 ///
-/// An index that was there once and is gone is an error, not an empty index: the lock file says
-/// that there was one.
+/// An index that existed once and is missing now is an error, not an empty index. The lock file says whether an index ever existed.
 #[derive(Debug, Clone)]
 pub struct FsHeads {
     pub(super) files: HeadsFiles,
@@ -54,18 +53,18 @@ impl From<FileError> for HeadsError {
 }
 
 impl FsHeads {
-    /// The heads in these files, which are made when first needed. Costs nothing.
+    /// The heads in these files, which are created on first use. Does no I/O.
     pub fn new(files: HeadsFiles) -> FsHeads {
         FsHeads { files, lock_wait: LOCK_WAIT }
     }
 
-    /// The same with another limit on waiting for the lock (default 10 s).
+    /// The same heads with another limit on waiting for the lock (default 10 s).
     #[must_use]
     pub fn with_lock_wait(self, lock_wait: Duration) -> FsHeads {
         FsHeads { lock_wait, ..self }
     }
 
-    /// Its files.
+    /// The files.
     pub fn files(&self) -> &HeadsFiles {
         &self.files
     }
@@ -82,16 +81,16 @@ impl FsHeads {
         }
     }
 
-    /// The index; one without names if there was none yet.
+    /// The index; empty if it was never created.
     pub(super) fn load(&self) -> Result<Index, HeadsError> {
         let bytes = self.read_made_index()?;
         bytes.map_or_else(|| Ok(Index::new()), |bytes| index::parse(&self.files.index, &bytes))
     }
 
-    /// The file; `None` if it never was made.
+    /// The bytes of the index; `None` if it was never created.
     pub(super) fn read_made_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
         match self.read_index()? {
-            // Where the lock file says that there was one, it may have been made between the two looks.
+            // The lock file says that there was an index. It may have been created between the two looks.
             None if FileLock::owner(&self.files.lock)?.is_some() => match self.read_index()? {
                 None => Err(HeadsError::Unreadable {
                     path: self.files.index.clone(),
@@ -107,7 +106,7 @@ impl FsHeads {
     pub(super) fn save(&self, lock: &FileLock, index: &Index) -> Result<(), HeadsError> {
         durable_files::replace(&self.files.index, index::render(index).as_bytes())?;
         if lock.is_blank() {
-            // Only a help for the day the index is lost; it is saved whether or not this can be noted.
+            // This only helps if the index is lost some day. The index counts as saved even if this fails.
             let _ = lock.write_owner(INDEX_MADE);
         }
         Ok(())
@@ -120,11 +119,11 @@ impl FsHeads {
         })
     }
 
-    /// The same for a caller that holds the lock and will write it down.
+    /// Like [`FsHeads::load_completed`], for callers that hold the lock and will save the index.
     ///
-    /// The danger: a process was killed after it had written its record to the journal and before it had synced it. The record
-    /// is in the system's memory, every reader sees it, and the name counts as removed. If the index without the name became
-    /// durable now, and then the power failed, the name would be in neither file: lost. So the journal is synced first.
+    /// The danger: a process was killed after it had written its record to the journal and before it had synced it. The record is in the
+    /// system's memory, every reader sees it, and the name counts as removed. If the index without the name became durable now, and then
+    /// the power failed, the name would be in neither file: lost. So the journal is synced first.
     fn load_to_write(&self) -> Result<(Index, bool), HeadsError> {
         let (index, completed) = self.load_completed()?;
         if completed {
@@ -133,8 +132,8 @@ impl FsHeads {
         Ok((index, completed))
     }
 
-    /// The index with half-done drops completed, and whether there were any. The caller, who holds the lock and often has more
-    /// to write, writes it down.
+    /// The index with half-done removals finished, and whether there were any. The caller, who holds the lock and often has more to write,
+    /// must save it.
     fn load_completed(&self) -> Result<(Index, bool), HeadsError> {
         let mut index = self.load()?;
         let mut completed = false;
@@ -146,10 +145,10 @@ impl FsHeads {
 
     /// Points `name` at `new` if it is at `expected`, which is `None` for a name that does not exist.
     ///
-    /// The danger: all names are in one file, which is replaced as a whole. Whoever wrote an index that was read before the lock
-    /// was taken would undo every move made in between, of all other names too. So the index is read, compared and written
-    /// under the lock. An error of the save does not say whether the name moved: the new index may be in place and only the sync
-    /// of its directory have failed, so that everybody sees the move and a power cut may undo it.
+    /// The danger: all names are in one file, which is replaced as a whole. A process that wrote an index which it had read before taking
+    /// the lock would undo every move made in between, even moves of other names. So the index is read, compared and written under the
+    /// lock. If saving fails, it is unknown whether the name moved: the new index may be in place and only the sync of its directory may
+    /// have failed. Then every reader sees the move, but a power cut may undo it.
     fn set(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let lock = self.locked()?;
@@ -174,8 +173,7 @@ impl FsHeads {
     }
 }
 
-/// The state of a name is identified by its hash: chains only grow, so a head that is back where
-/// it was means the same thing it meant.
+/// The hash of a name identifies its state: chains only grow, so a head that returns to an earlier hash means the same as before.
 fn head(hash: Hash) -> Head {
     Head { hash, version: Version::new(hash.to_string()) }
 }
@@ -220,14 +218,14 @@ impl Heads for FsHeads {
         if !is_at(index.get(name).copied(), Some(expected)) {
             return self.give_up(&lock, &index, completed, name);
         }
-        // First the record, then the drop. A crash between the two leaves the name in both files, which means removed; the other
-        // way round it would be in neither, which means that it never was.
+        // First the record, then the index. A crash between the two leaves the name in both files, which means removed. In the reverse
+        // order the name would be in neither file, as if it had never existed.
         durable_files::append(&self.files.journal, &record.to_string())?;
         index.remove(name);
         match self.save(&lock, &index) {
-            // The name is removed even if the index still has it: the record says so, and the next holder of the lock completes
-            // the drop. But that one looks at the newest records only, so drops must not pile up: if this call had one to
-            // complete itself and could not save it, it fails.
+            // The name is removed even if the index still has it: the record says so, and the next holder of the lock finishes the
+            // removal. But that process looks only at the newest records, so unfinished removals must not pile up. If this call found one
+            // and could not save it, it fails.
             Err(failed) if completed => Err(failed),
             Err(_) | Ok(()) => Ok(Swap::Done),
         }
@@ -247,7 +245,7 @@ impl Journal for FsHeads {
     fn forget(&self, names: &[&str]) -> Result<usize, HeadsError> {
         names.iter().try_for_each(|name| check_name(name))?;
         let lock = self.locked()?;
-        // A half-done drop of one of these names must not bring it back to life.
+        // A half-done removal of one of these names must not bring the name back to life.
         let (index, completed) = self.load_to_write()?;
         if completed {
             self.save(&lock, &index)?;

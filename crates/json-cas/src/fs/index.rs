@@ -1,7 +1,7 @@
-//! The index file: which name points where.
+//! The index file: which hash each name points at.
 //!
-//! Written as sorted lines `NAME: "HASH"`, which are YAML. A file that people or other programs wrote in any other form is
-//! read as YAML and written back as lines. The quotes matter: a hash of digits is a number to YAML readers.
+//! It is written as sorted lines `NAME: "HASH"`, which are YAML. If people or other programs wrote the file in another form, it is read as
+//! YAML and written back as lines. The quotes matter: YAML readers take a hash of digits for a number.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,24 +11,23 @@ use super::yaml;
 use crate::hash::Hash;
 use crate::heads::{HeadsError, is_name};
 
-/// An index without names, as a file. A file without bytes is what a crash leaves behind.
+/// An index without names, as a file. Not an empty file, because a crash can leave one behind.
 const EMPTY: &str = "{}\n";
 
-/// Names and where they point.
+/// Names and their hashes.
 pub(super) type Index = BTreeMap<String, Hash>;
 
-/// The index in a file's bytes.
+/// Parses the bytes of an index file.
 pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Index, HeadsError> {
-    // Sorted lines need no YAML reader, which takes a hundred times as long.
+    // Sorted lines don't need the YAML reader, which takes a hundred times as long.
     match lines(bytes) {
         Some(index) => Ok(index),
         None => yaml::read(path, bytes),
     }
 }
 
-/// Where a name points, if the file has a line of its own for it: looked for by halves, since lines are sorted. A thread continues
-/// if another one's line is broken, and reading one of 10,000 names does not parse the others. `None` says nothing: then
-/// [`parse`] knows.
+/// The hash of a name that has its own line, found by binary search because the lines are sorted. A thread can continue although another
+/// thread's line is broken, and reading one of 10,000 names does not parse the others. `None` is inconclusive: then use [`parse`].
 pub(super) fn find(bytes: &[u8], name: &str) -> Option<Hash> {
     let (mut low, mut high) = (0, bytes.len());
     while low < high {
@@ -45,7 +44,7 @@ pub(super) fn find(bytes: &[u8], name: &str) -> Option<Hash> {
     None
 }
 
-/// The bytes of the file.
+/// The bytes of an index file.
 pub(super) fn render(index: &Index) -> String {
     if index.is_empty() {
         return EMPTY.to_owned();
@@ -53,14 +52,14 @@ pub(super) fn render(index: &Index) -> String {
     index.iter().map(|(name, hash)| format!("{name}: \"{hash}\"\n")).collect()
 }
 
-/// The index in bytes that are nothing but strictly sorted lines.
+/// Parses bytes that consist only of strictly sorted lines.
 fn lines(bytes: &[u8]) -> Option<Index> {
     let entries: Vec<(String, Hash)> = bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect::<Option<_>>()?;
     (!entries.is_empty() && entries.is_sorted_by(|(a, _), (b, _)| a < b)).then(|| entries.into_iter().collect())
 }
 
-/// Names and hashes of the lines that are whole, whatever else the bytes are. A name with
-/// several hashes is left out: which is right is unknown.
+/// Names and hashes of all intact lines, whatever the other bytes are. A name with several hashes is left out, because the right one is
+/// unknown.
 pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, Hash)> {
     let mut found: BTreeMap<String, Option<Hash>> = BTreeMap::new();
     for (name, hash) in bytes.split_inclusive(|byte| *byte == b'\n').filter_map(line) {
@@ -70,7 +69,7 @@ pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, Hash)> {
     found.into_iter().filter_map(|(name, hash)| Some((name, hash?))).collect()
 }
 
-/// Name and hash of one line as written here, its end included.
+/// Name and hash of one line as this module writes it, including the line break.
 fn line(line: &[u8]) -> Option<(String, Hash)> {
     let (name, hash) = std::str::from_utf8(line).ok()?.strip_suffix("\"\n")?.split_once(": \"")?;
     is_name(name.as_bytes()).then_some((name.to_owned(), hash.parse().ok()?))

@@ -1,4 +1,4 @@
-//! The journal as a file: one line of JSON per removed name, only ever appended to.
+//! The journal as a file: one line of JSON per removed name. Records are only appended.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -13,31 +13,30 @@ use serde_json::Value;
 use crate::journal::Records;
 use crate::json::reason;
 
-/// How much of the end is read to find the newest records, in bytes; more only when one line is
-/// longer.
+/// How many bytes of the end are read to find the newest records. More are read only if one line is longer.
 const TAIL_BYTES: u64 = 4096;
 
-/// How many of the newest records are looked at. Only the newest can be one whose name is still
-/// in the index, as every holder of the lock first completes what the last one began.
+/// How many of the newest records are examined. Only the newest one can have a name that is still in the index, because every holder of
+/// the lock first finishes the removal that the last one began.
 const TAIL_RECORDS: usize = 16;
 
 /// The lines of a journal file.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<'f> {
     pub(super) path: &'f Path,
-    /// The key that has the name in each record.
+    /// The key under which each record has its name.
     pub(super) name_key: &'f str,
 }
 
 impl Lines<'_> {
-    /// All records, oldest first, and what could not be read.
+    /// All records, oldest first, and the lines that could not be read.
     pub(super) fn all(self) -> Result<Records, FileError> {
         let bytes = read(self.path)?;
         let mut records = Records::default();
         let ends_whole = bytes.last().is_none_or(|last| *last == b'\n');
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
         while let Some((number, line)) = lines.next() {
-            // A last line without its end is what a crash leaves of an append: not a problem.
+            // A last line without a line break is what a crash during an append leaves. It is harmless.
             let torn = lines.peek().is_none() && !ends_whole;
             if line.trim_ascii().is_empty() {
                 continue;
@@ -56,7 +55,7 @@ impl Lines<'_> {
         Ok(self.newest_in(&read(self.path)?, name))
     }
 
-    /// Whether `name` is the subject of one of the newest records.
+    /// Whether one of the newest records is about `name`.
     pub(super) fn removed_lately(self, name: &str) -> Result<bool, FileError> {
         Ok(self.newest_in(&tail(self.path)?, name).is_some())
     }
@@ -72,7 +71,7 @@ impl Lines<'_> {
             .collect())
     }
 
-    /// Takes out the records of names, leaving every other byte as it is; how many names had any.
+    /// Removes the records of names and leaves every other byte as it is. Returns how many of the names had records.
     pub(super) fn forget(self, names: &[&str]) -> Result<usize, FileError> {
         let names: HashSet<&str> = names.iter().copied().collect();
         let bytes = read(self.path)?;
@@ -91,7 +90,7 @@ impl Lines<'_> {
         Ok(forgotten.len())
     }
 
-    /// The name a record is of.
+    /// The name in a record.
     pub(super) fn name_in(self, record: &Value) -> Option<&str> {
         record.as_object()?.get(self.name_key)?.as_str()
     }
@@ -104,8 +103,8 @@ impl Lines<'_> {
         records.find(|record| self.name_in(record) == Some(name))
     }
 
-    /// One line as a record. A last line that is whole but for its line break counts: the next append
-    /// will end it, and what it says must not depend on that.
+    /// Parses one line as a record. A last line that lacks only its line break counts: the next append will add the line break, and the
+    /// meaning must not depend on that.
     fn record(self, line: &[u8]) -> Result<Value, String> {
         let record: Value = serde_json::from_slice(line).map_err(|error| format!("not JSON: {}", reason(&error)))?;
         match self.name_in(&record) {
@@ -122,7 +121,7 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     }
 }
 
-/// The last whole lines, and at least one if there is one.
+/// The last whole lines, and at least one if the file has any.
 fn tail(path: &Path) -> Result<Vec<u8>, FileError> {
     let Some(mut file) = regular::open_if_there(path)? else {
         return Ok(Vec::new());
@@ -144,7 +143,7 @@ fn read_tail(file: &mut File) -> std::io::Result<Vec<u8>> {
         if start == 0 {
             return Ok(bytes);
         }
-        // What stands before the first line break is the end of some line.
+        // Bytes before the first line break are the end of some line.
         let body = memchr(b'\n', &bytes).map_or(bytes.len(), |newline| newline + 1);
         if body < bytes.len() {
             return Ok(bytes.split_off(body));

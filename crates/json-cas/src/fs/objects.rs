@@ -1,6 +1,6 @@
-//! One file per object in one flat directory, and packs of many in a directory below.
+//! One file per object in a flat directory, and packs of many objects in a subdirectory.
 //!
-//! An object may have a file of its own, be in a pack, or both; then either may be read.
+//! An object may have its own file, be in a pack, or both; then either may be read.
 
 use std::fs;
 use std::io;
@@ -17,17 +17,17 @@ use crate::hash::{Hash, HashPrefix};
 use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
 use crate::pack::{self, DamagedPack, Packs};
 
-/// How long a hold waits for a sweep, and a sweep until nothing holds. A sweep keeps the directory for a few seconds at most, unless its
-/// process was stopped.
+/// How long a hold waits for a sweep, and a sweep for holders. A sweep locks the directory for a few seconds at most, unless its process
+/// is suspended.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// Ending of an object's file name after the hash.
+/// File name extension of objects, after the hash.
 const EXTENSION: &str = ".bin";
 
-/// Directory of the packs, below that of the objects.
+/// Subdirectory of the packs.
 const PACKS: &str = "packs";
 
-/// Most objects that may be gone and still be in packs, beyond which packs are written anew at once: their names are half of what
+/// Most objects that may be removed and still be in packs. If there are more, packs are rewritten at once: their hashes take half of what
 /// the list of packs can hold.
 const MOST_GONE: usize = 500_000;
 
@@ -36,13 +36,13 @@ const MOST_GONE: usize = 500_000;
 pub struct FsObjects {
     dir: PathBuf,
     packs: Arc<Packs>,
-    /// Whether the object that was read last came out of a pack. What it leads to is most likely there, too, and is not looked
-    /// for among the files first.
+    /// Whether the last object that was read came from a pack. The objects it references are most likely there as well, so the files are
+    /// not tried first.
     from_pack: Arc<AtomicBool>,
 }
 
 impl FsObjects {
-    /// The objects in `dir`. Costs nothing; the directory is made by the first put.
+    /// The objects in `dir`. Does no I/O; the first put creates the directory.
     pub fn new(dir: impl Into<PathBuf>) -> FsObjects {
         let dir = dir.into();
         FsObjects { packs: Arc::new(Packs::new(dir.join(PACKS))), from_pack: Arc::default(), dir }
@@ -53,7 +53,7 @@ impl FsObjects {
         &self.dir
     }
 
-    /// The file an object is in, or would be.
+    /// The file of an object, whether or not it exists.
     pub fn path(&self, hash: Hash) -> PathBuf {
         self.dir.join(file_name(hash))
     }
@@ -62,7 +62,7 @@ impl FsObjects {
         &self.packs
     }
 
-    /// The bytes in the file of an object.
+    /// The bytes in an object's file.
     pub(super) fn read_file(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.path(hash);
         match regular::read(&path, MAX_OBJECT) {
@@ -77,14 +77,14 @@ impl FsObjects {
         Ok(fs::exists(&path).map_err(FileError::at("look at", &path))?)
     }
 
-    /// Hashes of all files, or of those with a prefix, in no order.
+    /// Hashes of all files, optionally only with a prefix, in no particular order.
     pub(super) fn files(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
         let mut hashes: Vec<Hash> = self.names()?.iter().filter_map(|name| hash_of(name)).collect();
         hashes.retain(|hash| prefix.is_none_or(|prefix| prefix.matches(*hash)));
         Ok(hashes)
     }
 
-    /// Whether an object may be in a pack: also when a damaged one makes that uncertain.
+    /// Whether an object may be in a pack. `true` as well if a damaged pack makes that uncertain.
     fn may_be_packed(&self, hash: Hash) -> Result<bool, StoreError> {
         match self.packs.find(hash) {
             Ok(found) => Ok(found.is_some()),
@@ -102,7 +102,7 @@ impl FsObjects {
         }
     }
 
-    /// A lock on the directory: shared by those who hold, alone with whoever sweeps.
+    /// Locks the directory: shared for holders, exclusive for sweepers.
     fn lock(&self, access: Access, wait: Duration) -> Result<FileLock, StoreError> {
         let busy = || StoreError::Busy {
             path: self.dir.clone(),
@@ -111,7 +111,7 @@ impl FsObjects {
         FileLock::acquire_dir(&self.dir, access, wait)?.ok_or_else(busy)
     }
 
-    /// Names in the directory, without temporary files.
+    /// File names in the directory, without temporary files.
     fn names(&self) -> Result<Vec<String>, FileError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
@@ -131,14 +131,14 @@ impl FsObjects {
 }
 
 impl FsObjects {
-    /// All objects, those with a prefix if there is one, and the packs that cannot tell.
+    /// All objects, optionally only with a prefix, and the packs that can't be read.
     fn listed(&self, prefix: Option<&HashPrefix>) -> Result<(Vec<Hash>, Vec<DamagedPack>), StoreError> {
         loop {
             let view = self.packs.view()?;
             let mut hashes = self.files(prefix)?;
             let packed = self.packs.list(&view, prefix)?;
             hashes.extend(packed.hashes);
-            // What moved meanwhile may have been seen in neither place.
+            // An object that moved meanwhile may have been seen in neither place.
             if !self.packs.have_changed(&view)? {
                 hashes.sort_unstable();
                 hashes.dedup();
@@ -147,7 +147,7 @@ impl FsObjects {
         }
     }
 
-    /// Packs that are missing, or whose index is damaged. Whether the objects in the others are sound is not looked at.
+    /// Packs that are missing or have a damaged index. The objects in the other packs are not checked.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -172,7 +172,7 @@ impl Objects for FsObjects {
         let packs = self.packs.view()?;
         match packs.find(hash)? {
             Some(found) => self.packs.read(&found).map(Some),
-            // It may have been taken out of a pack between the two looks.
+            // It may have been moved out of a pack between the two looks.
             None if packs.is_used() => self.read_file(hash),
             None => Ok(None),
         }
@@ -195,7 +195,7 @@ impl Objects for FsObjects {
                 let refused = Refused::TooLarge { limit: MAX_OBJECT };
                 return Err(FileError::at("write", &self.path(*hash))(refused.into()).into());
             }
-            // If that cannot be told, a file of its own settles it.
+            // If a damaged pack makes that uncertain, write a file.
             match self.packs.find(*hash) {
                 Ok(Some(_)) => {}
                 Ok(None) | Err(StoreError::Corrupt { .. }) => {
@@ -213,7 +213,7 @@ impl Objects for FsObjects {
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        // A link among the objects may lead to another object, which must not be overwritten.
+        // A link among the objects may point to another object, which must not be overwritten.
         Ok(durable_files::replace_itself(&self.path(hash), bytes)?)
     }
 
@@ -273,9 +273,9 @@ impl Objects for FsObjects {
         let path = self.path(hash);
         match durable_files::touch(&path) {
             Ok(false) => {}
-            // Nothing can be removed from it either.
+            // On a read-only file system, nothing can be removed either.
             Err(error) if error.source.kind() == io::ErrorKind::ReadOnlyFilesystem => return self.contains(hash),
-            // It is somebody else's, and only they may change it. The same content in a file of our own is as young.
+            // The file belongs to another user, and only its owner may touch it. Our own file with the same content is just as young.
             Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => match self.read_file(hash)? {
                 Some(bytes) => return self.replace(hash, &bytes).map(|()| true),
                 None => return self.contains(hash),
@@ -306,7 +306,7 @@ impl Objects for FsObjects {
         lock.as_ref().map_or(Ok(()), |lock| self.packs.adopt(lock))?;
         let packed = hashes.iter().map(|hash| self.may_be_packed(*hash)).collect::<Result<Vec<bool>, _>>()?;
         let mut removed = Vec::with_capacity(hashes.len());
-        // Those in packs are gone all at once, so whatever comes before them in the order goes first.
+        // Objects in packs are removed all at once, so remove everything that precedes them first.
         for run in packed.chunk_by(PartialEq::eq) {
             let some = &hashes[removed.len()..removed.len() + run.len()];
             if let Some(lock) = lock.as_ref().filter(|_| run[0]) {
@@ -344,8 +344,7 @@ fn file_name(hash: Hash) -> String {
     format!("{hash}{EXTENSION}")
 }
 
-/// The hash a file name stands for; only the exact spelling counts, as the file of a hash is
-/// looked for under no other.
+/// The hash in a file name. Only the exact spelling counts, because no other file name is tried for a hash.
 fn hash_of(name: &str) -> Option<Hash> {
     let text = name.strip_suffix(EXTENSION)?;
     let hash: Hash = text.parse().ok()?;

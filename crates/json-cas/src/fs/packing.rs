@@ -1,7 +1,7 @@
-//! Moving objects from their files into a pack, and back.
+//! Moves objects from their files into a pack, and back.
 //!
-//! Objects are in their new place, durably and verified, before they leave the old one. So whoever is killed in between leaves
-//! objects that are in both, and the next run continues from there.
+//! Objects are in their new place, durably and verified, before they leave the old one. So a process that is killed in between leaves
+//! objects in both places, and the next run continues from there.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,91 +19,91 @@ use crate::hash::Hash;
 use crate::objects::Objects;
 use crate::pack::{DamagedPack, Found, PackError, PackFile, View, Writer, Written};
 
-/// How long files are removed before others, who wait, may continue.
+/// How long files are removed before waiting processes get a turn.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// How long others have then. Whoever waits looks more often than that.
+/// How long the others' turn lasts. Waiting processes look more often than that.
 const LET_OTHERS: Duration = Duration::from_millis(30);
 
 /// Files that are removed between two looks at the clock.
 const BETWEEN_LOOKS: usize = 64;
 
-/// Objects that are taken out of packs at a time, and most bytes of them.
+/// Objects that are moved out of packs at a time, and the limit on their bytes.
 const BATCH: (usize, usize) = (1_000, 32 << 20);
 
-/// What names of packs end with that were given up.
+/// File name extension of abandoned packs.
 const ASIDE: &str = "damaged";
 
-/// Bytes of a block of the file system as `stat` counts them.
+/// Bytes of a file system block in the units of `stat`.
 const DISK_BLOCK: u64 = 512;
 
-/// What is to be packed.
+/// A request to pack objects.
 pub struct PackRequest<'r> {
-    /// The objects. What stands side by side is read together, so objects that belong together should.
+    /// The objects. Neighbours are read together, so related objects should be neighbours.
     pub objects: &'r [Hash],
-    /// Whether bytes are what the hash says. Others stay where they are.
+    /// Whether bytes are the object of the hash. Unsound objects stay in their files.
     pub is_sound: &'r dyn Fn(Hash, &[u8]) -> bool,
-    /// Whether it is only counted.
+    /// Whether to count only.
     pub dry_run: bool,
-    /// Is told how many objects are done.
+    /// Called with the number of objects done.
     pub progress: &'r mut dyn FnMut(usize),
 }
 
-/// What was packed, or would be.
+/// Statistics of a pack run, or of a dry run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Packed {
-    /// Objects whose files went: they are in packs.
+    /// Objects that are now in packs and whose files were removed.
     pub objects: usize,
-    /// Objects that stay in their files, because they are not sound, or were put again or changed meanwhile.
+    /// Objects that stay in their files, because they are unsound, or were put again or changed meanwhile.
     pub left: usize,
     /// Size of the objects.
     pub bytes_before: u64,
     /// Size of the new pack.
     pub bytes_after: u64,
-    /// Room on the disk that their files had.
+    /// Disk space that their files took.
     pub disk_before: u64,
-    /// Room on the disk that the new pack has.
+    /// Disk space that the new pack takes.
     pub disk_after: u64,
 }
 
-/// What was taken out of packs.
+/// Objects that were moved out of packs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unpacked {
     /// Objects that have files again.
     pub objects: usize,
-    /// Their size.
+    /// Size of these objects.
     pub bytes: u64,
-    /// Packs that are gone.
+    /// Number of packs removed.
     pub packs: usize,
-    /// Objects that cannot be read, and why. Their packs are left.
+    /// Unreadable objects, and the reasons. Their packs are kept.
     pub unreadable: Vec<(Hash, String)>,
-    /// Packs of which nobody can tell what is in them.
+    /// Packs whose content is unknown.
     pub damaged: Vec<DamagedPack>,
 }
 
-/// What became of a pack that was to be given up.
+/// The outcome of giving up a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForgottenPack {
-    /// No pack that counts has this name.
+    /// No pack of this name counts.
     Unknown,
-    /// Every byte of it is as it was written: nothing was done.
+    /// Every byte is as it was written, so nothing was done.
     Whole,
-    /// It counts no more.
+    /// The pack no longer counts.
     Done {
-        /// What could be read of it.
+        /// The objects that could be read.
         unpacked: Unpacked,
-        /// Where its file is now.
+        /// The new place of its file.
         moved_to: Option<PathBuf>,
     },
 }
 
-/// A file that is to be removed, as it was when its content was compared with the pack.
+/// A file to remove, in the state in which it was compared with the pack.
 struct Moved {
     hash: Hash,
     seen: Seen,
 }
 
-/// What tells a file from another one under the same name.
+/// Distinguishes a file from another one of the same name.
 #[derive(PartialEq, Eq)]
 struct Seen {
     inode: (u64, u64),
@@ -113,11 +113,11 @@ struct Seen {
 }
 
 impl FsObjects {
-    /// Moves objects into a pack: those of them that have a file. Readers, putters and sweeps may be at work meanwhile.
+    /// Moves objects that have files into a pack. Readers, writers and sweeps may run meanwhile.
     ///
     /// # Errors
-    /// [`StoreError::Io`], [`StoreError::Busy`] when others keep packs or objects for too long: the same call again continues.
-    /// [`StoreError::Corrupt`] when the new pack is not what was written: the disk may be broken, and all files are left.
+    /// [`StoreError::Io`], and [`StoreError::Busy`] if others lock packs or objects for too long: repeat the call to continue.
+    /// [`StoreError::Corrupt`] if the new pack differs from what was written: the disk may be broken, and all files are kept.
     pub fn pack(&self, request: PackRequest<'_>) -> Result<Packed, StoreError> {
         if request.dry_run {
             return self.count(request);
@@ -136,7 +136,7 @@ impl FsObjects {
             out.publish(&path.file_name().unwrap_or_default().to_string_lossy())?;
             let pack = self.packs().open(name)?;
             if let Err(error) = check(&pack, &files.written, request.is_sound) {
-                // It never counted.
+                // This pack never counted.
                 let _ = fs::remove_file(&path);
                 return Err(error);
             }
@@ -152,7 +152,7 @@ impl FsObjects {
         Ok(done)
     }
 
-    /// What a pack would do: the same, but nothing is written.
+    /// Counts what a pack would contain, without writing it.
     fn count(&self, request: PackRequest<'_>) -> Result<Packed, StoreError> {
         let mut done = Packed::default();
         let (_, files) = self.write(io::sink(), request.objects, request.is_sound, &mut done, request.progress)?;
@@ -168,7 +168,7 @@ impl FsObjects {
         Ok(done)
     }
 
-    /// Writes objects that have files and are in no pack.
+    /// Writes the objects that have files and are in no pack.
     fn write<W: Write>(
         &self,
         out: W,
@@ -189,7 +189,7 @@ impl FsObjects {
                     files.packed.push(*hash);
                     continue;
                 }
-                // A copy that cannot be read does not count.
+                // An unreadable copy does not count.
                 Ok(_) | Err(StoreError::Corrupt { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -218,7 +218,7 @@ impl FsObjects {
         }
     }
 
-    /// Those of the objects whose files have, byte by byte, what the packs have. Another file is left as it is.
+    /// The objects whose files are byte-for-byte equal to their copies in packs. Other files are left alone.
     fn compared(&self, objects: Vec<Hash>, done: &mut Packed) -> Result<Vec<Moved>, StoreError> {
         let mut same = Vec::with_capacity(objects.len());
         for hash in objects {
@@ -234,7 +234,7 @@ impl FsObjects {
         Ok(same)
     }
 
-    /// Removes files of objects that are in packs. Whoever holds may have found one of them and made it young: then it is left.
+    /// Removes files of packed objects. Leaves a file if a holder may have found and refreshed it.
     fn remove_files(&self, files: &[Moved], done: &mut Packed) -> Result<(), StoreError> {
         let mut files = files;
         while !files.is_empty() {
@@ -265,7 +265,7 @@ impl FsObjects {
         Ok(())
     }
 
-    /// The file of an object, if it has one. A link is none: what it leads to is somebody else's.
+    /// The file of an object, if it has one. A link doesn't count, because its target may belong to someone else.
     fn look(&self, hash: Hash) -> Result<Option<Seen>, StoreError> {
         let path = self.path(hash);
         match fs::symlink_metadata(&path) {
@@ -281,11 +281,11 @@ impl FsObjects {
         }
     }
 
-    /// Gives every object in a pack a file again, and then removes the packs of which that was done whole. Needs as much room as the
-    /// objects take. What cannot be read is named, and its pack left.
+    /// Gives every packed object a file again, then removes the packs for which that succeeded completely. Needs as much disk space as the
+    /// objects take. Unreadable objects are reported, and their packs are kept.
     ///
     /// # Errors
-    /// [`StoreError::Io`], [`StoreError::Busy`]: the same call again continues.
+    /// [`StoreError::Io`], [`StoreError::Busy`]: repeat the call to continue.
     pub fn unpack(
         &self,
         is_sound: &dyn Fn(Hash, &[u8]) -> bool,
@@ -313,11 +313,11 @@ impl FsObjects {
         Ok(done)
     }
 
-    /// Gives up a pack that is damaged or missing. Objects in it that can be read get files; the others are lost, unless they are
-    /// put again. The file, if there is one, is left under another name, in which nobody looks.
+    /// Gives up a pack that is damaged or missing. Its readable objects get files; the others are lost unless they are put again. The
+    /// pack's file, if it exists, is kept under another name that is never read.
     ///
     /// # Errors
-    /// As of [`FsObjects::unpack`].
+    /// Like [`FsObjects::unpack`].
     pub fn forget_pack(&self, name: Hash, is_sound: &dyn Fn(Hash, &[u8]) -> bool) -> Result<ForgottenPack, StoreError> {
         if !self.packs().are_used()? {
             return Ok(ForgottenPack::Unknown);
@@ -342,7 +342,7 @@ impl FsObjects {
         Ok(ForgottenPack::Done { unpacked: done, moved_to })
     }
 
-    /// Gives the objects of a pack files: whether all of them have one now, or need none.
+    /// Gives the objects of a pack files. Returns whether all of them now have files or don't need any.
     fn take_out(
         &self,
         pack: &Arc<PackFile>,
@@ -363,7 +363,7 @@ impl FsObjects {
             progress(done.objects);
             let hash = entry.hash;
             let file = self.read_file(hash)?;
-            // A sound file counts, and so does that of a copy in a newer pack.
+            // A sound file counts, even if it was written from a copy in a newer pack.
             if file.as_ref().is_some_and(|file| is_sound(hash, file)) {
                 continue;
             }
@@ -397,7 +397,7 @@ impl FsObjects {
         Ok(())
     }
 
-    /// How many packs there are.
+    /// The number of readable packs.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -405,7 +405,7 @@ impl FsObjects {
         Ok(self.packs().view()?.packs().len())
     }
 
-    /// Whether an object has a file of its own.
+    /// Whether an object has its own file.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -417,15 +417,15 @@ impl FsObjects {
 /// Objects that have files.
 #[derive(Default)]
 struct Files {
-    /// Written into the new pack, in its order.
+    /// Written into the new pack, in this order.
     written: Vec<Hash>,
-    /// In a pack already.
+    /// Already in a pack.
     packed: Vec<Hash>,
-    /// The new pack, if it has any.
+    /// The new pack, if it has any objects.
     pack: Option<Written>,
 }
 
-/// Reads a new pack from the disk: every byte is as it was written, and every object is what its hash says.
+/// Reads a new pack back from the disk. Checks that every byte is as it was written, and that every object matches its hash.
 fn check(pack: &PackFile, objects: &[Hash], is_sound: &dyn Fn(Hash, &[u8]) -> bool) -> Result<(), StoreError> {
     pack.check()?;
     let (mut at, mut block) = (0, Vec::new());

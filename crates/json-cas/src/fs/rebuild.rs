@@ -1,4 +1,4 @@
-//! A new index in the place of a broken one.
+//! Replaces a broken index.
 
 use std::fs;
 use std::io;
@@ -12,15 +12,14 @@ use super::index::{self, Index};
 use crate::hash::Hash;
 use crate::heads::{HeadsError, check_name};
 
-/// What can still be read of an index, in whatever state its file is.
+/// The readable part of an index, whatever state its file is in.
 #[derive(Debug)]
 pub struct Salvaged {
-    /// The names it has and where they point, removed ones included: of a readable index all, of a
-    /// broken one those whose line is whole.
+    /// The names and their hashes, including removed names: all names of a readable index, or the intact lines of a broken one.
     pub entries: Vec<(String, Hash)>,
-    /// Why it is not readable as a whole; `None` when it is.
+    /// Why the index as a whole is unreadable; `None` if it is readable.
     pub fault: Option<HeadsError>,
-    /// The file as it was, to see whether it has changed since.
+    /// The bytes of the file, to detect later changes.
     seen: Option<Vec<u8>>,
 }
 
@@ -31,23 +30,22 @@ impl Salvaged {
     }
 }
 
-/// Keeps everybody else from changing index and journal as long as it lives.
+/// Keeps others from changing index and journal until it is dropped.
 #[derive(Debug)]
 #[must_use = "dropped at once, it keeps nobody from anything"]
 pub struct Held(FileLock);
 
 impl FsHeads {
-    /// Keeps everybody else from changing index and journal.
+    /// Keeps others from changing index and journal.
     ///
     /// # Errors
-    /// [`HeadsError::Busy`] when others hold the lock for too long: try again. [`HeadsError::Io`] when the lock cannot be taken
-    /// at all, because nobody may write there for instance.
+    /// [`HeadsError::Busy`] if others hold the lock for too long: try again. [`HeadsError::Io`] if the lock can't be taken at all, for
+    /// example because the directory is not writable.
     pub fn hold(&self) -> Result<Held, HeadsError> {
         self.locked().map(Held)
     }
 
-    /// Reads what can be read of the index. Takes no lock and never fails: the result says
-    /// what is wrong.
+    /// Reads as much of the index as possible. Takes no lock and never fails: the result reports the problem.
     pub fn salvage(&self) -> Salvaged {
         let nothing = |fault| Salvaged { entries: Vec::new(), fault, seen: None };
         let seen = match self.read_made_index() {
@@ -61,21 +59,19 @@ impl FsHeads {
         }
     }
 
-    /// Whether something other than a file is in the journal's place: a directory, or a link
-    /// that leads nowhere. [`FsHeads::rebuild`] moves it out of the way.
+    /// Whether something other than a file is in the journal's place: a directory, or a broken link. [`FsHeads::rebuild`] moves it away.
     pub fn journal_is_no_file(&self) -> bool {
         self.files.journal.symlink_metadata().is_ok() && !self.files.journal.is_file()
     }
 
-    /// Writes an index with just these names in the place of the one that was salvaged; `ended` are
-    /// records the journal lacks. What has to give way is kept under a name with `suffix` at its
-    /// end. Says whether it did: not when the file has changed since it was salvaged, which nobody does who asks for
-    /// the lock that is `held`.
+    /// Writes an index with exactly these names in place of the salvaged one. `ended` are records that the journal lacks. Replaced files
+    /// are kept under their names plus `suffix`. Returns `false`, without changing anything, if the file has changed since it was
+    /// salvaged. Only a process that ignores the lock in `held` can cause that.
     ///
     /// # Errors
-    /// [`HeadsError`], [`HeadsError::Io`] also when the file could not be salvaged and can be read by now: try again. The index
-    /// is as it was, or moved away under the name with `suffix`. Then readers get [`HeadsError::Unreadable`], and another recovery
-    /// makes it.
+    /// [`HeadsError`]; [`HeadsError::Io`] as well if the file could not be salvaged but is readable now: try again. The index is then
+    /// unchanged, or it was moved to the name with `suffix`. In that case readers get [`HeadsError::Unreadable`], and another recovery
+    /// creates the index.
     pub fn rebuild(
         &self,
         held: &Held,
@@ -93,7 +89,7 @@ impl FsHeads {
             (Ok(now), seen) if now == *seen => {}
             (Err(_), None) => {}
             (Err(error), Some(_)) => return Err(error),
-            // It could not be read before, and can be now: nobody changed it.
+            // It was unreadable before and is readable now, but was not changed.
             (Ok(_), None) if matches!(salvaged.fault, Some(HeadsError::Io { .. })) => {
                 let error = io::Error::other("it could not be read a moment ago");
                 return Err(FileError::at("read", &self.files.index)(error).into());
@@ -101,9 +97,9 @@ impl FsHeads {
             (Ok(_), _) => return Ok(false),
         }
         match &salvaged.seen {
-            // Copied, so that at every moment there is one.
+            // Copied, so that there is an index at every moment.
             Some(bytes) => durable_files::replace(&kept(&self.files.index, suffix), bytes)?,
-            // Not a file at all: a directory, or a link that leads nowhere.
+            // Not a file: a directory, or a broken link.
             None => move_away(&self.files.index, suffix)?,
         }
         if self.journal_is_no_file() {
@@ -124,7 +120,7 @@ fn move_away(path: &Path, suffix: &str) -> Result<(), FileError> {
     }
 }
 
-/// Where a file that has to give way is kept: its own name and the suffix.
+/// The path under which a replaced file is kept: its own name and the suffix.
 fn kept(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! The index in any YAML form. Every scalar keeps its text: a hash of digits stays what was written.
+//! Reads an index in any YAML form. Every scalar keeps its text, so a hash of digits stays as written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,13 +8,13 @@ use yaml_tree::{Data, SyntaxError};
 use crate::hash::{Hash, HashError};
 use crate::heads::{HeadsError, is_name};
 
-/// Names and hashes of a file.
+/// Names and hashes in a file.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<BTreeMap<String, Hash>, HeadsError> {
     let unreadable = |(line, reason)| HeadsError::Unreadable { path: path.to_owned(), line, reason };
     entries(bytes).map_err(unreadable)
 }
 
-/// The line, if one is to blame, and the reason.
+/// The faulty line, if there is one, and the reason.
 type Unreadable = (Option<usize>, String);
 
 fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Hash>, Unreadable> {

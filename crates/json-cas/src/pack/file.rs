@@ -1,4 +1,4 @@
-//! Reading a pack.
+//! Reads a pack.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,33 +17,33 @@ use super::writer::block_sum;
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 
-/// Most pages of an index that are kept: 16 MB. A command that reads that much reads them in turn.
+/// Most index pages that are cached: 16 MB. A command that reads more than that reads them in order.
 const MAX_PAGES: usize = 5_000;
 
-/// A part that is read at a time when all is.
+/// Bytes per read when a whole pack is read.
 const CHUNK: usize = 1 << 20;
 
-/// Why a pack cannot be read.
+/// Why a pack can't be read.
 #[derive(Debug)]
 pub(crate) enum PackError {
-    /// The system says so.
+    /// The system reported an error.
     Io(FileError),
-    /// A newer version of this library wrote it.
+    /// A newer version of this library wrote the pack.
     Newer {
         path: PathBuf,
-        /// Its format.
+        /// The format of the pack.
         version: u32,
     },
-    /// It is not as it was written.
+    /// The pack is not as it was written.
     Damaged {
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 }
 
 impl PackError {
-    /// What it means for whoever asked for an object.
+    /// The error for a caller that requested this object.
     pub(crate) fn of(self, hash: Hash) -> StoreError {
         match self {
             PackError::Io(_) | PackError::Newer { .. } => self.into(),
@@ -68,7 +68,7 @@ impl From<PackError> for StoreError {
     }
 }
 
-/// An open pack. It can be read as long as it is open, even if it was removed.
+/// An open pack. It can be read while it is open, even after it was removed.
 #[derive(Debug)]
 pub(crate) struct PackFile {
     name: Hash,
@@ -81,12 +81,12 @@ pub(crate) struct PackFile {
 }
 
 impl PackFile {
-    /// Opens a pack; `None` when it is not there.
+    /// Opens a pack; `None` if the file does not exist.
     pub(crate) fn open(path: &Path, name: Hash) -> Result<Option<PackFile>, PackError> {
         let io = |error: FileError| PackError::Io(error);
         let file = match regular::open(path).map_err(FileError::at("open", path)) {
             Err(error) if PackError::is_missing(&error) => return Ok(None),
-            // Something else is in its place.
+            // The path is not a regular file.
             Err(error) if Refused::of(&error.source).is_some() => {
                 return Err(PackError::Damaged { path: path.to_owned(), reason: error.source.to_string() });
             }
@@ -103,7 +103,7 @@ impl PackFile {
         let foot = Foot::decode(&pack.read(size - FOOT_LEN as u64, FOOT_LEN)?, size);
         pack.foot = match (head, foot) {
             (Ok(()), Ok(foot)) => foot,
-            // The head has no checksum: a version that only it says is damage.
+            // The head has no checksum, so if only the head has a newer version, it is damaged.
             (Err(Unread::Newer(head)), Err(Unread::Newer(foot))) if head == foot => {
                 return Err(pack.unread(Unread::Newer(head)));
             }
@@ -115,7 +115,7 @@ impl PackFile {
         if pack.foot.sum != name {
             return Err(pack.damaged(format!("it is pack {}", pack.foot.sum)));
         }
-        // It fits the size of the file, so there is memory for it.
+        // The length was checked against the size of the file, so this can't ask for too much memory.
         let fences = pack.read(pack.foot.fences, pack.foot.pages() as usize * 8 + SUM_LEN)?;
         let fences = format::without_sum(&fences).ok_or_else(|| pack.damaged("its fences have another checksum"))?;
         pack.fences = fences.chunks_exact(8).map(|fence| format::hash_at(fence, 0)).collect();
@@ -131,17 +131,17 @@ impl PackFile {
         self.size
     }
 
-    /// Size of its objects.
+    /// Size of the objects, uncompressed.
     pub(crate) fn raw(&self) -> u64 {
         self.foot.raw
     }
 
-    /// How many objects it has.
+    /// Number of objects.
     pub(crate) fn len(&self) -> u64 {
         self.foot.entries
     }
 
-    /// Where an object is.
+    /// The entry of an object.
     pub(crate) fn find(&self, hash: Hash) -> Result<Option<Entry>, PackError> {
         let Some(page) = self.fences.partition_point(|fence| *fence <= hash).checked_sub(1) else { return Ok(None) };
         let page = self.page(page)?;
@@ -158,7 +158,7 @@ impl PackFile {
         Ok(None)
     }
 
-    /// All entries in order of their hashes, or those with a prefix.
+    /// All entries in order of their hashes, optionally only with a prefix.
     pub(crate) fn entries(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Entry>, PackError> {
         let (first, last) = match prefix.map(HashPrefix::range) {
             None => (0, self.fences.len()),
@@ -176,7 +176,7 @@ impl PackFile {
         Ok(entries)
     }
 
-    /// The objects of a block.
+    /// The bytes of all objects in a block.
     pub(crate) fn block(&self, at: u64) -> Result<Vec<u8>, PackError> {
         let stored = self.stored_block(at)?;
         let raw = format::u32_at(&stored, 4) as usize;
@@ -189,7 +189,7 @@ impl PackFile {
         if objects.len() == raw { Ok(objects) } else { Err(self.damaged(format!("the block at {at} is shorter"))) }
     }
 
-    /// A block as it is stored, with its head.
+    /// A block as stored, including its head.
     pub(crate) fn stored_block(&self, at: u64) -> Result<Vec<u8>, PackError> {
         let room = self.foot.index.saturating_sub(at);
         if at < HEAD_LEN as u64 || room < BLOCK_HEAD_LEN as u64 {
@@ -207,14 +207,14 @@ impl PackFile {
         Ok(bytes)
     }
 
-    /// An object in its block.
+    /// The bytes of an object within its block.
     pub(crate) fn object<'b>(&self, entry: &Entry, block: &'b [u8]) -> Result<&'b [u8], PackError> {
         let (at, len) = (entry.at as usize, entry.len as usize);
         let outside = || self.damaged(format!("object {} is outside of the block at {}", entry.hash, entry.block));
         block.get(at..at.saturating_add(len)).ok_or_else(outside)
     }
 
-    /// Whether every byte is as it was written.
+    /// Checks that every byte is as it was written.
     pub(crate) fn check(&self) -> Result<(), PackError> {
         let mut sum = XxHash64::with_seed(0);
         let end = self.size - FOOT_LEN as u64;
@@ -227,7 +227,7 @@ impl PackFile {
         if sum.finish() == self.foot.sum.as_u64() { Ok(()) } else { Err(self.damaged("it has another checksum")) }
     }
 
-    /// A page of the index without its checksum.
+    /// A page of the index, without its checksum.
     fn page(&self, number: usize) -> Result<Arc<[u8]>, PackError> {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(page) = pages.get(&number) {

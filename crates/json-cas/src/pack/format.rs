@@ -1,14 +1,14 @@
 //! The bytes of a pack.
 //!
-//! All numbers are little-endian, all checksums XXH64 (seed 0). What follows what:
+//! All numbers are little-endian, all checksums XXH64 (seed 0). The parts in order:
 //!
 //! | part | bytes |
 //! |---|---|
 //! | head | `JCASPACK`, version u32, 0 u32 |
-//! | each block | stored length u32, length u32, checksum u64 of those two and what follows, the objects: a zstd frame, or as they are when both lengths are equal |
-//! | each page of the index | up to 128 entries in order of their hashes, checksum u64 of them |
+//! | each block | stored length u32, length u32, checksum u64 of both lengths and the stored bytes, the objects: a zstd frame, or uncompressed if both lengths are equal |
+//! | each page of the index | up to 128 entries in order of their hashes, checksum u64 of the entries |
 //! | each entry | hash u64, offset of its block u48, offset in the block u32, length u32, when it was put, in Unix milliseconds u48 |
-//! | fences | the first hash of each page u64, checksum u64 of them |
+//! | fences | the first hash of each page u64, checksum u64 of the fences |
 //! | foot | `JCASPEND`, version u32, 0 u32, entries u64, offset of the index u64, offset of the fences u64, length of all objects u64, checksum u64 of everything before the foot, checksum u64 of the foot before this |
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -24,7 +24,7 @@ pub(super) const HEAD_LEN: usize = 16;
 /// Bytes before the objects of a block.
 pub(super) const BLOCK_HEAD_LEN: usize = 16;
 
-/// Entries of a page, but for the last one: so much is read to find one.
+/// Entries of each page but the last one. Finding one entry reads a whole page.
 pub(super) const PAGE_ENTRIES: usize = 128;
 
 /// Bytes of an entry.
@@ -36,23 +36,23 @@ pub(super) const SUM_LEN: usize = 8;
 /// Bytes of the foot.
 pub(super) const FOOT_LEN: usize = 64;
 
-/// Largest number of six bytes.
+/// Largest six-byte number.
 const U48_MAX: u64 = (1 << 48) - 1;
 
 const HEAD_MAGIC: [u8; 8] = *b"JCASPACK";
 const FOOT_MAGIC: [u8; 8] = *b"JCASPEND";
 
-/// Where an object is in a pack.
+/// The place of an object in a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) hash: Hash,
-    /// Offset of its block in the file.
+    /// Offset of the object's block in the file.
     pub(crate) block: u64,
-    /// Offset of its first byte in the block.
+    /// Offset of the object's first byte in the block.
     pub(crate) at: u32,
-    /// Its size.
+    /// Size of the object.
     pub(crate) len: u32,
-    /// When it was put, in Unix milliseconds.
+    /// When the object was put, in Unix milliseconds.
     pub(crate) put_at_ms: u64,
 }
 
@@ -67,7 +67,7 @@ impl Entry {
         bytes
     }
 
-    /// The entry in exactly its bytes.
+    /// Decodes an entry from exactly its bytes.
     pub(super) fn decode(bytes: &[u8]) -> Entry {
         Entry {
             hash: hash_at(bytes, 0),
@@ -78,13 +78,13 @@ impl Entry {
         }
     }
 
-    /// When it was put, at the latest.
+    /// When the object was put, at the latest.
     pub(crate) fn put_at(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.put_at_ms)
     }
 }
 
-/// Unix milliseconds, rounded up: an object counts as younger rather than older than it is.
+/// Unix milliseconds, rounded up: an object counts as younger than it is, never as older.
 pub(super) fn ms_of(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).min(U48_MAX)
@@ -97,12 +97,12 @@ pub(super) fn head() -> [u8; HEAD_LEN] {
     bytes
 }
 
-/// Why the beginning or the end of a pack cannot be read.
+/// Why the head or the foot of a pack can't be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// A newer version of this library wrote it, and this is its format.
+    /// A newer version of this library wrote the pack, in this format.
     Newer(u32),
-    /// It is not as it was written.
+    /// The pack is not as it was written.
     Damaged(String),
 }
 
@@ -112,7 +112,7 @@ impl From<&str> for Unread {
     }
 }
 
-/// Whether a version is one to come. A number that no version will ever have is damage.
+/// Whether a version is a future one. A number that no version will ever have means damage.
 fn is_newer(version: u32) -> bool {
     (VERSION + 1..=0xFF).contains(&version)
 }
@@ -127,7 +127,7 @@ pub(super) fn check_head(bytes: &[u8]) -> Result<(), Unread> {
     }
 }
 
-/// What the foot of a pack says.
+/// The content of a pack's foot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Foot {
     pub(super) entries: u64,
@@ -157,7 +157,7 @@ impl Foot {
         bytes
     }
 
-    /// Reads the foot of a file of this size, and checks that what it says can be.
+    /// Reads the foot of a file of this size, and checks that its numbers are possible.
     pub(super) fn decode(bytes: &[u8], size: u64) -> Result<Foot, Unread> {
         if bytes[..8] != FOOT_MAGIC {
             return Err("it does not end as a pack does".into());
@@ -189,7 +189,7 @@ impl Foot {
     }
 }
 
-/// Eight bytes as the number they are; of a checksum, too.
+/// Reads eight bytes as a number, for hashes and checksums.
 pub(super) fn hash_at(bytes: &[u8], at: usize) -> Hash {
     let mut number = [0; 8];
     number.copy_from_slice(&bytes[at..at + 8]);
@@ -208,14 +208,14 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(number)
 }
 
-/// Bytes with their checksum behind them.
+/// Appends a checksum to bytes.
 pub(super) fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum = xxh64(&bytes).as_u64();
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes
 }
 
-/// Bytes without the checksum behind them, if it is theirs.
+/// Removes the checksum from bytes; `None` if it is wrong.
 pub(super) fn without_sum(bytes: &[u8]) -> Option<&[u8]> {
     let (content, _) = bytes.split_at_checked(bytes.len().checked_sub(SUM_LEN)?)?;
     (xxh64(content) == hash_at(bytes, content.len())).then_some(content)

@@ -1,10 +1,15 @@
-//! Which packs count.
+//! The list of packs that count.
 //!
-//! A text of lines: `json-cas packs 1`, then `pack NAME` for each of them, the newest first, then `old NAME` for packs that were
-//! replaced and are to be deleted, then `gone HASH` for each object in packs that was removed, then `sum XXH64` of all lines before.
+//! The file is text with these lines, in this order:
 //!
-//! Without the list, or when it is damaged, all packs in the directory count and nothing is gone: what was removed may be there
-//! again then, as after a power cut, but nothing is lost.
+//! * `json-cas packs 1`
+//! * `pack NAME` for each pack, newest first
+//! * `old NAME` for each replaced pack that is to be deleted
+//! * `gone HASH` for each removed object that is still in packs
+//! * `sum XXH64` of all lines before
+//!
+//! If the list is missing or damaged, all packs in the directory count and no object is gone. Removed objects may then exist again, as
+//! after a power cut, but nothing is lost.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,7 +22,7 @@ use crate::hash::{Hash, xxh64};
 /// Name of the file.
 pub(super) const NAME: &str = "current";
 
-/// Most bytes of it: a million objects that are gone. They are thrown away long before.
+/// Maximum size: a million objects that are gone. They are cleaned up long before that.
 pub(super) const MAX: u64 = 20 << 20;
 
 const FIRST_LINE: &str = "json-cas packs 1";
@@ -41,14 +46,14 @@ fn summed(bytes: &[u8]) -> Option<&str> {
     (last.strip_prefix("sum ")?.parse() == Ok(xxh64(covered.as_bytes()))).then_some(covered)
 }
 
-/// Which packs count, and what of them does not.
+/// Which packs count, and which of their objects don't.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
-    /// Names of the packs, the newest first.
+    /// Names of the packs, newest first.
     pub(super) packs: Vec<Hash>,
-    /// Names of packs that were replaced, and may still be there.
+    /// Names of replaced packs that may still exist.
     pub(super) old: BTreeSet<Hash>,
-    /// Objects that were removed, though they are still in packs.
+    /// Objects that were removed but are still in packs.
     pub(super) gone: BTreeSet<Hash>,
 }
 
@@ -80,11 +85,11 @@ impl Manifest {
         text
     }
 
-    /// Puts it into the place of the one before, durably and at once.
+    /// Replaces the list, atomically and durably.
     pub(super) fn save(&self, dir: &Path) -> Result<(), FileError> {
         let (path, text) = (dir.join(NAME), self.text());
         if text.len() as u64 > MAX {
-            // It would be taken for a damaged one.
+            // Readers would take a larger list for a damaged one.
             return Err(FileError::at("write", &path)(io::ErrorKind::FileTooLarge.into()));
         }
         durable_files::replace_itself(&path, text.as_bytes())

@@ -1,6 +1,6 @@
-//! Giving back the room of objects that were removed, and keeping packs few.
+//! Reclaims the space of removed objects, and keeps the number of packs small.
 //!
-//! A new pack takes the place of old ones. It has what of them still counts, so nobody who reads notices.
+//! A new pack replaces old ones. It contains all of their objects that still count, so readers don't notice.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,16 +16,16 @@ use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::objects::Reclaim;
 
-/// Part of a pack that may be gone: a quarter.
+/// Fraction of a pack that may be gone: a quarter.
 const GONE_PART: u64 = 4;
 
-/// Most objects that may be gone and still be in packs: each reader reads their names.
+/// Most objects that may be gone and still be in packs, because each reader reads their names.
 const MAX_GONE: usize = 10_000;
 
-/// Size up to which packs are one, whatever the effort.
+/// Packs up to this size are always merged.
 const SMALL: u64 = 256 << 10;
 
-/// What of a pack is gone.
+/// How much of a pack is gone.
 struct Use {
     pack: Arc<PackFile>,
     gone: u64,
@@ -49,7 +49,7 @@ impl Use {
     }
 }
 
-/// Writes packs anew of which enough is gone, and makes one of several small ones.
+/// Rewrites packs with enough gone objects, and merges small packs.
 pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreError> {
     if !packs.are_used()? {
         return Ok(());
@@ -59,7 +59,7 @@ pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreErr
     packs.remove_old(&lock)?;
     packs.remove_old_marks();
     let view = packs.view()?;
-    // One that is damaged stays as it is, for whoever has a backup of it; it keeps nobody from the others.
+    // A damaged pack is left alone, because the user may have a backup. It does not prevent work on the others.
     let mut uses: Vec<Use> = view.packs().iter().filter_map(|pack| Use::of(pack, &view).ok()).collect();
     let is_too_much = view.gone().len() > MAX_GONE;
     if extent == Reclaim::Nothing {
@@ -84,20 +84,20 @@ pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreErr
     if chosen.is_empty() {
         return Ok(());
     }
-    // In the order of the view: of an object that is in two packs the newer one counts.
+    // In the order of the view: if an object is in two packs, the newer copy counts.
     let old: Vec<Arc<PackFile>> = view.packs().iter().filter(|pack| chosen.contains(&pack.name())).cloned().collect();
     let new = merged(packs, &lock, &old, &view)?;
     packs.exchange(&lock, new, &chosen)?;
     packs.remove_old(&lock)
 }
 
-/// Whether a pack has an object that does not count. What cannot be told is not.
+/// Whether a pack contains this object although it is gone. `false` if the pack can't be read.
 fn is_gone_in(hash: Hash, pack: &PackFile, view: &View) -> bool {
     view.gone().contains(&hash) && matches!(pack.find(hash), Ok(Some(_)))
 }
 
-/// Packs that are to be one: such that each that is left is not small, and has more than twice the size of all smaller ones, so there are never
-/// many, and an object is seldom copied.
+/// Packs to merge. Afterwards no pack is small, and each is more than twice as large as all smaller ones together. So there are never many
+/// packs, and an object is seldom copied.
 fn small(uses: &[Use]) -> Vec<Hash> {
     let mut by_size: Vec<&Use> = uses.iter().collect();
     by_size.sort_by_key(|used| used.pack.size());
@@ -111,7 +111,7 @@ fn small(uses: &[Use]) -> Vec<Hash> {
     by_size[..take].iter().map(|used| used.pack.name()).collect()
 }
 
-/// A pack of what counts of others; `None` when nothing does. It does not count yet.
+/// Writes a pack with the objects of other packs that still count; `None` if there are none. The new pack does not count yet.
 fn merged(packs: &Packs, _lock: &FileLock, old: &[Arc<PackFile>], view: &View) -> Result<Option<Hash>, StoreError> {
     let dir = packs.dir();
     let failed = |error: io::Error| FileError::at("write a pack in", dir)(error);
@@ -136,14 +136,14 @@ fn merged(packs: &Packs, _lock: &FileLock, old: &[Arc<PackFile>], view: &View) -
     let path = packs.path(written.name);
     file.publish(&path.file_name().unwrap_or_default().to_string_lossy())?;
     if let Err(error) = packs.open(written.name).and_then(|new| verify(&new, old, &added)) {
-        // Nobody is to find it and let it count.
+        // Remove it, so that no process finds it and makes it count.
         let _ = std::fs::remove_file(&path);
         return Err(error);
     }
     Ok(Some(written.name))
 }
 
-/// The blocks of a pack in their order: how many objects each has, and those of them that count and were not added yet.
+/// The blocks of a pack in order: the number of objects in each, and the entries that count and were not added yet.
 fn blocks(pack: &PackFile, view: &View, added: &mut HashSet<Hash>) -> Result<Vec<(usize, Vec<Entry>)>, StoreError> {
     let mut entries = pack.entries(None)?;
     entries.sort_unstable_by_key(|entry| (entry.block, entry.at));
@@ -156,7 +156,7 @@ fn blocks(pack: &PackFile, view: &View, added: &mut HashSet<Hash>) -> Result<Vec
     Ok(blocks.map(counting).collect())
 }
 
-/// Compares every object of a new pack with where it comes from.
+/// Compares every object of a new pack with its source.
 fn verify(new: &PackFile, old: &[Arc<PackFile>], added: &HashSet<Hash>) -> Result<(), StoreError> {
     new.check()?;
     let mut seen = HashSet::new();
@@ -179,7 +179,7 @@ fn verify(new: &PackFile, old: &[Arc<PackFile>], added: &HashSet<Hash>) -> Resul
     Ok(())
 }
 
-/// Reads a block unless it is the one that was read the last time. No block begins at 0.
+/// Reads a block, unless it is the last one that was read. No block begins at 0.
 fn read_block(pack: &PackFile, at: u64, last: &mut (u64, Vec<u8>)) -> Result<(), StoreError> {
     if last.0 != at {
         *last = (at, pack.block(at)?);

@@ -1,8 +1,8 @@
-//! The packs of a store, as a reader sees them.
+//! The packs of a store, as readers see them.
 //!
-//! Another process may change which packs count at any time, so each look asks first whether what is known is still so: one
-//! `stat` of the list. The list is kept open meanwhile, so that no other file gets its inode number. An object that moves
-//! is in its new place before it leaves the old one; whoever finds none in a pack that was just removed looks again.
+//! Another process may change which packs count at any time. So each look first checks, by one `stat` of the list, whether the known state
+//! is current. The list is kept open, so that no other file gets its inode number. A moving object is in its new place before it leaves
+//! the old one. A reader that doesn't find it in a pack that was just removed looks again.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File};
@@ -21,19 +21,19 @@ use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 use crate::objects::Stray;
 
-/// What names of packs end with.
+/// File name extension of packs.
 const EXTENSION: &str = ".pack";
 
-/// Directory of the marks that make objects in packs young.
+/// Directory of the marks that keep packed objects young.
 const YOUNG: &str = "young";
 
-/// Age from which such a mark says nothing any more.
+/// Age at which a mark becomes meaningless.
 const YOUNG_FOR: Duration = Duration::from_hours(24 * 90);
 
-/// Size of blocks that are kept for the next object in them.
+/// Total size of the cached blocks, kept for further objects in them.
 const KEPT: usize = 8 << 20;
 
-/// How long to wait for somebody else who changes the packs.
+/// How long to wait for another process that changes the packs.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// How often the packs may change while they are opened. Each change takes a sync.
@@ -51,25 +51,25 @@ pub(crate) struct Packs {
 #[derive(Debug)]
 pub(crate) struct View {
     source: Source,
-    /// What the list says, or would say.
+    /// The content of the list, or its equivalent if there is none.
     manifest: Manifest,
     packs: Vec<Arc<PackFile>>,
-    /// Why others are not among them.
+    /// Packs that can't be read, and why.
     damaged: Vec<(PathBuf, String)>,
 }
 
-/// Where it is known from.
+/// The source of a view.
 #[derive(Debug)]
 enum Source {
-    /// There is not a directory of packs.
+    /// The directory of packs does not exist.
     Nothing,
-    /// The list, which is kept open, so that no other file can be taken for it.
+    /// The list. It is kept open, so that no other file can be taken for it.
     Listed { _file: File, seen: Seen, is_whole: bool },
-    /// There is no list, so all packs in the directory count.
+    /// There is a directory but no list, so all packs in it count.
     Directory(BTreeSet<Hash>),
 }
 
-/// What tells a file from what it was before, or from another one.
+/// Distinguishes a file from earlier versions and from other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
     inode: (u64, u64),
@@ -89,30 +89,30 @@ impl Seen {
     }
 }
 
-/// Where an object is.
+/// The place of an object.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) pack: Arc<PackFile>,
     pub(crate) entry: Entry,
 }
 
-/// What is in packs.
+/// The content of packs.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) hashes: Vec<Hash>,
     pub(crate) damaged: Vec<DamagedPack>,
 }
 
-/// A pack that cannot be read.
+/// A pack that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedPack {
     /// Its file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
-/// Blocks that were read last.
+/// The blocks that were read last.
 #[derive(Debug, Default)]
 struct Blocks {
     kept: VecDeque<(Hash, u64, Arc<Vec<u8>>)>,
@@ -120,17 +120,17 @@ struct Blocks {
 }
 
 impl View {
-    /// The packs that can be read, the newest first.
+    /// The readable packs, newest first.
     pub(crate) fn packs(&self) -> &[Arc<PackFile>] {
         &self.packs
     }
 
-    /// Objects that do not count, though they are in packs.
+    /// Objects that are in packs but don't count.
     pub(crate) fn gone(&self) -> &BTreeSet<Hash> {
         &self.manifest.gone
     }
 
-    /// Names of the packs that count, whether they can be read or not.
+    /// Names of the packs that count, readable or not.
     pub(crate) fn names(&self) -> &[Hash] {
         &self.manifest.packs
     }
@@ -144,10 +144,10 @@ impl View {
         self.manifest == other.manifest
     }
 
-    /// Where an object is; `None` when it is in no pack.
+    /// The place of an object; `None` if it is in no pack.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when a pack cannot tell, and no other one has it.
+    /// [`StoreError::Corrupt`] if a pack can't be read and no other pack has the object.
     pub(crate) fn find(&self, hash: Hash) -> Result<Option<Found>, StoreError> {
         if self.gone().contains(&hash) {
             return Ok(None);
@@ -157,7 +157,7 @@ impl View {
             match pack.find(hash) {
                 Ok(Some(entry)) => return Ok(Some(Found { pack: pack.clone(), entry })),
                 Ok(None) => {}
-                // It may be in another one.
+                // Another pack may have the object.
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -168,7 +168,7 @@ impl View {
 }
 
 impl Packs {
-    /// The packs in a directory, which need not be there. Costs nothing.
+    /// The packs in a directory, which need not exist. Does no I/O.
     pub(crate) fn new(dir: PathBuf) -> Packs {
         let nothing =
             View { source: Source::Nothing, manifest: Manifest::default(), packs: Vec::new(), damaged: Vec::new() };
@@ -183,7 +183,7 @@ impl Packs {
         self.dir.join(format!("{pack}{EXTENSION}"))
     }
 
-    /// The packs as they are now.
+    /// The current packs.
     pub(crate) fn view(&self) -> Result<Arc<View>, StoreError> {
         let mut known = self.view.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..MAX_CHANGES {
@@ -213,7 +213,7 @@ impl Packs {
         }
     }
 
-    /// Opens the packs that count; `None` when one of them is not there any more, since others count by now.
+    /// Opens the packs that count; `None` if one of them is missing because others count by now.
     fn load(&self, known: &View) -> Result<Option<View>, StoreError> {
         let (source, manifest) = self.read_list()?;
         let mut view = View { source, manifest, packs: Vec::new(), damaged: Vec::new() };
@@ -226,7 +226,7 @@ impl Packs {
                     Ok(None) if !self.is_current(&view)? => return Ok(None),
                     Ok(None) => view.damaged.push((path, "it is missing".to_owned())),
                     Err(PackError::Damaged { path, reason }) => view.damaged.push((path, reason)),
-                    // Whatever is in it counts, and only a newer version can tell what that is.
+                    // The pack counts, but it can't be read now, or only by a newer version. Don't treat it as damaged.
                     Err(error @ (PackError::Io(_) | PackError::Newer { .. })) => return Err(error.into()),
                 },
             }
@@ -254,7 +254,7 @@ impl Packs {
         Ok((Source::Listed { _file: file, seen, is_whole }, manifest))
     }
 
-    /// Names of the packs in the directory, whether they count or not; `None` when there is no directory.
+    /// Names of the packs in the directory, whether they count or not; `None` if the directory doesn't exist.
     fn in_directory(&self) -> Result<Option<BTreeSet<Hash>>, StoreError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
@@ -275,7 +275,7 @@ impl Packs {
         Ok(self.view()?.is_used())
     }
 
-    /// Where an object is; `None` when it is in no pack.
+    /// The place of an object; `None` if it is in no pack.
     pub(crate) fn find(&self, hash: Hash) -> Result<Option<Found>, StoreError> {
         self.view()?.find(hash)
     }
@@ -297,7 +297,7 @@ impl Packs {
         Ok(block)
     }
 
-    /// The objects in packs, those with a prefix if there is one, in no order, and maybe twice; and the packs that cannot tell.
+    /// The objects in packs, optionally only with a prefix, in no particular order and possibly twice, and the packs that can't be read.
     pub(crate) fn list(&self, view: &View, prefix: Option<&HashPrefix>) -> Result<Listed, StoreError> {
         let damaged = view.damaged.iter().cloned().map(|(path, reason)| DamagedPack { path, reason });
         let mut listed = Listed { hashes: Vec::new(), damaged: damaged.collect() };
@@ -315,12 +315,12 @@ impl Packs {
         Ok(listed)
     }
 
-    /// Whether the packs changed since.
+    /// Whether the packs have changed since a view.
     pub(crate) fn have_changed(&self, since: &View) -> Result<bool, StoreError> {
         Ok(!self.view()?.is_same(since))
     }
 
-    /// When an object in a pack was put or found by a put the last time.
+    /// When a packed object was last put, or found by a put.
     pub(crate) fn put_at(&self, entry: &Entry) -> Result<SystemTime, StoreError> {
         let path = self.young_file(entry.hash);
         match fs::symlink_metadata(&path).and_then(|meta| meta.modified()) {
@@ -330,13 +330,13 @@ impl Packs {
         }
     }
 
-    /// Makes an object in a pack young: its mark, an empty file, is.
+    /// Makes a packed object young by touching its mark, an empty file.
     pub(crate) fn make_young(&self, hash: Hash) -> Result<(), StoreError> {
         let path = self.young_file(hash);
         match durable_files::touch(&path) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
-            // It is somebody else's, and only they may change it. A new one is as young.
+            // The mark belongs to another user, and only its owner may touch it. A new mark is just as young.
             Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(FileError::at("replace", &path)(error).into());
@@ -359,9 +359,9 @@ impl Packs {
         self.dir.join(YOUNG).join(hash.to_string())
     }
 
-    /// Removes marks that say nothing any more.
+    /// Removes marks that are too old to matter.
     pub(crate) fn remove_old_marks(&self) {
-        // What cannot be removed now costs an empty file.
+        // Ignore errors: a mark that stays costs only an empty file.
         for entry in fs::read_dir(self.dir.join(YOUNG)).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
             if age.is_some_and(|age| age > YOUNG_FOR) {
@@ -370,7 +370,7 @@ impl Packs {
         }
     }
 
-    /// What is not as it should be, for a report.
+    /// Problems for a report.
     pub(crate) fn strays(&self) -> Result<Vec<Stray>, StoreError> {
         match self.view()?.source {
             Source::Listed { is_whole: false, .. } => Ok(vec![Stray {
@@ -390,13 +390,13 @@ impl Packs {
         FileLock::acquire_dir(&self.dir, Access::Exclusive, LOCK_WAIT)?.ok_or_else(busy)
     }
 
-    /// A pack begins to count, in the place of others, and objects in it that were gone are there again. Objects that are gone and
-    /// in none of the packs left need not be known any more. Durable.
+    /// Makes a pack count in place of others. Objects in the new pack that were gone exist again. Forgets gone objects that are in none of
+    /// the remaining packs. Durable.
     pub(crate) fn exchange(&self, lock: &FileLock, new: Option<Hash>, old: &[Hash]) -> Result<(), StoreError> {
         let view = self.view()?;
         let mut manifest = view.manifest.clone();
         manifest.packs.retain(|name| !old.contains(name) && Some(*name) != new);
-        // One that cannot be looked at may still be there.
+        // Keep a pack whose existence can't be checked.
         manifest.old.retain(|name| !matches!(self.path(*name).try_exists(), Ok(false)));
         manifest.old.extend(old);
         if let Some(name) = new {
@@ -406,7 +406,7 @@ impl Packs {
             manifest.old.remove(&name);
             manifest.packs.insert(0, name);
         }
-        // What a damaged pack has is not known.
+        // The content of a damaged pack is unknown, so keep all gone objects then.
         if !old.is_empty() && view.damaged.is_empty() {
             let is_left = |pack: &&Arc<PackFile>| manifest.packs.contains(&pack.name());
             let left: Vec<Arc<PackFile>> = view.packs.iter().filter(is_left).cloned().collect();
@@ -415,14 +415,14 @@ impl Packs {
         self.save(lock, &manifest)
     }
 
-    /// Opens a pack that is there, whether it counts or not.
+    /// Opens an existing pack, whether it counts or not.
     pub(crate) fn open(&self, name: Hash) -> Result<PackFile, StoreError> {
         let path = self.path(name);
         let missing = || FileError::at("open", &path)(io::ErrorKind::NotFound.into());
         Ok(PackFile::open(&path, name)?.ok_or_else(missing)?)
     }
 
-    /// Objects are gone, if they are in packs. Durable.
+    /// Marks packed objects as gone. Durable.
     pub(crate) fn remove(&self, lock: &FileLock, hashes: &[Hash]) -> Result<(), StoreError> {
         let mut manifest = self.view()?.manifest.clone();
         manifest.gone.extend(hashes);
@@ -433,7 +433,7 @@ impl Packs {
         Ok(manifest.save(&self.dir)?)
     }
 
-    /// Deletes packs that were replaced. Nobody begins to read them any more, and who reads them has them open.
+    /// Deletes replaced packs. No reader opens them any longer, and current readers have them open.
     pub(crate) fn remove_old(&self, _lock: &FileLock) -> Result<(), StoreError> {
         for name in &self.view()?.manifest.old {
             let path = self.path(*name);
@@ -447,9 +447,9 @@ impl Packs {
         Ok(())
     }
 
-    /// Lets packs count that the list does not know: whoever wrote them was killed before the list was, or they were copied here.
-    /// What the list says is gone stays so. Whoever removes objects does this first, or what they remove would be there again
-    /// once such a pack counts. A list that is missing or damaged is made anew.
+    /// Makes packs count that the list lacks, because their writer was killed before it changed the list, or because they were copied
+    /// here. Objects that the list says are gone stay gone. Adopt packs before you remove objects, because otherwise the removed objects
+    /// would exist again once such a pack counts. A missing or damaged list is rebuilt.
     pub(crate) fn adopt(&self, lock: &FileLock) -> Result<(), StoreError> {
         let view = self.view()?;
         let mut manifest = view.manifest.clone();
@@ -461,7 +461,7 @@ impl Packs {
         let known = manifest.packs.len();
         for name in self.in_directory()?.unwrap_or_default() {
             let is_known = manifest.packs.contains(&name) || manifest.old.contains(&name);
-            // One that is damaged is left alone.
+            // Leave damaged packs alone.
             if !is_known && self.open(name).is_ok_and(|pack| pack.check().is_ok()) {
                 manifest.packs.insert(0, name);
             }

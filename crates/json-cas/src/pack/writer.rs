@@ -1,4 +1,4 @@
-//! Writing a pack.
+//! Writes a pack.
 
 use std::hash::Hasher as _;
 use std::io::{self, Write};
@@ -9,32 +9,32 @@ use twox_hash::XxHash64;
 use super::format::{self, BLOCK_HEAD_LEN, Entry, Foot, PAGE_ENTRIES};
 use crate::hash::Hash;
 
-/// Size at which a block ends: large enough that texts which say the same are compressed together, small enough that one
-/// object is read in a tenth of a millisecond. An object that is larger has a block of its own.
+/// Size at which a block ends: large enough to compress similar texts together, small enough to read one object in a tenth of a
+/// millisecond. A larger object gets its own block.
 const BLOCK_LEN: usize = 128 << 10;
 
-/// Nine compresses 40 MB a second and saves a tenth of the room that the default takes; more is slow and saves little.
+/// Nine compresses 40 MB a second and needs a tenth less space than the default. Higher levels are slow and save little.
 const LEVEL: i32 = 9;
 
-/// A pack that is being written. What is added one after the other is read together.
+/// A pack that is being written. Objects that are added one after the other are read together.
 pub(crate) struct Writer<W> {
     out: W,
     /// Bytes written.
     at: u64,
     sum: XxHash64,
     compressor: zstd::bulk::Compressor<'static>,
-    /// Objects of the block that is open.
+    /// Objects of the open block.
     block: Vec<u8>,
-    /// The entries; those from `open` on are in the block that is open.
+    /// The entries; those from `open` on are in the open block.
     entries: Vec<Entry>,
     open: usize,
     raw: u64,
 }
 
-/// What was written.
+/// A finished pack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Written {
-    /// Checksum of the content: the name of the pack.
+    /// Checksum of the content, which is the name of the pack.
     pub(crate) name: Hash,
     /// Size of the file.
     pub(crate) size: u64,
@@ -56,17 +56,17 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// How many objects it has.
+    /// Number of objects.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Adds an object that was not added yet, of at most [`durable_files::regular::MAX_OBJECT`] bytes.
+    /// Adds a new object of at most [`durable_files::regular::MAX_OBJECT`] bytes.
     pub(crate) fn add(&mut self, hash: Hash, bytes: &[u8], put_at: SystemTime) -> io::Result<()> {
         self.add_aged(hash, bytes, format::ms_of(put_at))
     }
 
-    /// As [`Writer::add`], with the time as another pack has it.
+    /// Like [`Writer::add`], with the time from another pack.
     pub(crate) fn add_aged(&mut self, hash: Hash, bytes: &[u8], put_at_ms: u64) -> io::Result<()> {
         if !self.block.is_empty() && self.block.len() + bytes.len() > BLOCK_LEN {
             self.end_block()?;
@@ -78,7 +78,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Adds a whole block of another pack as it is stored there, with its head, and the entries that are in it.
+    /// Adds a whole block of another pack as stored, including its head, with its entries.
     pub(crate) fn add_block(&mut self, stored: &[u8], entries: &[Entry]) -> io::Result<()> {
         self.end_block()?;
         let block = self.at;
@@ -88,7 +88,7 @@ impl<W: Write> Writer<W> {
         self.write(stored)
     }
 
-    /// Writes the index.
+    /// Writes the index and the foot.
     pub(crate) fn finish(mut self) -> io::Result<(W, Written)> {
         self.end_block()?;
         let mut entries = std::mem::take(&mut self.entries);
@@ -139,7 +139,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Checksum of a block: of its lengths and of what is stored.
+/// Checksum of a block's lengths and stored bytes.
 pub(super) fn block_sum(lengths: &[u8], stored: &[u8]) -> Hash {
     let mut hasher = XxHash64::with_seed(0);
     hasher.write(lengths);

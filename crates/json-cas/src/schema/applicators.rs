@@ -1,15 +1,15 @@
-//! Which subschemas speak about which part of a value.
+//! Finds the subschemas that apply to a part of a value.
 
 use serde_json::Value;
 
 use super::document::{Document, Subschema};
 
-/// A subschema for one item or key, and the keyword it stands under.
+/// A subschema for one item or key, and the keyword that contains it.
 pub(super) type Rule<'s> = (&'static str, Subschema<'s>);
 
-/// What a subschema says of the item at `index` of an array, less `contains`.
+/// The subschemas that apply to the item at `index` of an array, except `contains`.
 pub(super) fn for_item(subschema: Subschema<'_>, index: usize) -> Vec<Rule<'_>> {
-    // In drafts before 2020-12 the list was `items` itself, and the rest `additionalItems`.
+    // In drafts before 2020-12, the list was `items` itself, and the rest `additionalItems`.
     for (tuple, rest) in [("prefixItems", "items"), ("items", "additionalItems")] {
         let Some(items) = subschema.keyword(tuple).and_then(Value::as_array) else {
             continue;
@@ -22,7 +22,7 @@ pub(super) fn for_item(subschema: Subschema<'_>, index: usize) -> Vec<Rule<'_>> 
     rules(subschema, present(subschema, &["items", "unevaluatedItems"]))
 }
 
-/// What a subschema says of the value of `key`.
+/// The subschemas that apply to the value of `key`.
 pub(super) fn for_key<'s>(document: &Document<'s>, subschema: Subschema<'s>, key: &str) -> Vec<Rule<'s>> {
     let mut found = Vec::new();
     let named = |keyword: &str| subschema.keyword(keyword).and_then(Value::as_object);
@@ -52,7 +52,7 @@ fn rules<'s>(subschema: Subschema<'s>, found: Vec<(&'static str, &'s Value)>) ->
         .collect()
 }
 
-/// The schemas in a keyword that holds a list of them.
+/// The schemas in a keyword that holds a list.
 pub(super) fn branches<'s>(subschema: Subschema<'s>, keyword: &str) -> Vec<Subschema<'s>> {
     subschema
         .keyword(keyword)
@@ -63,12 +63,12 @@ pub(super) fn branches<'s>(subschema: Subschema<'s>, keyword: &str) -> Vec<Subsc
         .collect()
 }
 
-/// The schema in a keyword that holds one.
+/// The schema in a keyword that holds a single one.
 pub(super) fn single<'s>(subschema: Subschema<'s>, keyword: &str) -> Option<Subschema<'s>> {
     subschema.keyword(keyword).map(|schema| subschema.enter(schema))
 }
 
-/// Schemas that apply once a key is there, with that key.
+/// Schemas that apply if a key exists, each with its key.
 pub(super) fn dependent(subschema: Subschema<'_>) -> Vec<(&str, Subschema<'_>)> {
     ["dependentSchemas", "dependencies"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Finds out which of several alternatives was meant if none fits, and why it does not.
+//! Determines which alternative was meant if none fits, and why that one does not.
 
 use serde_json::Value;
 
@@ -7,17 +7,18 @@ use super::document::{Document, Subschema};
 use super::violation::{Finding, FindingKind, Findings, Violation};
 use crate::text::ellipsize;
 
-/// Most alternatives spelled out.
+/// Most alternatives described.
 const MAX_BRANCHES: usize = 6;
 
-/// Most reasons given for one alternative.
+/// Most reasons per alternative.
 const MAX_REASONS: usize = 3;
 
-/// Longest description of an alternative, and of why it does not fit, in characters. The reasons of alternatives hold
-/// those of the alternatives below: without a limit the text grows exponentially with the depth of the value.
+/// Longest description of an alternative, and of its reasons, in characters. The reasons contain the reasons of nested alternatives:
+/// without a limit, the text grows exponentially with the depth of the value.
 const MAX_FORM: usize = 400;
 
-/// What to report. If one alternative is meant, its own findings help most: `anyOf: [T, null]` is reported as T.
+/// The findings to report if no alternative fits. If one alternative was meant, its own findings help most: `anyOf: [T, null]` is reported
+/// as T.
 pub(super) fn none_fits<'s>(
     document: &Document<'s>,
     keyword: &str,
@@ -60,7 +61,7 @@ pub(super) fn none_fits<'s>(
     vec![Finding::new(path, keyword, message, FindingKind::Other)]
 }
 
-/// One list of types, if all alternatives want another type.
+/// A single finding with a list of types, if each alternative expects another type.
 fn of_types(
     meant: &[usize],
     nullable: bool,
@@ -89,8 +90,7 @@ fn of_types(
     Some(Finding::new(path, keyword, message, FindingKind::Type(types)))
 }
 
-/// Whether an alternative fails because a key right below has another fixed value, which is how
-/// alternatives are distinguished.
+/// Whether an alternative fails because a key directly below has another fixed value. Such keys usually distinguish alternatives.
 fn fails_a_tag(findings: &Findings, path: &str) -> bool {
     findings.iter().any(|finding| {
         let below = finding.violation.path.strip_prefix(path);
@@ -98,7 +98,7 @@ fn fails_a_tag(findings: &Findings, path: &str) -> bool {
     })
 }
 
-/// Keeps those that pass, if any does.
+/// Keeps the indexes that pass, if any do.
 fn narrow(indexes: &mut Vec<usize>, pass: impl Fn(usize) -> bool) {
     if indexes.iter().any(|index| pass(*index)) {
         indexes.retain(|index| pass(*index));

@@ -1,4 +1,4 @@
-//! Linting a schema before it is stored.
+//! Checks a schema before it is stored.
 
 use jsonschema::Draft;
 use serde_json::{Map, Value, json};
@@ -11,26 +11,30 @@ use super::{MAX_PATTERN_SIZE, expansion, validator_options, violations, warnings
 use crate::nearest::nearest;
 use crate::pointer;
 
-/// Levels of schemas within schemas as written. People do not write deeper ones, and every reader of schemas here
-/// recurses.
+/// Maximum nesting of schemas as written. People write fewer levels, and every reader of schemas here recurses.
 pub const MAX_SCHEMA_DEPTH: usize = 48;
 
-/// Patterns that a schema may have: whoever reads it compiles each, up to [`MAX_PATTERN_SIZE`].
+/// Maximum number of patterns in a schema, because every reader compiles each pattern, up to [`MAX_PATTERN_SIZE`].
 const MAX_PATTERNS: usize = 200;
 
-/// Keys that one schema may list in `properties` or `required`: who reads it compares each with each. Hand-written schemas
-/// have dozens.
+/// Maximum number of keys that one schema lists in `properties` or `required`, because readers compare each with each. Hand-written
+/// schemas have dozens.
 const MAX_KEYS: usize = 5_000;
 
-/// The types that `type` can name.
+/// The type names that `type` accepts.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// All problems of a schema at once.
 ///
-/// Errors: keywords with values they cannot have, references to anything outside the schema or to nothing, patterns the
-/// linear-time engine does not know, more than 4096 references when written out, more than [`MAX_SCHEMA_DEPTH`] levels, more
-/// than 200 patterns, more than 5000 keys in one list, a schema that refers to itself by `$dynamicRef`. Warnings: unknown
-/// keywords, unknown formats, required keys that are not among the properties, limits that nothing fits. A note:
+/// Errors:
+///
+/// * keywords with invalid values
+/// * references to anything outside the schema, or to something missing
+/// * patterns that the linear-time engine does not support
+/// * more than 4096 references when written out, [`MAX_SCHEMA_DEPTH`] levels, 200 patterns, or 5000 keys in one list
+/// * a schema that refers to itself by `$dynamicRef`
+///
+/// Warnings: unknown keywords, unknown formats, required keys that are not among the properties, limits that no value fits. A note:
 /// `required` and `properties` in different orders.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {
@@ -70,13 +74,12 @@ fn has_errors(problems: &[SchemaProblem]) -> bool {
     problems.iter().any(|problem| problem.severity == Severity::Error)
 }
 
-/// Whether the text of a `$ref` names something by URI, which is outside the schema unless an
-/// `$id` in it is that URI.
+/// Whether a `$ref` names its target by URI. Such a target is outside the schema unless an `$id` in the schema is that URI.
 pub fn is_remote_ref(reference: &str) -> bool {
     !reference.starts_with('#')
 }
 
-/// Finds a list of keys that is too long. Data that looks like one counts too.
+/// Finds a list of keys that is too long. Data that looks like such a list counts as well.
 fn too_many_keys(schema: &Value, path: &str) -> Option<String> {
     let below = |key: &str, value: &Value| too_many_keys(value, &pointer::join(path, key));
     match schema {
@@ -95,9 +98,9 @@ fn too_many_keys(schema: &Value, path: &str) -> Option<String> {
     }
 }
 
-/// Finds where the nesting limit is passed. Every value counts, as a reference can lead anywhere.
+/// Finds the first value beyond the nesting limit. Every value counts, because a reference can name any of them.
 fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
-    // A schema takes two levels: its own and that of the keyword that holds several.
+    // Each schema takes two levels: its own, and the keyword that holds several.
     if depth > 2 * MAX_SCHEMA_DEPTH {
         return Some(path);
     }
@@ -110,7 +113,7 @@ fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
     }
 }
 
-/// Adds what the meta-schema finds, without what the lint says better at the same place.
+/// Adds the findings of the meta-schema, except where the lint has a better message for the same place.
 fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
     let Ok(meta) = jsonschema::meta::validator_for(schema) else {
         let message = "an unknown dialect; leave `$schema` out or name draft 2020-12";
@@ -131,7 +134,7 @@ fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
 struct Lint<'d, 's> {
     document: &'d Document<'s>,
     problems: Vec<SchemaProblem>,
-    /// Patterns met, of values and of keys.
+    /// Number of patterns met, for values and keys.
     patterns: usize,
 }
 
@@ -158,7 +161,7 @@ impl<'s> Lint<'_, 's> {
         }
     }
 
-    /// Whether the schema names a dialect in which `items` could be a list.
+    /// Whether the schema names a dialect in which `items` may be a list.
     fn is_older_dialect(&self) -> bool {
         let dialect = self.document.root().keyword("$schema");
         dialect.is_some_and(|uri| uri.as_str().is_some_and(|uri| !uri.contains("2020-12")))
@@ -168,10 +171,10 @@ impl<'s> Lint<'_, 's> {
         self.problems.push(SchemaProblem::error(path, message));
     }
 
-    /// Reports unknown keywords, and keywords that should hold a schema and do not.
+    /// Reports unknown keywords, and keywords that should hold a schema but don't.
     fn keyword(&mut self, keyword: &str, value: &Value, path: &str) {
         let Some(holds) = keywords::holds(keyword) else {
-            // By convention `x-` marks a keyword of one's own.
+            // By convention, `x-` marks custom keywords.
             if !keyword.starts_with("x-") {
                 let hint = nearest(keyword, keywords::names())
                     .map(|name| format!("; did you mean `{name}`?"))
@@ -246,7 +249,7 @@ impl<'s> Lint<'_, 's> {
             && self.patterns <= MAX_PATTERNS
             && validator_options().build(&json!({ "pattern": pattern })).is_err()
         {
-            // A repetition may be what made it too large; the engine does not say.
+            // A repetition may have made it too large; the engine does not say.
             let size = match pattern.contains('{') {
                 true => {
                     format!(", or takes more than {} MiB when its repetitions are written out", MAX_PATTERN_SIZE >> 20)
@@ -282,7 +285,7 @@ impl<'s> Lint<'_, 's> {
     }
 }
 
-/// Formats to suggest.
+/// Formats for suggestions.
 const FORMATS: [&str; 18] = [
     super::CAS_REF,
     "date",

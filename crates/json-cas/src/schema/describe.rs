@@ -9,18 +9,18 @@ use crate::text::ellipsize;
 /// Longest excerpt of a text or value in a message, in characters.
 const MAX_EXCERPT: usize = 60;
 
-/// How far a description follows into items, branches and references.
+/// How deep a description follows items, branches and references.
 const MAX_NESTING: usize = 3;
 
 /// Most entries listed in a message.
 const MAX_LISTED: usize = 12;
 
-/// A text cut to a length that a message can have.
+/// A text, cut to a length that fits into a message.
 pub(super) fn brief(text: &str) -> String {
     ellipsize(text, MAX_EXCERPT).into_owned()
 }
 
-/// What kind of value it is.
+/// The kind of a value.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -33,7 +33,7 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A value with its kind, short.
+/// A value with its kind, shortened.
 pub(super) fn found(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn found(value: &Value) -> String {
     }
 }
 
-/// A value as JSON, short.
+/// A value as JSON, shortened.
 pub(super) fn json(value: &Value) -> String {
     brief(&value.to_string())
 }
@@ -59,7 +59,7 @@ pub(super) fn a_type(name: &str) -> String {
     }
 }
 
-/// Texts as a list; what is too much is counted.
+/// Texts as a list; the number of omitted texts is shown.
 pub(super) fn listed(texts: &[String], last: &str) -> String {
     if texts.len() > MAX_LISTED {
         let shown = texts[..MAX_LISTED].join(", ");
@@ -72,7 +72,7 @@ pub(super) fn listed(texts: &[String], last: &str) -> String {
     }
 }
 
-/// Values as a list. Only those that are shown are looked at: there may be a hundred thousand.
+/// Values as a list. Only the shown values are rendered, because there may be a hundred thousand.
 pub(super) fn listed_values(values: &[Value], last: &str) -> String {
     let shown: Vec<String> = values.iter().take(MAX_LISTED).map(json).collect();
     match values.len() - shown.len() {
@@ -81,7 +81,7 @@ pub(super) fn listed_values(values: &[Value], last: &str) -> String {
     }
 }
 
-/// What a schema asks for: `string`, `array of strings`, `"a" or "b"`, `object with keys x, y`.
+/// The values that a schema accepts: `string`, `array of strings`, `"a" or "b"`, `object with keys x, y`.
 pub(super) fn describe<'s>(document: &Document<'s>, subschema: Subschema<'s>) -> String {
     description(document, subschema, 0)
 }

@@ -1,4 +1,4 @@
-//! A schema as a document: which subschema a `$ref` means.
+//! A schema as a document, in which a `$ref` names a subschema.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,8 +11,7 @@ use super::keywords::subschemas;
 use super::validator_options;
 use crate::pointer;
 
-/// A subschema together with the resource it belongs to, against which its references are
-/// resolved.
+/// A subschema and the resource it belongs to. Its references are resolved against the resource.
 #[derive(Debug, Copy, Clone)]
 pub(super) struct Subschema<'s> {
     pub(super) schema: &'s Value,
@@ -20,12 +19,12 @@ pub(super) struct Subschema<'s> {
 }
 
 impl<'s> Subschema<'s> {
-    /// Something to recognise the subschema by while the document is borrowed.
+    /// Identifies the subschema while the document is borrowed.
     pub(super) fn id(self) -> usize {
         std::ptr::from_ref(self.schema) as usize
     }
 
-    /// A subschema of this one. An `$id` begins a resource of its own.
+    /// A subschema of this one. An `$id` starts a new resource.
     pub(super) fn enter(self, schema: &'s Value) -> Subschema<'s> {
         let resource = match own_id(schema) {
             Some(_) => schema,
@@ -40,20 +39,20 @@ impl<'s> Subschema<'s> {
     }
 }
 
-/// A whole schema with what its references can name.
+/// A whole schema, with everything that its references can name.
 pub(super) struct Document<'s> {
     root: &'s Value,
-    /// Absolute `$id` → resource.
+    /// Maps each absolute `$id` to its resource.
     resources: HashMap<String, &'s Value>,
-    /// Resource → its absolute `$id`.
+    /// Maps each resource to its absolute `$id`.
     ids: HashMap<usize, String>,
-    /// Anchor → every subschema that has it, with its resource.
+    /// Maps each anchor to all subschemas that have it.
     anchors: HashMap<&'s str, Vec<Subschema<'s>>>,
-    /// Patterns of keys met so far: compiling one takes longer than matching a thousand keys.
+    /// Patterns of keys met so far, because compiling one takes longer than matching a thousand keys.
     patterns: RefCell<HashMap<&'s str, Option<Validator>>>,
-    /// Where the references of a subschema lead, as far as it was asked.
+    /// Cached targets of the references of subschemas.
     targets: RefCell<HashMap<usize, Rc<[Subschema<'s>]>>>,
-    /// Whether a `$ref` is all that counts where it stands, as it was before draft 2019-09.
+    /// Whether a `$ref` overrides the keywords beside it, as before draft 2019-09.
     refs_stand_alone: bool,
 }
 
@@ -73,7 +72,7 @@ impl<'s> Document<'s> {
         document
     }
 
-    /// The document itself.
+    /// The document as a subschema.
     pub(super) fn root(&self) -> Subschema<'s> {
         Subschema { schema: self.root, resource: self.root }
     }
@@ -103,8 +102,8 @@ impl<'s> Document<'s> {
         }
     }
 
-    /// The subschemas that the references of `subschema` lead to: one per `$ref`, and for a
-    /// `$dynamicRef`, which depends on the way taken, every one it could be.
+    /// The targets of the references of `subschema`: one per `$ref`, and every possible target of a `$dynamicRef`, whose meaning depends
+    /// on the path by which it was reached.
     pub(super) fn targets(&self, subschema: Subschema<'s>) -> Rc<[Subschema<'s>]> {
         self.targets.borrow_mut().entry(subschema.id()).or_insert_with(|| self.find_targets(subschema).into()).clone()
     }
@@ -124,13 +123,13 @@ impl<'s> Document<'s> {
         targets
     }
 
-    /// Whether the `$ref` of a subschema is all of it that counts.
+    /// Whether the `$ref` of a subschema overrides all of its other keywords.
     pub(super) fn is_only_a_reference(&self, subschema: Subschema<'s>) -> bool {
         self.refs_stand_alone && subschema.keyword("$ref").is_some_and(Value::is_string)
     }
 
-    /// Whether a pattern matches a key, by the same engine that validates. A pattern it cannot compile is taken to
-    /// match: for references, one too many is better than one lost.
+    /// Whether a pattern matches a key, by the validator's engine. A pattern that does not compile counts as matching: one reference too
+    /// many is better than one lost.
     pub(super) fn key_matches(&self, pattern: &'s str, key: &str) -> bool {
         let mut patterns = self.patterns.borrow_mut();
         let validator =
@@ -138,7 +137,7 @@ impl<'s> Document<'s> {
         validator.as_ref().is_none_or(|validator| validator.is_valid(&Value::from(key)))
     }
 
-    /// The subschema that a reference in `subschema` names; `None` when it is not in the document.
+    /// The subschema that a reference in `subschema` names; `None` if it is not in the document.
     pub(super) fn resolve(&self, subschema: Subschema<'s>, reference: &str) -> Option<Subschema<'s>> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = if uri.is_empty() {
@@ -176,8 +175,7 @@ fn descend<'s>(from: Subschema<'s>, pointer: &str) -> Option<Subschema<'s>> {
     })
 }
 
-/// The `$id` (`id` in draft 4) by which a schema is a resource of its own; one that is only a
-/// fragment is an anchor of an older draft.
+/// The `$id` that makes a schema its own resource. An `$id` that is only a fragment is an anchor of an older draft.
 fn own_id(schema: &Value) -> Option<&str> {
     let id = schema.as_object()?.get("$id")?.as_str()?;
     let id = id.strip_suffix('#').unwrap_or(id);
@@ -189,7 +187,7 @@ fn is_before_2019(root: &Value) -> bool {
     ["draft-04", "draft-06", "draft-07"].iter().any(|draft| dialect.contains(draft))
 }
 
-/// A reference against a base: absolute, from the root of its host, or beside it.
+/// Resolves a reference against a base: absolute, relative to the root of the host, or relative to the base.
 fn resolve_uri(base: &str, reference: &str) -> String {
     if has_scheme(reference) {
         return reference.to_owned();

@@ -1,10 +1,9 @@
-//! Whether and why a payload does not fit: a walk over schema and payload together.
+//! Decides whether a payload fits, and explains why not, by a walk over schema and payload together.
 //!
-//! As a rule the validator decides whether a payload fits, and this explains why not. The validator's own list of errors
-//! would do, but it grows exponentially with nested alternatives (a union of twelve kinds, five levels deep: 16 seconds).
-//! For schemas on which the validator itself has no bound (see [`super::expansion::is_unbounded`]) this decides too: it
-//! looks at each pair of subschema and value once, and at a limited number of them. In either case the validator judges
-//! keywords without subschemas.
+//! Normally the validator decides whether a payload fits, and this module explains why not. The validator has its own list of errors, but
+//! it grows exponentially with nested alternatives (a union of twelve kinds, five levels deep: 16 seconds). On some schemas the validator
+//! itself has no time bound (see [`super::expansion::is_unbounded`]). For these, this module decides as well: it examines each pair of
+//! subschema and value once, up to a limit. In both cases the validator judges keywords without subschemas.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -24,54 +23,54 @@ use super::{messages, validator_options};
 use crate::nearest::nearest;
 use crate::pointer;
 
-/// Pairs of subschema and value looked at before giving up to explain; about a second of work.
+/// Pairs of subschema and value examined before the explanation gives up; about a second of work.
 const MAX_VISITS: usize = 50_000;
 
-/// Findings about one value before no more are looked for: twice what is reported, as one may be found in two ways.
+/// Findings about one value before the search stops: twice the number reported, because one finding may be reached in two ways.
 const MAX_FINDINGS: usize = 2 * MAX_VIOLATIONS;
 
-/// Pairs of subschema and value looked at before giving up to decide. A tree of nodes of one of
-/// twelve kinds may have 27,000 of them (600 KB of JSON).
+/// Pairs of subschema and value examined before the decision gives up. A tree of nodes of one of twelve kinds may have 27,000 pairs (600
+/// KB of JSON).
 pub(super) const MAX_CHECKS: usize = 1_000_000;
 
-/// What an [`Evaluator`] is asked.
+/// The question that an [`Evaluator`] answers.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 enum Question {
-    /// All that is wrong, in words.
+    /// All faults, in words.
     Why,
-    /// Whether anything is wrong: the first fault is enough.
+    /// Whether there is any fault: the first one is enough.
     Whether,
 }
 
-/// Whether a value fits, as far as is known within [`MAX_CHECKS`].
+/// Whether a value fits, as far as [`MAX_CHECKS`] allows.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub(super) enum Verdict {
     Fits,
     Faulty,
-    /// There was too much to compare.
+    /// The limit was reached.
     Unknown,
 }
 
 pub(super) struct Evaluator<'d, 's> {
     pub(super) document: &'d Document<'s>,
-    /// By subschema and value.
+    /// Findings by subschema and value.
     known: HashMap<(usize, usize), Findings>,
-    /// Pairs being looked at: a reference back to one of them adds nothing.
+    /// Pairs being examined: a reference back to one of them adds nothing.
     open: HashSet<(usize, usize)>,
-    /// Validators of the keywords of a subschema that have no subschemas.
+    /// For each subschema, the validator of its keywords without subschemas.
     leaves: HashMap<usize, Option<Rc<Validator>>>,
     /// The values of long enums.
     options: HashMap<usize, Rc<AllowedValues>>,
-    /// Keys as values, kept so that no other value gets the address of one.
+    /// Keys as values. They are kept so that no other value gets the same address.
     #[expect(clippy::vec_box, reason = "a plain vector would move them when it grows")]
     names: Vec<Box<Value>>,
     none: Findings,
-    /// Stands for any fault if nobody wants words.
+    /// Represents any fault if no words are needed.
     fault: Findings,
     question: Question,
-    /// Pairs that may still be looked at.
+    /// Pairs that may still be examined.
     left: usize,
-    /// Whether that was not enough.
+    /// Whether the limit was reached.
     gave_up: bool,
 }
 
@@ -116,7 +115,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         self.left = self.left.saturating_sub(pairs);
     }
 
-    /// Whether what was found is all that is asked for.
+    /// Whether the findings answer the question.
     fn is_enough(&self, found: &[Finding]) -> bool {
         match self.question {
             Question::Whether => !found.is_empty(),
@@ -135,7 +134,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         violations
     }
 
-    /// What is wrong with `value`, which is at `path`, under one subschema.
+    /// The faults of `value` at `path` under one subschema.
     pub(super) fn pair(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> Findings {
         if let Value::Bool(allowed) = subschema.schema {
             return match allowed {
@@ -176,7 +175,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         findings
     }
 
-    /// Where a value is, which matters only to words.
+    /// The place of a value, computed only if words are needed.
     fn path(&self, path: impl FnOnce() -> String) -> String {
         match self.question {
             Question::Why => path(),
@@ -184,7 +183,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    /// Subschemas that apply to the parts of a value.
+    /// Applies subschemas to the parts of a value.
     fn below(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
         match value {
             Value::Object(map) => self.keys(subschema, value, map, path, out),
@@ -197,7 +196,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         self.pair(subschema, value, path).is_empty()
     }
 
-    /// Keywords without subschemas, by the validator itself, but for a long `enum`.
+    /// Applies keywords without subschemas by the validator itself, except a long `enum`.
     fn leaf(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
         if let Some(options) = long_enum(subschema)
             && !self.options(subschema, options).has(value)
@@ -219,7 +218,7 @@ impl<'d, 's> Evaluator<'d, 's> {
             }
             return;
         }
-        // A thousand keys that are required may be missing.
+        // A thousand required keys may be missing.
         for error in validator.iter_errors(value).take(MAX_FINDINGS) {
             let message = match error.kind() {
                 ValidationErrorKind::Required { property } => self.missing_key(subschema, property),
@@ -273,9 +272,9 @@ impl<'d, 's> Evaluator<'d, 's> {
         format!("missing key `{key}`{described}")
     }
 
-    /// Subschemas that apply to the same value.
+    /// Applies subschemas to the same value.
     fn in_place(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
-        // More than one target is a dynamic reference whose meaning depends on the way taken.
+        // Several targets are a dynamic reference, whose meaning depends on the path by which it was reached.
         if let [target] = self.document.targets(subschema)[..] {
             out.extend_from_slice(&self.pair(target, value, path));
         }
@@ -347,7 +346,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    /// Whether as many of the alternatives fit as must.
+    /// Whether the required number of alternatives fits.
     fn is_one_of(&mut self, branches: &[Subschema<'s>], keyword: &str, value: &Value, path: &str) -> bool {
         if keyword == "anyOf" {
             return branches.iter().any(|branch| self.fits(*branch, value, path));
@@ -451,7 +450,7 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 }
 
-/// The part of a schema that holds no schemas and says something about values.
+/// The keywords of a schema that contain no schemas and constrain values.
 fn leaf_keywords(schema: &Map<String, Value>) -> Map<String, Value> {
     let is_leaf = |keyword: &str| {
         !keyword.starts_with('$')
@@ -464,7 +463,7 @@ fn leaf_keywords(schema: &Map<String, Value>) -> Map<String, Value> {
         .filter(|(keyword, _)| is_leaf(keyword))
         .map(|(keyword, value)| (keyword.clone(), value.clone()))
         .collect();
-    // Before 2019-09 `dependencies` held lists of keys too.
+    // Before 2019-09, `dependencies` could also hold lists of keys.
     let lists: Map<String, Value> = schema
         .get("dependencies")
         .and_then(Value::as_object)
@@ -510,7 +509,7 @@ mod tests {
 
     use super::*;
 
-    /// Schemas of three definitions that name each other, by keywords that need every rule of the walk.
+    /// Schemas with three definitions that reference each other, by keywords that need every rule of the walk.
     fn circular() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             prop::sample::select(vec!["string", "integer", "object", "array", "null"])
@@ -575,7 +574,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(20_261_122), ..ProptestConfig::default() })]
 
-        /// Who decides makes no difference: on small values, where the validator ends, both say the same.
+        /// The walk and the validator agree on small values, where the validator terminates.
         #[test]
         fn the_walk_decides_as_the_validator_does(root in circular(), defs in [circular(), circular(), circular()], payload in payload()) {
             let [d0, d1, d2] = defs;

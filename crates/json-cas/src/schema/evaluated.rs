@@ -1,4 +1,4 @@
-//! Which keys and items of a value some subschema has evaluated: `unevaluated…` applies to the others.
+//! Collects the keys and items that some subschema has evaluated: `unevaluated…` applies to the rest.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ pub(super) struct Evaluated {
 }
 
 impl<'s> Evaluator<'_, 's> {
-    /// What the subschemas beside an `unevaluated…` keyword have evaluated.
+    /// The keys and items evaluated by the subschemas beside an `unevaluated…` keyword.
     pub(super) fn evaluated_in_place(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> Evaluated {
         let mut evaluated = Evaluated::default();
         let mut visited = HashSet::from([subschema.id()]);
@@ -50,7 +50,7 @@ impl<'s> Evaluator<'_, 's> {
         beside
     }
 
-    /// Adds what one subschema evaluates. Its own `unevaluated…` counts only if it is not the one that asks.
+    /// Adds the keys and items that one subschema evaluates. Its own `unevaluated…` counts only if it is not the keyword being evaluated.
     fn own(
         &mut self,
         subschema: Subschema<'s>,

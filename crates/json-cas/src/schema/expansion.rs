@@ -1,7 +1,7 @@
-//! How large a schema is once its references are written out.
+//! The size of a schema with its references written out.
 //!
-//! 28 `$defs`, each naming the next twice, are 2 KB of text and 2^28 schemas. Readers that write
-//! references out, the validator among them, would never end.
+//! 28 `$defs` that each reference the next one twice are 2 KB of text and 2^28 schemas. Readers that write references out, such as the
+//! validator, would never finish.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,25 +12,28 @@ use super::keywords::subschemas;
 use super::long_enum::MAX_PLAIN_LIST;
 use super::problem::SchemaProblem;
 
-/// References that a schema may have when all of them are written out, those of definitions that
-/// name each other in a circle counting once. Hand-written schemas have dozens.
+/// Maximum number of references with all references written out. References within a circle of definitions count once. Hand-written
+/// schemas have dozens.
 const MAX_EXPANDED_REFS: usize = 4096;
 
-/// Longest chain of references into references.
+/// Longest chain of references through other references.
 const MAX_REF_DEPTH: usize = 64;
 
-/// Subschemas that may be named by references.
+/// Maximum number of subschemas named by references.
 const MAX_TARGETS: usize = 1000;
 
-/// References written out, and `unevaluated…` keywords, that a schema may have before the validator is no longer trusted
-/// to end: it looks at a value again for each reference, and for each `unevaluated…` around it twice.
+/// Number of written-out references, and of `unevaluated…` keywords, up to which the validator is trusted to finish. It examines a value
+/// again for each reference, and twice for each enclosing `unevaluated…`.
 const MAX_PLAIN_REFS: usize = 256;
 const MAX_PLAIN_UNEVALUATED: usize = 4;
 
-/// Whether the time to check a value has no bound in the sizes of schema and value: then it is not left to the validator.
-/// A schema that refers to itself (twelve kinds of node whose children are any of them: 20 levels of a wrong value took ten
-/// seconds), one that is large when written out, one with `unevaluated…` within `unevaluated…` (18 deep: a minute), one with a
-/// long list of allowed values (100,000, and 20,000 others in the answer: two minutes).
+/// Whether the time to check a value is not bounded by the sizes of schema and value. Then the validator must not decide. Such schemas
+/// are:
+///
+/// * a schema that refers to itself (twelve kinds of node with children of any kind: 20 levels of a wrong value took ten seconds)
+/// * a schema that is large when written out
+/// * a schema with `unevaluated…` within `unevaluated…` (18 deep: a minute)
+/// * a schema with a long list of allowed values (100,000, and 20,000 others in the answer: two minutes)
 pub(super) fn is_unbounded(schema: &Value) -> bool {
     let mentioned = Mentioned::of(schema);
     if mentioned.unevaluated > MAX_PLAIN_UNEVALUATED || mentioned.longest > MAX_PLAIN_LIST {
@@ -46,8 +49,8 @@ pub(super) fn is_unbounded(schema: &Value) -> bool {
     })
 }
 
-/// What keeps a schema from being judged in bounded time: what `$dynamicRef` means depends on the way that was taken to it,
-/// which only the validator knows, and that is not trusted to end.
+/// Why a schema can't be judged in bounded time, if that is the case. The meaning of `$dynamicRef` depends on the path by which it was
+/// reached. Only the validator knows that path, and on such a schema it is not trusted to finish.
 pub(super) fn unjudgeable(schema: &Value) -> Option<SchemaProblem> {
     let message = "it refers to itself, or has many references, and some are `$dynamicRef` or `$recursiveRef`: judging a \
                    value could take for ever; use `$ref`";
@@ -62,7 +65,7 @@ fn is_dynamic(schema: &Value) -> bool {
     is_dynamic
 }
 
-/// Looks at every key of every object with its value.
+/// Visits every key of every object, with its value.
 fn each_entry(value: &Value, look: &mut impl FnMut(&str, &Value)) {
     match value {
         Value::Object(map) => map.iter().for_each(|(key, value)| {
@@ -74,12 +77,12 @@ fn each_entry(value: &Value, look: &mut impl FnMut(&str, &Value)) {
     }
 }
 
-/// Keywords that make a schema costly, wherever they stand. Data that looks like them counts too.
+/// Counts keywords that make a schema expensive, anywhere in it. Data that looks like such keywords counts as well.
 #[derive(Debug, Default)]
 struct Mentioned {
     references: usize,
     unevaluated: usize,
-    /// Length of the longest list that a value is compared with one by one.
+    /// Length of the longest list whose entries are compared with a value one by one.
     longest: usize,
 }
 
@@ -98,7 +101,7 @@ impl Mentioned {
     }
 }
 
-/// What is wrong with the size of a schema, if anything.
+/// The problem with the size of a schema, if it has one.
 pub(super) fn problem(document: &Document<'_>) -> Option<SchemaProblem> {
     let message = match Graph::new(document).and_then(|graph| graph.check()) {
         Ok(()) => return None,
@@ -121,11 +124,11 @@ enum Limit {
     Targets,
 }
 
-/// Which definitions name which; number 0 is the schema itself.
+/// The definitions and their references. Number 0 is the schema itself.
 struct Graph {
-    /// All references of a definition, a definition named twice being there twice.
+    /// All references of a definition. A definition that is named twice appears twice.
     all: Vec<Vec<usize>>,
-    /// Those that apply to the same value as the definition.
+    /// The references that apply to the same value as the definition.
     in_place: Vec<Vec<usize>>,
 }
 
@@ -158,7 +161,7 @@ impl Graph {
     }
 
     fn check(&self) -> Result<(), Limit> {
-        // What applies to one value is written out by every validator, however large the value.
+        // Every validator writes out what applies to one value, however large the value is.
         for start in 0..self.in_place.len() {
             let mut walk = InPlace { edges: &self.in_place, open: HashSet::new(), refs: 0 };
             walk.visit(start)?;
@@ -173,7 +176,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Which definitions each one leads to, over however many others.
+    /// For each definition, the definitions it reaches directly or indirectly.
     fn reached(&self) -> Vec<Vec<bool>> {
         let from = |start: &Vec<usize>| {
             let mut reached = vec![false; self.all.len()];
@@ -188,11 +191,11 @@ impl Graph {
         self.all.iter().map(from).collect()
     }
 
-    /// The whole schema written out. Definitions that lead to each other are a circle, which is written out once.
+    /// The size of the whole schema written out. Definitions that reach each other form a circle, which is written out once.
     fn size(&self) -> Size {
         let reached = self.reached();
         let leads_back = |a: usize, b: usize| reached[a][b] && reached[b][a];
-        // A circle has the number of its first definition.
+        // A circle gets the number of its first definition.
         let circle_of = |number: usize| (0..number).find(|first| leads_back(*first, number)).unwrap_or(number);
         self.size_of(0, &(0..self.all.len()).map(circle_of).collect::<Vec<_>>(), &mut HashMap::new())
     }
@@ -214,14 +217,14 @@ impl Graph {
     }
 }
 
-/// A circle of definitions, written out.
+/// The size of a written-out circle of definitions.
 #[derive(Debug, Default, Copy, Clone)]
 struct Size {
     refs: usize,
     depth: usize,
 }
 
-/// The references in a definition, each with whether it applies to the same value.
+/// Collects the references in a definition, each with whether it applies to the same value.
 fn collect<'s>(
     document: &Document<'s>,
     subschema: Subschema<'s>,

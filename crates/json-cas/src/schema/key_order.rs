@@ -1,12 +1,11 @@
-//! The order of keys in a schema that was stored.
+//! The order of keys in a stored schema.
 //!
-//! A stored map is sorted by its encoded keys, so the author's order of `properties` is lost. `required` is an array,
-//! which keeps its order: its keys come first, in that order, then the others as they are.
+//! A stored map is sorted by its encoded keys, so the author's order of `properties` is lost. `required` is an array, which keeps its
+//! order: its keys come first, in that order, followed by the others unchanged.
 
 use serde_json::{Map, Value};
 
-/// Puts `properties` into the order of `required`, in the schema and in all schemas within it. Nothing else changes,
-/// and neither does its hash.
+/// Sorts `properties` by the order of `required`, in the schema and all schemas within it. Nothing else changes, not even its hash.
 pub(super) fn required_first(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

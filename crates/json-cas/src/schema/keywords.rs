@@ -1,13 +1,13 @@
-//! The keywords of JSON Schema and where in them subschemas are.
+//! The keywords of JSON Schema, and which of them contain subschemas.
 
 use serde_json::Value;
 
 use crate::pointer;
 
-/// What the value of a keyword is made of.
+/// The kind of value that a keyword holds.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub(super) enum Holds {
-    /// No schema.
+    /// Data without schemas.
     Data,
     /// One schema.
     Schema,
@@ -15,13 +15,13 @@ pub(super) enum Holds {
     Schemas,
     /// An object whose values are schemas.
     Named,
-    /// One schema, or in older drafts an array of them.
+    /// One schema, or an array of schemas in older drafts.
     SchemaOrSchemas,
     /// An object whose values are schemas or, in older drafts, arrays of keys.
     Dependencies,
 }
 
-/// Every keyword of draft 2020-12 and those of older drafts that it replaced.
+/// Every keyword of draft 2020-12, and the older keywords that it replaced.
 const KEYWORDS: &[(&str, Holds)] = &[
     ("$anchor", Holds::Data),
     ("$comment", Holds::Data),
@@ -87,7 +87,7 @@ const KEYWORDS: &[(&str, Holds)] = &[
     ("writeOnly", Holds::Data),
 ];
 
-/// What a keyword holds; `None` for a word that is not a keyword.
+/// The kind of value that a keyword holds; `None` if the word is not a keyword.
 pub(super) fn holds(keyword: &str) -> Option<Holds> {
     KEYWORDS.binary_search_by_key(&keyword, |(name, _)| name).ok().map(|at| KEYWORDS[at].1)
 }
@@ -97,8 +97,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     KEYWORDS.iter().map(|(name, _)| *name)
 }
 
-/// The subschemas directly in the value of a keyword, each with its pointer below `path`, which
-/// leads to that value. Values that should be schemas and are of another kind are left out.
+/// The subschemas directly in the value of a keyword, each with its pointer. `path` is the pointer of that value. Values that should be
+/// schemas but have another type are skipped.
 pub(super) fn subschemas<'s>(keyword: &str, value: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
     let mut found = match (holds(keyword), value) {
         (Some(Holds::Schema | Holds::SchemaOrSchemas), Value::Object(_) | Value::Bool(_)) => {

@@ -1,4 +1,4 @@
-//! Looks a value up in a long `enum` without comparing it with each: an answer may have as many values as the enum.
+//! Looks a value up in a long `enum` without comparing it with each entry, because an answer may have as many values as the enum.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::document::Subschema;
 use crate::cbor;
 
-/// Values of an `enum`, or alternatives, that the validator is left to compare one after the other with each value.
+/// Number of `enum` values, or alternatives, up to which the validator may compare them with each value one by one.
 pub(super) const MAX_PLAIN_LIST: usize = 256;
 
 /// The values of an `enum` that is too long to be compared one by one.
@@ -16,12 +16,12 @@ pub(super) fn long_enum(subschema: Subschema<'_>) -> Option<&[Value]> {
     (options.len() > MAX_PLAIN_LIST).then_some(options)
 }
 
-/// Values by the bytes they are stored as: two that mean the same (`1` and `1.0`, keys in another order) have the same.
+/// Values by their stored bytes. Equal values (`1` and `1.0`, keys in another order) have the same bytes.
 pub(super) struct AllowedValues(HashSet<Vec<u8>>);
 
 impl AllowedValues {
     pub(super) fn of(options: &[Value]) -> AllowedValues {
-        // What cannot be stored is the value of no payload either.
+        // A value that can't be stored can't occur in a payload either.
         AllowedValues(options.iter().filter_map(|option| cbor::encode(option).ok()).collect())
     }
 

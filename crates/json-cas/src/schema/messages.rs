@@ -1,4 +1,4 @@
-//! The message for one error of the validator.
+//! Messages for the validator's errors.
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -8,10 +8,10 @@ use super::CAS_REF;
 use super::describe::{a_type, brief, found, json, listed, listed_values};
 use crate::nearest::nearest;
 
-/// Allowed values among which one is looked for that was meant.
+/// Number of allowed values that are searched for a suggestion.
 const MAX_CANDIDATES: usize = 1000;
 
-/// The message for an error, made without the schema around it.
+/// The message for an error, without using the surrounding schema.
 pub(super) fn message(error: &ValidationError<'_>) -> String {
     let value = error.instance();
     match error.kind() {
@@ -40,7 +40,7 @@ pub(super) fn message(error: &ValidationError<'_>) -> String {
         }
         ValidationErrorKind::FalseSchema => "nothing is allowed here".to_owned(),
         kind => bounds(kind, value).unwrap_or_else(|| {
-            // What the library says, without a whole payload in it.
+            // The library's message, without a whole payload in it.
             error.masked_with(found(value)).to_string()
         }),
     }
@@ -56,7 +56,7 @@ pub(super) fn wanted_types(kind: &TypeKind) -> Vec<String> {
     names
 }
 
-/// The message for a value that is not among those allowed.
+/// The message for a value that is not among the allowed ones.
 pub(super) fn options_message(options: &[Value], value: &Value) -> String {
     let found = json(value);
     let candidates: Vec<String> = options.iter().take(MAX_CANDIDATES).map(json).collect();

@@ -1,25 +1,25 @@
-//! What can be wrong with a schema.
+//! Problems of schemas.
 
 use std::fmt;
 
-/// Something about a schema that is wrong or looks wrong.
+/// Something in a schema that is wrong or looks wrong.
 #[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
 pub struct SchemaProblem {
     /// JSON pointer into the schema; empty for the root.
     pub path: String,
-    /// What it is, in words.
+    /// The problem in words.
     pub message: String,
     /// Whether the schema can be used.
     pub severity: Severity,
 }
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Debug, Copy, Clone, Eq, PartialEq, Ord, PartialOrd, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// What has it cannot be used.
+    /// The schema can't be used.
     Error,
-    /// It can be used but may not mean what its author thinks.
+    /// The schema can be used, but may not mean what its author thinks.
     Warning,
     /// Nothing is wrong; the author may want to know.
     Note,

@@ -11,11 +11,11 @@ use super::document::{Document, Subschema};
 use super::key_order::required_first;
 use crate::hash::Hash;
 
-/// A schema read for its references, which needs no validator.
+/// A schema prepared for finding references, without a validator.
 #[derive(Debug)]
 pub(crate) struct References {
     value: Arc<Value>,
-    /// Whether anything in it can be a reference; most schemas have none.
+    /// Whether it can match any reference; most schemas have none.
     any: bool,
 }
 
@@ -58,8 +58,8 @@ struct Search<'d, 's> {
 }
 
 impl<'s> Search<'_, 's> {
-    /// Looks through a value to which any of `subschemas` can apply. It visits each value once and, for it, each subschema
-    /// once, so a schema that multiplies itself costs nothing more.
+    /// Searches a value to which any of `subschemas` may apply. Visits each value once and, for each value, each subschema once, so a
+    /// self-multiplying schema costs nothing extra.
     fn value(&mut self, value: &Value, subschemas: Vec<Subschema<'s>>) {
         if subschemas.is_empty() {
             return;
@@ -107,7 +107,7 @@ impl<'s> Search<'_, 's> {
         }
     }
 
-    /// `subschemas` and all others that apply to the same value along with them.
+    /// `subschemas` and all others that apply to the same value with them.
     fn applying(&self, subschemas: Vec<Subschema<'s>>) -> Vec<Subschema<'s>> {
         let mut seen = HashSet::new();
         let mut all: Vec<Subschema<'s>> = Vec::new();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-/// Most violations reported of one payload.
+/// Most violations reported for one payload.
 pub const MAX_VIOLATIONS: usize = 50;
 
 /// One way in which a payload does not fit a schema.
@@ -13,7 +13,7 @@ pub struct Violation {
     pub path: String,
     /// The schema keyword that failed.
     pub keyword: String,
-    /// What does not fit and what would.
+    /// The fault, and what would fit instead.
     pub message: String,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A violation, and what it says about which of several alternatives was meant.
+/// A violation, and what it reveals about which alternative was meant.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub(super) violation: Violation,
@@ -36,18 +36,18 @@ impl Finding {
     }
 }
 
-/// What kind of violation it is, as far as it helps to distinguish alternatives.
+/// The kind of a violation, as far as it helps to distinguish alternatives.
 #[derive(Debug, Clone, Eq, PartialEq)]
 pub(super) enum FindingKind {
-    /// The value is of another type than these, each with its article.
+    /// The value has none of these types, each with its article.
     Type(Vec<String>),
-    /// The value is not the one wanted, or not one of those wanted.
+    /// The value is not the required one, or not among the allowed ones.
     Value,
-    /// Only null would do.
+    /// Only null is allowed.
     Null,
     /// Anything else.
     Other,
 }
 
-/// What was found for one pair; shared, as a pair is met on many ways.
+/// The findings for one pair; shared, because a pair is reached in many ways.
 pub(super) type Findings = Rc<Vec<Finding>>;

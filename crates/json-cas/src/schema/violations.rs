@@ -8,18 +8,18 @@ use super::evaluate::{Evaluator, MAX_CHECKS};
 use super::messages;
 use super::violation::{MAX_VIOLATIONS, Violation};
 
-/// The violations of a payload that was found not to fit.
+/// The violations of a payload that does not fit.
 pub(super) fn of(schema: &Value, payload: &Value) -> Vec<Violation> {
     let document = Document::new(schema);
     let mut violations = Evaluator::explain(&document, payload);
     if violations.is_empty() {
-        // The validator may see more than the explanation does. Then at least this is reported.
+        // The validator may find more than the explanation does. Then report at least this.
         violations.push(of_all("does not fit the schema".to_owned()));
     }
     violations
 }
 
-/// The violation of a payload that has too much in it to be compared with its schema.
+/// The violation of a payload that is too large to compare with its schema.
 pub(super) fn too_much() -> Violation {
     of_all(format!("too much to check: comparing it with this schema takes more than {MAX_CHECKS} comparisons"))
 }

@@ -1,4 +1,4 @@
-//! Warnings and notes about a schema that can be used, but says what its author can hardly mean.
+//! Warnings and notes about schemas that can be used but are probably not what the author meant.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::describe::brief;
 use super::problem::SchemaProblem;
 use crate::pointer;
 
-/// Pairs of limits of which the first must not be above the second.
+/// Pairs of limits. The first must not be greater than the second.
 const LIMITS: [(&str, &str); 5] = [
     ("minLength", "maxLength"),
     ("minItems", "maxItems"),
@@ -17,7 +17,7 @@ const LIMITS: [(&str, &str); 5] = [
     ("minimum", "maximum"),
 ];
 
-/// Keywords by which other schemas speak about the same value, so that they may list its keys.
+/// Keywords that apply other schemas to the same value. Those schemas may list its keys.
 const ALSO_APPLIED: [&str; 11] = [
     "allOf",
     "anyOf",
@@ -32,7 +32,7 @@ const ALSO_APPLIED: [&str; 11] = [
     "patternProperties",
 ];
 
-/// The warnings and notes about one schema, without those within it.
+/// The warnings and notes about one schema, not including nested ones.
 pub(super) fn of(schema: &Map<String, Value>, path: &str) -> Vec<SchemaProblem> {
     let mut problems = limits(schema, path);
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -57,7 +57,7 @@ fn limits(schema: &Map<String, Value>, path: &str) -> Vec<SchemaProblem> {
     crossed.collect()
 }
 
-/// Whether the schema is one of several that speak about the same value: the keys may be listed by another.
+/// Whether several schemas, including this one, apply to the same value. Then another one may list the keys.
 fn is_branch(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let (last, before) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -65,7 +65,7 @@ fn is_branch(path: &str) -> bool {
         || matches!(before, "allOf" | "anyOf" | "oneOf" | "dependentSchemas" | "$defs" | "definitions")
 }
 
-/// Required keys that no property describes: mostly a slip of the pen.
+/// Required keys that are not among the properties: usually a typo.
 fn unlisted(
     schema: &Map<String, Value>,
     properties: &Map<String, Value>,
@@ -89,7 +89,7 @@ fn unlisted(
         .collect()
 }
 
-/// A different order of the same keys: `required` wins, since the store keeps the order of lists only.
+/// The same keys in a different order: `required` wins, because the store keeps only the order of lists.
 fn order(properties: &Map<String, Value>, required: &[&str], path: &str) -> Option<SchemaProblem> {
     let position: BTreeMap<&str, usize> = properties.keys().enumerate().map(|(at, key)| (key.as_str(), at)).collect();
     let listed: Vec<(usize, &str)> = required.iter().filter_map(|key| Some((*position.get(key)?, *key))).collect();

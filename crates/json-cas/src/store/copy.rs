@@ -1,4 +1,4 @@
-//! Copying nodes to another store.
+//! Copies nodes to another store.
 
 use super::Store;
 use crate::error::StoreError;
@@ -6,28 +6,28 @@ use crate::hash::Hash;
 use crate::node::{Node, Unfit};
 use crate::objects::Put;
 
-/// Nodes that are put at once.
+/// Nodes per batch.
 const BATCH: usize = 64;
 
-/// What became of nodes that were to be copied.
+/// Statistics of a copy.
 #[derive(Debug, Copy, Clone, Default, Eq, PartialEq)]
 pub struct Copied {
-    /// They were not there and are now.
+    /// Nodes that were missing and are now stored.
     pub new: usize,
-    /// They were there, byte for byte the same type and payload.
+    /// Nodes that already existed with the same type and payload.
     pub present: usize,
-    /// Bytes of the new ones.
+    /// Size of the new nodes, in bytes.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Copies nodes to another store, with the timestamps they have. Each is checked against its hash before, and what is there
-    /// already is compared: a node of other content is never taken for the same.
+    /// Copies nodes to another store, with their timestamps. Each node is checked against its hash first. Existing nodes are compared: a
+    /// node with other content is never taken for the same.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] and [`StoreError::Corrupt`] of this store, [`StoreError::Collision`] when the other one has something
-    /// else under the hash: nothing of it was changed. Those of both stores; some of the nodes may be copied then, which does no
-    /// harm: copy them again.
+    /// [`StoreError::NotFound`] and [`StoreError::Corrupt`] of this store; [`StoreError::Collision`] if the other store has something else
+    /// under the hash, which is left unchanged. Other errors of both stores: some of the nodes may then be copied, which is harmless; copy
+    /// them again.
     pub fn copy_to(&self, to: &Store, nodes: &[Hash]) -> Result<Copied, StoreError> {
         let mut copied = Copied::default();
         for hashes in nodes.chunks(BATCH) {
@@ -59,7 +59,7 @@ impl Store {
         hashes.iter().zip(self.objects.get_all(hashes)?).map(checked).collect()
     }
 
-    /// Makes sure that these bytes of a node and what is stored under its hash are the same node. When it was put may differ.
+    /// Checks that these bytes and the stored ones are the same node. Timestamps may differ.
     fn compare(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
         let same = |stored: &[u8]| match (Node::decode(hash, stored), Node::decode(hash, bytes)) {
             (Ok((stored, stored_cbor)), Ok((node, cbor))) => {
@@ -73,7 +73,7 @@ impl Store {
                 Ok(())
             }
             Some(Ok(false)) => Err(StoreError::Collision { hash }),
-            // It is damaged there, or was removed in this moment.
+            // The node is damaged in the other store, or was removed at this moment.
             Some(Err(Unfit::Unreadable(_) | Unfit::OtherHash(_))) | None => self.objects.replace(hash, bytes),
         }
     }

@@ -1,4 +1,4 @@
-//! Reading nodes and their types.
+//! Reads nodes and their types.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ impl Store {
     /// The node `hash`, checked against its hash.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]. [`StoreError::Corrupt`]: putting the same content again repairs it. [`StoreError::Io`] when the
-    /// backend fails: try again.
+    /// [`StoreError::NotFound`]. [`StoreError::Corrupt`]: putting the same content again repairs it. [`StoreError::Io`] if the backend
+    /// fails: try again.
     pub fn get(&self, hash: Hash) -> Result<Node, StoreError> {
         self.try_get(hash)?.ok_or(StoreError::NotFound { hash })
     }
@@ -22,32 +22,32 @@ impl Store {
     /// The node `hash`, checked against its hash, or `None` if it is missing.
     ///
     /// # Errors
-    /// Those of [`Store::get`], but for a missing node.
+    /// Like [`Store::get`], except for a missing node.
     pub fn try_get(&self, hash: Hash) -> Result<Option<Node>, StoreError> {
         Ok(self.try_get_encoded(hash)?.map(|(node, _)| node))
     }
 
-    /// The node `hash`, checked against its hash, with the canonical CBOR of its payload: what a digest is made of.
+    /// The node `hash`, checked against its hash, with the canonical CBOR of its payload, from which digests are computed.
     ///
     /// # Errors
-    /// Those of [`Store::get`].
+    /// Like [`Store::get`].
     pub fn get_encoded(&self, hash: Hash) -> Result<(Node, Vec<u8>), StoreError> {
         self.try_get_encoded(hash)?.ok_or(StoreError::NotFound { hash })
     }
 
-    /// Nodes in the order of `hashes`, each as [`Store::try_get`] gives it. They are read many at once, and all of them are in
-    /// memory: ask for [`READ_AT_ONCE`](crate::READ_AT_ONCE) at most.
+    /// Nodes in the order of `hashes`, each like [`Store::try_get`]. Many are read at once, and all of them are in memory: request
+    /// [`READ_AT_ONCE`](crate::READ_AT_ONCE) at most.
     ///
     /// # Errors
-    /// [`StoreError::Remote`] when a store far away does not answer. What is wrong with one node is among the results.
+    /// [`StoreError::Remote`] if a remote store does not answer. Errors of single nodes are among the results.
     pub fn try_get_all(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
         Ok(decode_all(hashes, read_all(hashes, |all| self.objects.get_all(all), |one| self.objects.get(one))?))
     }
 
-    /// The same as what is stored: no cache is asked, which may have what is lost.
+    /// Like [`Store::try_get_all`], but reads the nodes as stored. It bypasses caches, which may have nodes that are lost.
     ///
     /// # Errors
-    /// As of [`Store::try_get_all`].
+    /// Like [`Store::try_get_all`].
     pub fn try_get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
         let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
         Ok(decode_all(hashes, read_all(hashes, all, one)?))
@@ -58,19 +58,19 @@ impl Store {
         decode(hash, &bytes).map(Some)
     }
 
-    /// Whether something is stored as `hash`; it is not read.
+    /// Whether something is stored as `hash`. It is not read.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails: try again.
+    /// [`StoreError::Io`] if the backend fails: try again.
     pub fn has(&self, hash: Hash) -> Result<bool, StoreError> {
         self.objects.contains(hash)
     }
 
-    /// The schema node `type_hash`, compiled. Kept for the life of the store value.
+    /// The schema node `type_hash`, compiled. It is cached for the life of the store value.
     ///
     /// # Errors
-    /// [`StoreError::UnknownType`] if it is missing: put the schema first. [`StoreError::NotASchema`] and
-    /// [`StoreError::BadSchema`]: another node must be the type. Those of [`Store::get`].
+    /// [`StoreError::UnknownType`] if it is missing: put the schema first. [`StoreError::NotASchema`] and [`StoreError::BadSchema`]: use
+    /// another node as the type. Otherwise like [`Store::get`].
     pub fn schema(&self, type_hash: Hash) -> Result<Arc<Schema>, StoreError> {
         if let Some(Type::Compiled(schema)) = self.types().get(&type_hash) {
             return Ok(schema.clone());
@@ -81,7 +81,7 @@ impl Store {
         Ok(schema)
     }
 
-    /// The schema node `type_hash`, read but not compiled, which is all that references need.
+    /// The schema node `type_hash`, read but not compiled. References need no more.
     pub(super) fn references(&self, type_hash: Hash) -> Result<Arc<References>, StoreError> {
         match self.types().get(&type_hash) {
             Some(Type::Read(references)) => return Ok(references.clone()),
@@ -99,16 +99,16 @@ impl Store {
         Ok(references)
     }
 
-    /// Whether a type is not stored, but known all the same: see [`Store::with_known`].
+    /// Whether a type is not stored but known: see [`Store::with_known`].
     pub(super) fn is_stand_in(&self, type_hash: Hash) -> Result<bool, StoreError> {
         Ok((self.known)(type_hash).is_some() && !self.has(type_hash)?)
     }
 
-    /// Whether a node is a schema: its type is a meta-schema, and a meta-schema is a node that is
-    /// its own type. Other writers of the format have other meta-schemas than ours.
+    /// Whether a node is a schema: its type is a meta-schema, and a meta-schema is a node that is its own type. Other writers of the
+    /// format have other meta-schemas.
     ///
     /// # Errors
-    /// Those of [`Store::get`], but a type that is missing only makes it no schema.
+    /// Like [`Store::get`]; but if only the type is missing, the node is not a schema.
     pub fn is_schema(&self, hash: Hash, node: &Node) -> Result<bool, StoreError> {
         if node.type_hash == bootstrap::HASH || node.type_hash == hash {
             return Ok(true);
@@ -129,13 +129,13 @@ fn decode_all(hashes: &[Hash], read: Vec<Read>) -> Vec<Result<Option<Node>, Stor
     hashes.iter().zip(read).map(decoded).collect()
 }
 
-/// What came of reading one object.
+/// The result of reading one object.
 pub(super) type Read = Result<Option<Vec<u8>>, StoreError>;
 
-/// Reads objects at once, and if that fails because of one of them, each alone: then it is known which one.
+/// Reads objects at once. If that fails because of a single object, reads each separately, to find out which one.
 ///
 /// # Errors
-/// [`StoreError::Remote`], since a store that does not answer need not be asked for each.
+/// [`StoreError::Remote`], because there is no point in asking a silent store for each object.
 pub(super) fn read_all(
     hashes: &[Hash],
     all: impl FnOnce(&[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError>,

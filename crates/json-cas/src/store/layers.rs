@@ -1,34 +1,34 @@
-//! Nodes in the order in which they can be removed.
+//! Nodes in a safe order of removal.
 
 use crate::hash::Hash;
 
-/// Nodes of which none refers to one of its own layer, or of one before it.
+/// Nodes in layers. No node references a node of its own layer or of an earlier one.
 #[derive(Debug, Clone, Default)]
 pub struct Layers(pub(super) Vec<Vec<Hash>>);
 
 impl Layers {
-    /// Whether there is none.
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Vec::is_empty)
     }
 
-    /// All nodes, in their order.
+    /// All nodes in order.
     pub fn nodes(&self) -> Vec<Hash> {
         self.0.concat()
     }
 
-    /// The layers, the first one first.
+    /// The layers in order.
     pub fn slices(&self) -> Vec<&[Hash]> {
         self.0.iter().map(Vec::as_slice).collect()
     }
 
-    /// Keeps those that are to be removed.
+    /// Keeps only nodes for which `is_kept` returns `true`.
     pub fn retain(&mut self, mut is_kept: impl FnMut(Hash) -> bool) {
         self.0.iter_mut().for_each(|layer| layer.retain(|hash| is_kept(*hash)));
         self.0.retain(|layer| !layer.is_empty());
     }
 
-    /// Takes the first ones out, at most so many.
+    /// Removes the first nodes, at most `most`, and returns them.
     pub fn take(&mut self, most: usize) -> Layers {
         let (mut taken, mut left) = (Vec::new(), most);
         self.0.retain_mut(|layer| {

@@ -4,16 +4,16 @@ use super::Store;
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 
-/// Candidates named when a prefix is ambiguous.
+/// Number of candidates reported for an ambiguous prefix.
 const MAX_MATCHES: usize = 5;
 
 impl Store {
-    /// The hash that `text` means: a full hash, taken as it is without looking, or the beginning
-    /// of exactly one stored node's hash, at least 4 symbols.
+    /// The hash that `text` means: either a full hash, which is not looked up, or a prefix of at least 4 symbols that matches exactly one
+    /// stored node.
     ///
     /// # Errors
-    /// [`StoreError::BadHash`] for a text that no hash can begin with. [`StoreError::NoSuchPrefix`]. [`StoreError::AmbiguousPrefix`]
-    /// with the first candidates: ask for more symbols. [`StoreError::Io`] when the backend fails: try again.
+    /// [`StoreError::BadHash`] if no hash can begin with the text. [`StoreError::NoSuchPrefix`]. [`StoreError::AmbiguousPrefix`] with the
+    /// first candidates: ask for more symbols. [`StoreError::Io`] if the backend fails: try again.
     pub fn resolve_prefix(&self, text: &str) -> Result<Hash, StoreError> {
         if text.len() == Hash::LEN {
             return Ok(text.parse()?);

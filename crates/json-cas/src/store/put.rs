@@ -1,4 +1,4 @@
-//! Writing nodes.
+//! Writes nodes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::node::{Draft, Node, Unfit};
 use crate::objects::Put;
 use crate::schema::{References, Schema, refuse_bad};
 
-/// Up to this age an object that is far away is young enough for programs that do not hold, and is not made younger: that takes two
-/// more calls, and whoever removes from what several machines share spares what is younger than weeks.
+/// A remote object up to this age is young enough for programs that do not hold, and is not refreshed. Refreshing takes two more calls,
+/// and removal from a shared store spares everything younger than weeks.
 const YOUNG: Duration = Duration::from_hours(24);
 
-/// What is stored under a draft's hash.
+/// The bytes under a draft's hash.
 enum Stored {
     Nothing,
     Same,
@@ -29,28 +29,28 @@ impl Store {
     /// Stores one node; see [`Store::put_all`].
     ///
     /// # Errors
-    /// As [`Store::put_all`].
+    /// Like [`Store::put_all`].
     pub fn put(&self, draft: &Draft) -> Result<Hash, StoreError> {
         self.put_all(std::slice::from_ref(draft))?;
         Ok(draft.hash())
     }
 
-    /// Stores nodes durably, as one batch with one directory sync. Types are looked for in the
-    /// batch first, then in the store. Nothing is written unless every payload fits its type.
+    /// Stores nodes durably, as one batch with one directory sync. Types are looked up in the batch first, then in the store. Nothing is
+    /// written unless every payload fits its type.
     ///
-    /// A node that is already there is left as it is, its first timestamp included, and counts as
-    /// young again ([`Objects::refresh`](crate::Objects::refresh)); one that is there but corrupt is repaired.
+    /// An existing node is left unchanged, including its first timestamp, and becomes young again
+    /// ([`Objects::refresh`](crate::Objects::refresh)). A corrupt node is repaired.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] with everything that does not fit, [`StoreError::BadSchema`], [`StoreError::NotASchema`]: correct the
-    /// draft. [`StoreError::UnknownType`]: put the schema first, or in the same batch. [`StoreError::Collision`]: other content has
-    /// this hash, so this one cannot be stored as it is. [`StoreError::Io`]: some of the nodes may be stored, which does no harm;
-    /// put the same batch again.
+    /// [`StoreError::Invalid`] with all violations, [`StoreError::BadSchema`], [`StoreError::NotASchema`]: correct the draft.
+    /// [`StoreError::UnknownType`]: put the schema first, or in the same batch. [`StoreError::Collision`]: other content has this hash, so
+    /// this content can't be stored as it is. [`StoreError::Io`]: some of the nodes may be stored, which is harmless; put the same batch
+    /// again.
     pub fn put_all(&self, drafts: &[Draft]) -> Result<Vec<Hash>, StoreError> {
         let bootstrap = self.bootstrap_for(drafts);
         let batch = Batch::new(bootstrap.iter().chain(drafts))?;
         let mut compiled = HashMap::new();
-        // What is found from here on, types too, must not be removed before all of it is there.
+        // Everything found from here on, including types, must not be removed before the whole batch is stored.
         let _hold = self.objects.hold()?;
         for draft in &batch.order {
             self.check(draft, &batch, &mut compiled)?;
@@ -66,22 +66,22 @@ impl Store {
     /// Stores a JSON Schema as a node.
     ///
     /// # Errors
-    /// As [`Store::schema_draft`] and [`Store::put_all`].
+    /// Like [`Store::schema_draft`] and [`Store::put_all`].
     pub fn put_schema(&self, schema: Value) -> Result<Hash, StoreError> {
         self.put(&Store::schema_draft(schema)?)
     }
 
-    /// The node of a JSON Schema, which is checked: it is one, refers to nothing outside itself
-    /// and stays within the limits of [`crate::schema::check`].
+    /// The node of a JSON Schema, after checking that it is one, references nothing outside itself and stays within the limits of
+    /// [`crate::schema::check`].
     ///
     /// # Errors
-    /// [`StoreError::BadSchema`] with every error of the schema, [`StoreError::Cbor`] when it is nested too deeply.
+    /// [`StoreError::BadSchema`] with every error of the schema; [`StoreError::Cbor`] if it is nested too deeply.
     pub fn schema_draft(schema: Value) -> Result<Draft, StoreError> {
         refuse_bad(&schema)?;
         Ok(Draft::new(bootstrap::HASH, schema)?.trusted())
     }
 
-    /// The meta-schema node goes along with the first schema that needs it.
+    /// The meta-schema node, if any draft is a schema: it is stored together with the first schema.
     fn bootstrap_for(&self, drafts: &[Draft]) -> Option<Draft> {
         drafts.iter().any(|draft| draft.type_hash() == bootstrap::HASH).then(bootstrap::draft)
     }
@@ -169,7 +169,7 @@ impl Store {
         }
         let puts = self.objects.put_all(&fresh)?;
         for ((hash, bytes), put) in fresh.iter().zip(puts) {
-            // It was there, or somebody else published it meanwhile: what they wrote must be the same.
+            // The node existed, or another process published it meanwhile: its bytes must be the same.
             let found = match put {
                 Put::Published => None,
                 Put::Present => batch.get(*hash),
@@ -183,7 +183,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes an object young again that was put some time ago; `false` if it is gone.
+    /// Refreshes an object that was put some time ago; `false` if it is gone.
     fn grows_young(&self, hash: Hash, now_ms: u64) -> Result<bool, StoreError> {
         let Some(stored) = self.objects.stored(hash)? else { return Ok(false) };
         let put_at = stored.put_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -196,7 +196,7 @@ impl Store {
     fn stored(&self, draft: &Draft) -> Result<Stored, StoreError> {
         let hash = draft.hash();
         let bytes = match self.objects.get(hash) {
-            // The backend cannot read what it has.
+            // The backend can't read its own bytes.
             Err(StoreError::Corrupt { .. }) => return Ok(Stored::Corrupt),
             Ok(None) => return Ok(Stored::Nothing),
             other => other?.unwrap_or_default(),
@@ -209,7 +209,7 @@ impl Store {
     }
 }
 
-/// Drafts by hash, each once, in the order given.
+/// Drafts by hash, without duplicates, in the given order.
 struct Batch<'d> {
     order: Vec<&'d Draft>,
     by_hash: HashMap<Hash, &'d Draft>,

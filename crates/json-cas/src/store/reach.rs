@@ -1,4 +1,4 @@
-//! What is reachable, and in which order what is not can be removed.
+//! Finds the reachable nodes, and the order in which unreachable ones can be removed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,16 +9,16 @@ use crate::hash::Hash;
 use crate::node::Node;
 use crate::objects::READ_AT_ONCE;
 
-/// What it means when a node that is to be reached, or one below it, is not there.
+/// How to treat a missing node, either a root or a node below one.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub enum Missing {
-    /// That it is not known what else is reachable.
+    /// Fail, because it is unknown what else is reachable.
     Fails,
-    /// Nothing: there is nothing to reach.
+    /// Ignore it, because there is nothing to reach.
     IsFine,
 }
 
-/// Everything reachable from some nodes, types included. It grows with each root that is added, and reads each node once.
+/// Everything reachable from some nodes, including types. It grows with each added root, and reads each node once.
 #[derive(Debug)]
 pub struct Reached<'s> {
     store: &'s Store,
@@ -30,30 +30,30 @@ pub struct Reached<'s> {
 pub struct Stopped {
     /// The root.
     pub root: Hash,
-    /// What is wrong with it, or with something below it.
+    /// The problem with the root, or with a node below it.
     pub source: StoreError,
 }
 
-/// A node that is to be read.
+/// A node to be read.
 struct Open {
     hash: Hash,
-    /// A node that refers to it.
+    /// A node that references it.
     parent: Option<Hash>,
-    /// The root by which it was reached.
+    /// The root from which it was reached.
     root: Hash,
 }
 
 impl Store {
-    /// Nothing reached yet.
+    /// An empty set of reached nodes.
     pub fn reach(&self) -> Reached<'_> {
         Reached { store: self, nodes: HashSet::new() }
     }
 
-    /// These nodes in the order in which they can be removed: each in a layer after those of them that refer to it or have it as
-    /// their type, so that none at any time lacks what it refers to. One that cannot be read refers to nothing.
+    /// These nodes in a safe order of removal. Each is in a layer after all nodes that reference it or have it as their type, so that an
+    /// existing node never lacks what it references. An unreadable node references nothing.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
+    /// [`StoreError::Io`] if the backend fails.
     pub fn layers(&self, nodes: &[Hash]) -> Result<Layers, StoreError> {
         let mut referrers: HashMap<Hash, usize> = nodes.iter().map(|hash| (*hash, 0)).collect();
         let mut references = HashMap::with_capacity(nodes.len());
@@ -83,7 +83,7 @@ impl Store {
         Ok(Layers(layers))
     }
 
-    /// Type and references of a node, each once, as far as they can be read.
+    /// Type and references of a node, each once, as far as they are readable.
     fn leads_to(&self, node: Result<Option<Node>, StoreError>) -> Result<Vec<Hash>, StoreError> {
         let node = match node {
             Err(error) if error.is_of_the_moment() => return Err(error),
@@ -103,23 +103,23 @@ impl Store {
 }
 
 impl Reached<'_> {
-    /// Adds everything reachable from a root; gives what was not reached before.
+    /// Adds everything reachable from a root, and returns the newly reached nodes.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] for the root and [`StoreError::Dangling`] for what is below it, unless that `is_fine`;
-    /// [`StoreError::UnknownType`] likewise. [`StoreError::Corrupt`] and [`StoreError::Io`] always: what a node refers to that cannot
-    /// be read is not known.
+    /// [`StoreError::NotFound`] for the root and [`StoreError::Dangling`] for nodes below it, unless `missing` is [`Missing::IsFine`]; the
+    /// same for [`StoreError::UnknownType`]. [`StoreError::Corrupt`] and [`StoreError::Io`] always, because the references of an
+    /// unreadable node are unknown.
     pub fn add(&mut self, root: Hash, missing: Missing) -> Result<Vec<Hash>, StoreError> {
         let mut new = Vec::new();
         self.follow(&[root], missing, &mut |hash, _| new.push(hash)).map_err(|stopped| stopped.source)?;
         Ok(new)
     }
 
-    /// Adds everything reachable from these roots, reading many nodes at once. `progress` is told after each node how many were
-    /// reached.
+    /// Adds everything reachable from these roots, reading many nodes at once. Calls `progress` after each node with the number of reached
+    /// nodes.
     ///
     /// # Errors
-    /// Those of [`Reached::add`], with the root that leads there.
+    /// Like [`Reached::add`], with the root at fault.
     pub fn add_all(
         &mut self,
         roots: &[Hash],
@@ -129,8 +129,8 @@ impl Reached<'_> {
         self.follow(roots, missing, &mut |_, reached| progress(reached))
     }
 
-    /// Reads the nodes that are open, the newest ones first: so those that are open stay few, whatever there is to reach. `new` is told
-    /// of each node that is there, and how many were reached by then.
+    /// Reads the open nodes, the newest ones first, so that few are open at a time, whatever there is to reach. Calls `new` for each
+    /// existing node, with the number of nodes reached by then.
     fn follow(&mut self, roots: &[Hash], missing: Missing, new: &mut dyn FnMut(Hash, usize)) -> Result<(), Stopped> {
         let is_new = |root: &&Hash| self.nodes.insert(**root);
         let first = roots.iter().filter(is_new).map(|root| Open { hash: *root, parent: None, root: *root });
@@ -168,19 +168,19 @@ impl Reached<'_> {
         self.nodes.contains(&hash)
     }
 
-    /// How many nodes were reached, those that are missing included.
+    /// Number of reached nodes, including missing ones.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether nothing was reached.
+    /// Whether no node was reached.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
     fn below(&self, node: &Node, missing: Missing) -> Result<Vec<Hash>, StoreError> {
         let mut below = match self.store.refs(node) {
-            // Then nobody can tell what is a reference.
+            // Without the type, it is unknown which texts are references.
             Err(StoreError::UnknownType { .. } | StoreError::NotASchema { .. }) if missing == Missing::IsFine => {
                 Vec::new()
             }

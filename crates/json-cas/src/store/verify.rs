@@ -1,4 +1,4 @@
-//! Checking what is stored.
+//! Checks stored nodes.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,65 +9,64 @@ use crate::hash::Hash;
 use crate::node::Node;
 use crate::objects::READ_AT_ONCE;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Eq, PartialEq, Default, serde::Serialize)]
 pub struct VerifyReport {
-    /// Nodes looked at.
+    /// Number of nodes checked.
     pub checked: usize,
-    /// Their size in the store, in bytes.
+    /// Size of these nodes in the store, in bytes.
     pub bytes: u64,
-    /// What is wrong, in the order found.
+    /// The problems, in the order found.
     pub problems: Vec<Problem>,
-    /// Nodes of which a cache of this machine had something else. That was removed, so they are read from the store again.
+    /// Nodes whose copy in a cache of this machine was wrong. The copies were removed, so the nodes are read from the store again.
     #[serde(rename = "removedCopies", skip_serializing_if = "Vec::is_empty")]
     pub removed_copies: Vec<Hash>,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// The node; `None` if a file that is not a node is to blame.
+    /// The node; `None` if the problem is a file that is not a node.
     pub hash: Option<Hash>,
     /// Name of a file that is not a node.
     pub file: Option<String>,
-    /// What kind of wrong it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// What exactly, in words.
+    /// The problem in words.
     pub reason: String,
-    /// A node that refers to the one that is wrong, when that is how it was found.
+    /// A node that references the faulty one, if it was found that way.
     pub referenced_by: Option<Hash>,
 }
 
-/// What kind of wrong something is.
+/// The kind of a problem.
 #[derive(Debug, Copy, Clone, Eq, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
-    /// Something is stored under the hash, but not the node.
+    /// Something is stored under the hash, but it is not the node.
     Corrupt,
-    /// A node that is referred to is not there.
+    /// A referenced node is missing.
     Missing,
     /// The payload does not fit its type.
     Invalid,
-    /// A file among the nodes is not one.
+    /// A file among the nodes is not a node.
     Misnamed,
 }
 
 impl Store {
-    /// Checks nodes: that the bytes are those of the hash, that the payload fits its type, that
-    /// types and references exist. `None` checks the whole store, else everything reachable from
-    /// the roots, types included.
+    /// Checks nodes: the bytes match the hash, the payload fits its type, and types and references exist. `None` checks the whole store;
+    /// otherwise everything reachable from the roots is checked, including types.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend cannot list its objects; everything else is in the report.
+    /// [`StoreError::Io`] if the backend can't list its objects; everything else is in the report.
     pub fn verify(&self, roots: Option<&[Hash]>) -> Result<VerifyReport, StoreError> {
         self.verify_counting(roots, &mut |_| ())
     }
 
-    /// [`Store::verify`], which calls `checked` after each node with how many were looked at, for a progress display.
+    /// Like [`Store::verify`], but calls `checked` after each node with the number of checked nodes, for a progress display.
     ///
     /// # Errors
-    /// As [`Store::verify`].
+    /// Like [`Store::verify`].
     pub fn verify_counting(
         &self,
         roots: Option<&[Hash]>,
@@ -87,7 +86,7 @@ impl Store {
             let batch: Vec<(Hash, Option<Hash>)> = check.queue.drain(..some).collect();
             let hashes: Vec<Hash> = batch.iter().map(|(hash, _)| *hash).collect();
             check.report.removed_copies.extend(self.objects.drop_garbled_copies(&hashes));
-            // Through no cache: what is checked is what is stored.
+            // Bypass caches, because the check is about the stored bytes.
             let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
             for ((hash, parent), bytes) in batch.into_iter().zip(read_all(&hashes, all, one)?) {
                 check.visit(hash, parent, bytes)?;

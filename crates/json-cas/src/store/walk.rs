@@ -1,4 +1,4 @@
-//! Following references.
+//! Follows references.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,26 +7,25 @@ use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::Node;
 
-/// What a walk visits.
+/// Options of a walk.
 #[derive(Debug, Copy, Clone, Default, Eq, PartialEq)]
 pub struct WalkOptions {
-    /// Visit the types of nodes too, up to the meta-schema.
+    /// Also visit the types of nodes, up to the meta-schema.
     pub types: bool,
 }
 
 impl Store {
-    /// The nodes that a node refers to: every string that some subschema of its type that can
-    /// apply there calls a `cas_ref`, whether or not that branch validated. In order of
-    /// appearance, each once. A schema node refers to nothing.
+    /// The nodes that a node references, in order of appearance, each once. A string is a reference if any subschema of the type that can
+    /// apply to it has the format `cas_ref`, whether or not that branch validated. A schema node references nothing.
     ///
     /// # Errors
-    /// As [`Store::schema`].
+    /// Like [`Store::schema`].
     pub fn refs(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
         Ok(self.references(node.type_hash)?.of(&node.payload))
     }
 
-    /// Everything reachable from `roots`, breadth first, each node once. What is missing or
-    /// corrupt is an error among the items, and the walk continues.
+    /// Everything reachable from `roots`, breadth first, each node once. Missing or corrupt nodes are errors among the items, and the walk
+    /// continues.
     pub fn walk(&self, roots: &[Hash], options: WalkOptions) -> Walk<'_> {
         let mut walk = Walk { store: self, options, queue: VecDeque::new(), seen: HashSet::new(), failed: None };
         for root in roots {
@@ -41,10 +40,10 @@ impl Store {
 pub struct Walk<'s> {
     store: &'s Store,
     options: WalkOptions,
-    /// Nodes to visit, each with one that refers to it.
+    /// Nodes to visit, each with a node that references it.
     queue: VecDeque<(Hash, Option<Hash>)>,
     seen: HashSet<Hash>,
-    /// Why the references of the last node are not known.
+    /// Why the references of the last node are unknown.
     failed: Option<StoreError>,
 }
 
