@@ -15,10 +15,10 @@ use crate::objects::Put;
 use crate::schema::{References, Schema, refuse_bad};
 
 /// A remote object up to this age is young enough for programs that do not hold, and is not refreshed. Refreshing takes two more calls,
-/// and removal from a shared store spares everything younger than weeks.
+/// and removal from a shared store spares nodes that are less than weeks old.
 const YOUNG: Duration = Duration::from_hours(24);
 
-/// The bytes under a draft's hash.
+/// The state of a draft's hash in the store.
 enum Stored {
     Nothing,
     Same,
@@ -169,7 +169,7 @@ impl Store {
         }
         let puts = self.objects.put_all(&fresh)?;
         for ((hash, bytes), put) in fresh.iter().zip(puts) {
-            // The node existed, or another process published it meanwhile: its bytes must be the same.
+            // The node existed, or another process published it meanwhile: check that it is the same node.
             let found = match put {
                 Put::Published => None,
                 Put::Present => batch.get(*hash),
