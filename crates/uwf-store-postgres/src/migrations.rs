@@ -20,11 +20,11 @@ fn version() -> i32 {
 pub(crate) const WHAT: &str = "format, version, coalesce((select string_agg(name, ', ')
     from unnest(array['nodes', 'heads', 'notes', 'versions']) name where to_regclass(name) is null), '')";
 
-/// What a schema says about itself.
+/// Properties that a schema reports about itself.
 pub(crate) struct Found {
     format: String,
     version: i32,
-    /// Missing tables; empty if there are none.
+    /// Missing tables; empty if all exist.
     lacks: String,
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn password(config: &Config, given: &PasswordSource) -> Password {
     }
 }
 
-/// The text of the password file; an error without a reason if there is no file.
+/// The text of the password file; an error without a reason if the file doesn't exist.
 fn lines(path: &Path) -> Result<String, Option<String>> {
     let found = path.metadata().map_err(|_| None)?;
     if !found.is_file() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::fault::Failure;
 
-/// No more retries after this time: a restarted server is back by now, or needs a person to look after it.
+/// Retries end after this time: a restarted server is back by now, or needs a person to look after it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The pause after the first attempt; it doubles each time.

@@ -25,7 +25,7 @@ fn look_closely(bucket: &Bucket, named: &Named<'_>) -> Result<Option<Pointing>, 
         };
     };
     match look_past(bucket, named.name) {
-        // That life of the name is over, so the object is only a leftover.
+        // The life is over, so the object is only a leftover.
         Ok(Some((_, past))) if past.over >= named.life => {
             bucket.delete(named.key)?;
             Ok(None)

@@ -80,7 +80,7 @@ impl Failure {
         }
     }
 
-    /// What the failure says about the store.
+    /// The problem of the store that the failure indicates.
     pub(crate) fn fault(&self) -> RemoteFault {
         match self {
             Failure::Silent { .. } => RemoteFault::Unreachable,

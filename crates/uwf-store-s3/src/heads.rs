@@ -200,7 +200,7 @@ impl Heads for S3Store {
                 Written::Done { .. } if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) => {
                     return Ok(Swap::Done);
                 }
-                // That life is already over. Either the written object is waste, or it was a head until others quickly removed it.
+                // The life is already over. Either the written object is waste, or it was a head until others quickly removed it.
                 Written::Done { .. } => true,
                 Written::Refused { doubt } => doubt,
             };

@@ -177,10 +177,9 @@ fn is_swept(look: Option<&Look>) -> bool {
 }
 
 /// The era in which a hold began: the time between two sweeps. A process removes nodes only after it has written `locks/sweep`, which
-/// gives that object another tag, and only while no one holds. So a node that exists under one hold of an era exists under all holds of
-/// it.
+/// gives that object another tag, and only while no one holds. So a node that exists under one hold of an era exists under all its holds.
 ///
-/// That is true while only this program removes objects. A new day begins another era, so that changes by others are noticed. So does
+/// This requires that only this program removes objects. A new day begins another era, so that removals by others are noticed. So does
 /// initializing the store again, because earlier nodes are then gone.
 fn era(bucket: &Bucket, look: Option<&Look>) -> Option<String> {
     let tag = match look {

@@ -155,7 +155,7 @@ fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// Whether the provider's client understands an answer. Of any other answer, the client would keep only a text. Each provider has its own
+/// Whether the provider's client understands an answer. The client would keep only the text of any other answer. Each provider has its own
 /// codes, and no code means something else to another provider.
 fn is_answer(answer: &Response<Vec<u8>>) -> bool {
     let code = || failure::code(answer);

@@ -164,8 +164,8 @@ impl Client for Azure {
         &self.client
     }
 
-    /// The library would delete a single blob by a batch of one. That costs as much as a write, whereas this request is free. Besides, the
-    /// library gives no usable status or code for an answer within an answer.
+    /// The library would delete a single blob by a batch of one, which costs as much as a write, whereas this request is free. Besides, an
+    /// answer within an answer has neither a status nor a code that could be distinguished.
     fn delete(&self, path: &Path) -> Result<()> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "Azure", source };
         let request = Request::delete(format!("{}/{path}", self.container)).header("content-length", "0");
