@@ -1,4 +1,4 @@
-//! Opens every file whose path was not just named by a person.
+//! The only way to open a file whose path was not just given by a person.
 //!
 //! A user who can write into a directory can replace a file with something else. Opening a FIFO waits for a writer that never comes, a
 //! device may never end, and a sparse file of a terabyte costs nothing to create and all memory to read. So files are opened without

@@ -4,8 +4,8 @@
 //! the condition that it is free, and then looks for holds. Both write before they look, and a bucket shows every write to all later
 //! readers: if two processes meet, at least one of them sees the other. Then the holder gives way, and the sweeper waits.
 //!
-//! An object counts for [`LEASE`] after it was written. Only the server's clock matters: the time of the object in a listing is compared
-//! with the date of that answer. A process that needs longer rewrites its object every [`RENEWAL`].
+//! An object counts for [`LEASE`] after it was written. Only the server's clock matters: the object's time, as the server reports it, is
+//! compared with the date in the server's answers. A process that needs longer rewrites its object every [`RENEWAL`].
 
 mod lease;
 mod moment;
@@ -109,7 +109,7 @@ impl Drop for OneSweep {
 }
 
 impl Leases {
-    /// Waits while another process sweeps.
+    /// Waits while a sweep is running.
     pub(crate) fn hold(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Hold, StoreError> {
         let mut holding = lock(&self.holding);
         if holding.count == 0 {
