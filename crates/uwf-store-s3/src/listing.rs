@@ -1,8 +1,8 @@
 //! Filters lists of keys down to the entries that the client can read.
 //!
-//! The client rejects a whole page for a single key that it takes for an invalid path, such as `notes/..`. A key that begins or ends with
-//! a slash, it turns into another key. uwf never stores such objects, but other programs with access to the bucket can. So their entries
-//! are removed from the answer before the client reads it.
+//! The client rejects a whole page for a single key that it takes for an invalid path, such as `notes/..`. It also changes keys that begin
+//! or end with a slash. uwf never stores such objects, but other programs with access to the bucket can. So their entries are removed from
+//! the answer before the client reads it.
 
 use std::borrow::Cow;
 

@@ -103,7 +103,7 @@ impl PackFile {
         let foot = Foot::decode(&pack.read(size - FOOT_LEN as u64, FOOT_LEN)?, size);
         pack.foot = match (head, foot) {
             (Ok(()), Ok(foot)) => foot,
-            // The head has no checksum, so if only the head has a newer version, it is damaged.
+            // The head has no checksum, so a newer version in only one of the two means damage.
             (Err(Unread::Newer(head)), Err(Unread::Newer(foot))) if head == foot => {
                 return Err(pack.unread(Unread::Newer(head)));
             }

@@ -96,8 +96,8 @@ fn is_gone_in(hash: Hash, pack: &PackFile, view: &View) -> bool {
     view.gone().contains(&hash) && matches!(pack.find(hash), Ok(Some(_)))
 }
 
-/// Packs to merge. Afterwards no pack is small, and each is more than twice as large as all smaller ones together. So there are never many
-/// packs, and an object is seldom copied.
+/// Packs to merge. Each pack that is left out is not small, and more than twice as large as all smaller ones together. So there are never
+/// many packs, and an object is seldom copied.
 fn small(uses: &[Use]) -> Vec<Hash> {
     let mut by_size: Vec<&Use> = uses.iter().collect();
     by_size.sort_by_key(|used| used.pack.size());

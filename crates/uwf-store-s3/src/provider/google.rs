@@ -15,7 +15,7 @@ use crate::transport::Wire;
 /// Credential types that the client can use.
 const KINDS: [&str; 2] = ["authorized_user", "service_account"];
 
-/// Token for an emulator, which accepts any token. Google's libraries do the same.
+/// Token for an emulator. Emulators accept any token, as Google's libraries expect.
 const EMULATOR_TOKEN: &str = "emulator";
 
 pub(super) fn key_servers(environment: &Environment) -> KeyServers {
