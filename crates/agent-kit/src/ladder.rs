@@ -20,6 +20,7 @@ use uwf_engine::error::Result;
 
 use crate::answer::Answer;
 use crate::context::AgentContext;
+use crate::failure_notice;
 use crate::output_check;
 
 /// What the ladder is made of. The lower rungs are asked only when those above them have failed.
@@ -164,6 +165,11 @@ impl<'a> Climb<'a> {
                     break;
                 }
             };
+            if let Some(notice) = failure_notice::of(&reply) {
+                self.rungs.push(record("feedback", vec![notice.to_owned()], Vec::new()));
+                answer.absorb(reply);
+                break;
+            }
             let read = self.read(&reply, rungs);
             answer.absorb(reply);
             self.record("feedback", &read);

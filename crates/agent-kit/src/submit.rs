@@ -20,6 +20,7 @@ use uwf_engine::thread::digest;
 
 use crate::answer::Answer;
 use crate::context::AgentContext;
+use crate::failure_notice;
 use crate::ladder::{Climb, Extracted, Ladder};
 use crate::question;
 use crate::recorder::Recorder;
@@ -35,7 +36,7 @@ pub(crate) const UNNAMED_AGENT: &str = "external";
 /// Extracts the role's output from an answer and stores the step. Returns the `StepNode`; the head is not moved.
 ///
 /// # Errors
-/// `NotExtractable` with everything that is wrong, those of the store.
+/// `NotExtractable` with everything that is wrong, `AgentFailed` if the answer only reports a failure, those of the store.
 pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladder: Ladder<'_, '_>) -> Result<Hash> {
     let redactor = context.redactor()?;
     let mut answer = answer;
@@ -129,6 +130,11 @@ fn extract(
     ladder: Ladder<'_, '_>,
     redactor: &Redactor,
 ) -> Result<Extracted> {
+    if let Some(notice) = failure_notice::of(answer) {
+        keep_in_room(context, &redactor.text(&answer.raw))?;
+        Recorder::unless_recorded(context, answer)?;
+        return Err(failure_notice::failed(&agent(context).name, notice));
+    }
     let prompt = || context.prompt(form, context.prompt_budget()).map(|prompt| prompt.text()).unwrap_or_default();
     let mut climb = Climb::of(context, form).to(&prompt);
     let read = climb.first(answer, &ladder.rungs);

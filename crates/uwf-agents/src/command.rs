@@ -15,7 +15,6 @@ use agent_kit::{Agent, AgentContext, Error, ErrorKind, Recorder, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
-use uwf_core::text::ellipsize;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::live_trace;
@@ -28,13 +27,11 @@ use crate::model_exchange::millis;
 use crate::program::how_it_ended;
 use crate::progress;
 use crate::settings;
-use crate::trace::{Format, Trace};
+use crate::trace::{Ending, Format, Trace};
+use crate::turn_end;
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
-
-/// Characters shown of what a program says of its failure.
-const SHOWN: usize = 200;
 
 /// What `config` of the agent may hold, beside what the program it runs asks for.
 #[derive(Debug, Default, Deserialize)]
@@ -172,17 +169,17 @@ impl CommandAgent {
         if let Some(expected) = expected {
             expected.check()?;
         }
+        if let Some(Ok(trace)) = &trace {
+            turn_end::check(opened, trace)?;
+        }
         // Should this process not come to its end, the answer is read by the next one. Without the line the agent is run
-        // again, which is no reason to fail now.
+        // again, which is no reason to fail now. Nothing checks the end of the turn then, so it comes after the check.
         let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = millis(begun.elapsed());
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
             return answer_of(context, opened, trace, format, duration_ms).map(Ran::Answered);
         }
         let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
-        if let Some(failure) = reported_failure(&raw) {
-            return Err(ended_badly(&spec.name, failure));
-        }
         Ok(Ran::Answered(Answer {
             turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
             duration_ms,
@@ -272,10 +269,6 @@ fn answer_of(
     if let Some(gaps) = trace.gaps() {
         progress::line(&format!("{agent}: trace: {gaps}"));
     }
-    // What it said before it failed is in its turns.
-    if let Some(error) = &trace.error {
-        return Err(ended_badly(agent, error));
-    }
     let trace = last_call::answered(context, opened, trace)?;
     let Some(raw) = trace.answer else {
         let why = format!("nothing in its stdout is one in the format of {}", format.as_str());
@@ -289,33 +282,6 @@ fn answer_of(
         tokens: trace.tokens,
         ..Answer::text(raw)
     })
-}
-
-/// Failures that some programs print while they exit with 0.
-const REPORTS: [&str; 7] = [
-    "Credit balance is too low",
-    "Invalid API key",
-    "API Error",
-    "Claude AI usage limit reached",
-    "You've hit your usage limit",
-    "You've hit your session limit",
-    "Your organization does not have access to Claude",
-];
-
-/// Returns the output if it is only a known failure message.
-fn reported_failure(printed: &str) -> Option<&str> {
-    let line = printed.trim();
-    let is_report = |report: &str| {
-        line.strip_prefix(report)
-            .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == ' '))
-    };
-    (!line.contains('\n') && REPORTS.iter().any(|report| is_report(report))).then_some(line)
-}
-
-/// Quotes the first line of the error that has a letter or a digit.
-fn ended_badly(agent: &str, error: &str) -> Error {
-    let line = error.lines().find(|line| line.contains(char::is_alphanumeric)).unwrap_or(error);
-    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` failed: {}", ellipsize(line.trim(), SHOWN)))
 }
 
 /// Creates a program's output file and reserves space for an answer.
@@ -407,10 +373,11 @@ fn check_status(
     if status.code().is_some_and(|code| spec.succeeded(code)) {
         return Ok(());
     }
-    let said = match trace.and_then(|trace| trace.error.clone()) {
-        Some(error) => error,
+    let said = match trace.map(|trace| &trace.ending) {
+        Some(Ending::Failed(words)) => words.clone(),
+        Some(Ending::Bad(how)) => format!("it {how}"),
         // Whatever became of the file, this is not why the agent failed.
-        None => agent_process::read_kept(&files.err, cap)?,
+        Some(Ending::Good | Ending::Unknown) | None => agent_process::read_kept(&files.err, cap)?,
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };

@@ -20,7 +20,8 @@ use crate::last_call;
 use crate::program::{Program, Ran};
 use crate::progress;
 use crate::settings;
-use crate::trace::{Format, Trace};
+use crate::trace::{Ending, Format, Trace};
+use crate::turn_end;
 
 /// The program, unless `command` says otherwise.
 const COMMAND: &str = "cursor-agent";
@@ -172,15 +173,14 @@ impl Agent for CursorAgent {
 
 fn check(opened: &Opened, ran: &Ran, trace: Option<&Trace>) -> Result<()> {
     let spec = &opened.agent;
-    let error = trace.and_then(|trace| trace.error.as_deref());
     let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
-    match (succeeded, error) {
-        (true, None) => Ok(()),
-        (_, Some(error)) => {
-            Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {}: {error}", spec.name, ran.how())))
+    match trace.map(|trace| &trace.ending) {
+        Some(Ending::Failed(words)) => {
+            Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {}: {words}", spec.name, ran.how())))
         }
         // Events are no words.
-        (false, None) => Err(ran.failure(&spec.name, |line| line.starts_with('{'))),
+        _ if !succeeded => Err(ran.failure(&spec.name, |line| line.starts_with('{'))),
+        _ => trace.map_or(Ok(()), |trace| turn_end::check(opened, trace)),
     }
 }
 

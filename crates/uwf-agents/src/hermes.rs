@@ -30,6 +30,7 @@ use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::Ran;
 use crate::progress;
 use crate::trace::Trace;
+use crate::turn_end;
 
 use installed::Hermes;
 
@@ -99,6 +100,9 @@ impl HermesAgent {
             Some(id) => hermes.session(id)?,
             None => None,
         };
+        if let Some(trace) = trace.as_ref().filter(|_| !is_elsewhere) {
+            turn_end::check(hermes.opened, trace)?;
+        }
         Ok(Said { id, trace, stdout: session::without_id(&ran.stdout), duration_ms: ran.duration_ms })
     }
 
@@ -111,6 +115,7 @@ impl HermesAgent {
     fn with_session(&mut self, hermes: &Hermes<'_, '_>, answer: Answer) -> Result<Answer> {
         let Some(id) = answer.session_id.clone() else { return Ok(answer) };
         let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
+        turn_end::check(hermes.opened, &trace)?;
         let input = answer.turns.first().map(|turn| turn.input.as_slice()).unwrap_or_default();
         let trace = trace.with_input(input);
         let known = self.session.take().map_or(0, |session| session.turns);

@@ -16,7 +16,9 @@ const SHOWN: usize = 300;
 /// `AgentFailed` if it ended by a call and nothing was handed in. The error offers the agent's last text, which may
 /// be the answer; a person must decide that.
 pub(crate) fn answered(context: &AgentContext<'_>, opened: &Opened, trace: Trace) -> Result<Trace> {
-    let Trace { answer: None, error: None, .. } = &trace else { return Ok(trace) };
+    if trace.answer.is_some() {
+        return Ok(trace);
+    }
     let Some(call) = trace.turns.last().and_then(|turn| turn.tool_calls.last()) else { return Ok(trace) };
     if submitted_value::take(context)?.is_some() {
         return Ok(Trace { answer: Some(trace.last_said.clone().unwrap_or_default()), ..trace });

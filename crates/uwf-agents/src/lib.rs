@@ -45,6 +45,7 @@ pub mod react;
 pub mod reextract;
 mod settings;
 pub mod trace;
+mod turn_end;
 pub mod workflow;
 
 use agent_kit::{

@@ -166,12 +166,12 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
     }
 }
 
-/// Checks how a reply without tool calls ended. An incomplete answer is an error.
+/// Checks how a reply ended. An incomplete answer is an error, also if it calls a tool: the call may be incomplete.
 ///
 /// # Errors
 /// [`uwf_llm::Error::Truncated`] and [`uwf_llm::Error::Ended`], with the partial text.
 pub fn whole(client: &Client, reply: &ChatReply) -> std::result::Result<(), uwf_llm::Error> {
-    let Some(fault) = reply.finish.fault().filter(|_| reply.tool_calls.is_empty()) else { return Ok(()) };
+    let Some(fault) = reply.finish.fault() else { return Ok(()) };
     let (model, partial) = (client.endpoint().model.clone(), reply.text.clone());
     Err(match reply.finish {
         Finish::Length => uwf_llm::Error::Truncated { model, partial },

@@ -235,7 +235,12 @@ impl ReactSession {
             Delta::Restart => progress::line("\n[the answer broke off and is asked for again]"),
         });
         progress::line("");
-        reply.and_then(|reply| model::whole(&self.client, &reply).map(|()| reply)).map_err(|error| {
+        let whole = |reply: ChatReply| match machine::is_cut_in_calls(&reply) {
+            // The machine runs none of them and lets the model make them again.
+            true => Ok(reply),
+            false => model::whole(&self.client, &reply).map(|()| reply),
+        };
+        reply.and_then(whole).map_err(|error| {
             self.transcript.push_str(error.partial());
             if !error.partial().is_empty() {
                 self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });

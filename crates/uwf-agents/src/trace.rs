@@ -7,6 +7,7 @@
 mod claude;
 mod codex;
 mod cursor;
+mod ending;
 mod gemini;
 mod hermes;
 mod json;
@@ -22,6 +23,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::node::Tokens;
 use uwf_engine::attempt::live_trace;
+
+pub use ending::Ending;
 
 /// Bytes of a trace file that are read. The largest session files of a day's work are some ten MB.
 pub const MAX_TRACE_BYTES: u64 = 64 << 20;
@@ -121,7 +124,8 @@ impl Format {
     pub fn read(self, text: &str) -> Trace {
         let (objects, unread) = json::objects(text);
         let trace = (self.importer().read)(&objects);
-        Trace { unread: trace.unread + unread, ..trace }
+        let last_event = objects.last().and_then(json::event_name);
+        Trace { unread: trace.unread + unread, last_event, ..trace }
     }
 }
 
@@ -140,8 +144,10 @@ pub struct Trace {
     pub session_id: Option<String>,
     /// Wall time of the session, milliseconds.
     pub duration_ms: Option<u64>,
-    /// Why the agent failed, in its own words.
-    pub error: Option<String>,
+    /// How its last turn ended.
+    pub ending: Ending,
+    /// The last event of the trace, by its type.
+    pub last_event: Option<String>,
     /// Where such a trace comes from: `stdout`, `session-file`, `export`…
     pub source: String,
     /// Lines that were not understood.

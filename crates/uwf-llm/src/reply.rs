@@ -32,11 +32,11 @@ impl Finish {
         }
     }
 
-    /// Returns why the turn has no answer, to follow "the agent …"; `None` for a good or missing reason.
+    /// Returns why the turn has no answer, to follow "the agent …"; `None` for a good reason.
     pub fn fault(&self) -> Option<String> {
         match self {
             Finish::Stop | Finish::ToolCalls => None,
-            Finish::Other(word) if word.is_empty() => None,
+            Finish::Other(word) if word.is_empty() => Some("did not say how its turn ended".to_owned()),
             Finish::Length => Some("was cut off at its token limit".to_owned()),
             Finish::Other(word) => Some(format!("ended its turn with `{word}`")),
         }

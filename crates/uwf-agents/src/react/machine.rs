@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
-use uwf_llm::{ChatMessage, ChatReply, ToolCall};
+use uwf_llm::{ChatMessage, ChatReply, Finish, ToolCall};
 
 use super::tools::submit;
 
@@ -23,6 +23,14 @@ pub const MAX_CALLS_IN_STEP: usize = 2_000;
 
 /// Answer to a call that names no tool.
 const UNKNOWN: &str = "there is no such tool";
+
+/// Answer to each call of a reply that was cut off. The last call may be incomplete, and a call may depend on one that is missing.
+const CUT: &str = "not run: your answer was cut off at its token limit; make the call again, with less in one answer";
+
+/// Whether a reply was cut off while it made calls.
+pub fn is_cut_in_calls(reply: &ChatReply) -> bool {
+    reply.finish == Finish::Length && !reply.tool_calls.is_empty()
+}
 
 /// Where the loop stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -199,6 +207,7 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
     while let Some(call) = round.waiting.front() {
         let name = call.name.clone();
         let refused = match call.parsed() {
+            _ if is_cut_in_calls(&round.reply) => CUT.to_owned(),
             _ if !tools.contains(&name.as_str()) => {
                 format!("{UNKNOWN}; there are {}", tools.join(", "))
             }

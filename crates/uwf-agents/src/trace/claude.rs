@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 use uwf_core::node::Tokens;
 use uwf_core::number;
-use uwf_llm::Finish;
 
 use super::json::{content, count, dollars, list, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, json, timestamp};
+use super::{Ending, Trace, json, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let has_message = event.get("message").is_some_and(|message| !text(message, "role").is_empty());
@@ -27,7 +26,8 @@ pub(super) fn read(events: &[Value]) -> Trace {
     let mut message = String::new();
     let mut usage: HashMap<String, Tokens> = HashMap::new();
     let mut result = None;
-    let mut fault = None;
+    let mut is_over = false;
+    let mut ending = Ending::Unknown;
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));
         session_id = session_id.or_else(|| some_text(event, "session_id")).or_else(|| some_text(event, "sessionId"));
@@ -43,19 +43,28 @@ pub(super) fn read(events: &[Value]) -> Trace {
                     message = id.to_owned();
                 }
                 assistant(&mut turns, body, at);
-                fault = fault_of(body);
+                ending = ending_of(body);
+                is_over = false;
                 turns.counted(counted(&mut usage, id, body.get("usage")));
             }
-            "user" => user(&mut turns, body, at),
-            "result" => result = Some(event),
+            "user" => {
+                user(&mut turns, body, at);
+                ending = Ending::Unknown;
+            }
+            "result" => {
+                result = Some(event);
+                is_over = true;
+            }
             _ => {}
         }
     }
     let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
     let source = if is_file { "session-file" } else { "stdout" };
-    let trace = turns.into_trace(source, Trace { session_id, error: fault, ..Trace::default() });
+    let trace = turns.into_trace(source, Trace { session_id, ending, ..Trace::default() });
     let trace = match result {
-        Some(result) => concluded(trace, result),
+        Some(result) if is_over => concluded(trace, result),
+        // A turn began after the totals.
+        Some(result) => Trace { ending: trace.ending.clone(), ..concluded(trace, result) },
         None => trace,
     };
     if is_file { trace } else { without_first_counts(trace) }
@@ -73,12 +82,12 @@ fn without_first_counts(mut trace: Trace) -> Trace {
     trace
 }
 
-/// Returns why a message is not an answer: it was cut off or refused, or Claude Code itself wrote it because the API failed.
-fn fault_of(message: &Value) -> Option<String> {
+/// How a message ended. A synthetic one is Claude Code's own, because the API failed.
+fn ending_of(message: &Value) -> Ending {
     if text(message, "model") == "<synthetic>" {
-        return Some(content(message.get("content"))).filter(|said| !said.is_empty());
+        return Ending::failed(Some(content(message.get("content"))).filter(|said| !said.is_empty()));
     }
-    Finish::of(text(message, "stop_reason")).fault()
+    Ending::of(text(message, "stop_reason"))
 }
 
 /// What the model's helpers (sub-agents) said among themselves is in the result of the tool that called them.
@@ -127,37 +136,40 @@ fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>)
 
 /// The final event: totals, and the answer when the messages have none.
 fn concluded(trace: Trace, result: &Value) -> Trace {
-    let said = some_text(result, "result");
-    let subtype = text(result, "subtype");
-    let is_error = result.get("is_error").and_then(Value::as_bool) == Some(true);
-    let failed = is_error || !subtype.is_empty() && subtype != "success";
-    let fault = Finish::of(text(result, "stop_reason")).fault();
+    let ending = conclusion(trace.ending, result);
+    let said = some_text(result, "result").filter(|_| ending == Ending::Good);
     let cost = dollars(result, "total_cost_usd");
     let counts = result.get("usage").and_then(tokens);
-    let errors = || {
-        let errors = content(result.get("errors"));
-        Some(errors).filter(|errors| !errors.is_empty()).or_else(|| some_text(result, "subtype"))
-    };
     Trace {
-        answer: trace.answer.or_else(|| said.clone().filter(|_| !failed)),
+        answer: trace.answer.or(said),
         tokens: counts.or(cost.map(|_| Tokens::default())).map(|tokens| Tokens { cost, ..tokens }),
         duration_ms: count(result, "duration_ms"),
-        error: match failed {
-            true => reason(subtype, said.or_else(errors).or(trace.error)),
-            false => fault.or(trace.error),
-        },
+        ending,
         ..trace
     }
 }
 
+/// How the run ended by its final event and by its last message.
+fn conclusion(message: Ending, result: &Value) -> Ending {
+    let subtype = text(result, "subtype");
+    let is_error = result.get("is_error").and_then(Value::as_bool);
+    let errors = || Some(content(result.get("errors"))).filter(|errors| !errors.is_empty());
+    match (subtype, is_error) {
+        ("", None) => Ending::Unknown,
+        ("" | "success", None | Some(false)) => match (Ending::of(text(result, "stop_reason")), message) {
+            (bad @ Ending::Bad(_), _) | (_, bad @ (Ending::Bad(_) | Ending::Failed(_))) => bad,
+            _ => Ending::Good,
+        },
+        _ => reason(subtype, some_text(result, "result").or_else(errors).or_else(|| message.words())),
+    }
+}
+
 /// Why a run failed: its kind, and what it says of it.
-fn reason(subtype: &str, said: Option<String>) -> Option<String> {
+fn reason(subtype: &str, said: Option<String>) -> Ending {
     let kind = Some(subtype).filter(|kind| !matches!(*kind, "" | "success"));
-    Some(match (kind, said) {
-        (Some(kind), Some(said)) if said != kind => format!("{kind}: {said}"),
-        (Some(kind), _) => kind.to_owned(),
-        (None, Some(said)) => said,
-        (None, None) => "it reported an error".to_owned(),
+    Ending::failed(match (kind, said) {
+        (Some(kind), Some(said)) if said != kind => Some(format!("{kind}: {said}")),
+        (kind, said) => kind.map(str::to_owned).or(said),
     })
 }
 

@@ -5,7 +5,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, timestamp};
+use super::{Ending, Trace, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     is_rollout(event) || matches!(text(event, "type"), "thread.started" | "turn.started" | "turn.completed")
@@ -34,11 +34,13 @@ fn stream(events: &[Value]) -> Trace {
             "turn.completed" => {
                 trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens);
                 // What went wrong before was tried again.
-                trace.error = None;
+                trace.ending = Ending::Good;
             }
-            "turn.failed" => trace.error = some_text(&event["error"], "message"),
-            "error" => trace.error = some_text(event, "message"),
-            "turn.started" | "item.updated" => {}
+            "turn.failed" => trace.ending = Ending::failed(some_text(&event["error"], "message")),
+            "turn.aborted" => trace.ending = aborted(event),
+            "error" => trace.ending = Ending::failed(some_text(event, "message")),
+            "turn.started" => trace.ending = Ending::Unknown,
+            "item.updated" => {}
             _ => trace.unread += 1,
         }
     }
@@ -96,6 +98,12 @@ fn result(item: &Value) -> String {
     }
 }
 
+/// A turn that a person or a limit ended.
+fn aborted(event: &Value) -> Ending {
+    let why = some_text(event, "reason").map(|why| format!(" ({why})")).unwrap_or_default();
+    Ending::Bad(format!("aborted its turn{why}"))
+}
+
 /// A session file: every response item in order, tokens of every response, times.
 fn rollout(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
@@ -119,17 +127,15 @@ fn rollout(events: &[Value]) -> Trace {
                 turns.counted(info.get("last_token_usage").and_then(tokens));
                 trace.tokens = info.get("total_token_usage").and_then(tokens).or(trace.tokens);
             }
-            ("event_msg", "turn_aborted") => {
-                let why = some_text(payload, "reason").unwrap_or_default();
-                trace.error = Some(format!("the turn was aborted: {why}"));
-            }
-            ("event_msg", "task_complete") => {
-                trace.error = None;
+            ("event_msg", "task_started" | "turn_started") => trace.ending = Ending::Unknown,
+            ("event_msg", "turn_aborted") => trace.ending = aborted(payload),
+            ("event_msg", "task_complete" | "turn_complete") => {
+                trace.ending = Ending::Good;
                 let so_far = trace.duration_ms;
                 trace.duration_ms =
                     count(payload, "duration_ms").map(|ms| ms.saturating_add(so_far.unwrap_or(0))).or(so_far);
             }
-            ("event_msg", "error") => trace.error = some_text(payload, "message"),
+            ("event_msg", "error") => trace.ending = Ending::failed(some_text(payload, "message")),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::json::{content, count, shown, some_text, text, tokens};
 use super::turns::Turns;
-use super::{Trace, timestamp};
+use super::{Ending, Trace, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     text(event, "type") == "tool_call" && event.get("tool_call").is_some()
@@ -20,11 +20,14 @@ pub(super) fn read(events: &[Value]) -> Trace {
         let said = || content(event["message"].get("content"));
         match (text(event, "type"), text(event, "subtype")) {
             ("user", _) => turns.asked(&said(), at),
-            ("assistant", _) => turns.said(&said(), at),
+            ("assistant", _) => {
+                turns.said(&said(), at);
+                trace.ending = Ending::Unknown;
+            }
             ("tool_call", "started") => started(&mut turns, event, at),
             ("tool_call", "completed") => completed(&mut turns, event, at),
             ("result", _) => concluded(&mut trace, event),
-            ("error", _) => trace.error = some_text(event, "message"),
+            ("error", _) => trace.ending = Ending::failed(some_text(event, "message")),
             ("system" | "thinking" | "interaction_query", _) => {}
             _ => trace.unread += 1,
         }
@@ -60,14 +63,13 @@ fn concluded(trace: &mut Trace, event: &Value) {
     trace.duration_ms = count(event, "duration_ms");
     let said = some_text(event, "result");
     let subtype = text(event, "subtype");
-    let is_error = event.get("is_error").and_then(Value::as_bool) == Some(true);
-    if is_error || !subtype.is_empty() && subtype != "success" {
-        let error = said.or_else(|| some_text(event, "subtype")).or(trace.error.take());
-        trace.error = error.or_else(|| Some("it reported an error".to_owned()));
-    } else {
-        trace.error = None;
-        // All it said from the beginning; only where its last message did not come as one.
-        trace.answer = said;
-    }
+    let before = std::mem::take(&mut trace.ending);
+    trace.ending = match (subtype, event.get("is_error").and_then(Value::as_bool)) {
+        ("", None) => Ending::Unknown,
+        ("" | "success", None | Some(false)) => Ending::Good,
+        _ => Ending::failed(said.clone().or_else(|| some_text(event, "subtype")).or_else(|| before.words())),
+    };
+    // All it said from the beginning; only where its last message did not come as one.
+    trace.answer = said.filter(|_| trace.ending == Ending::Good);
     trace.tokens = tokens(&event["usage"], ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"]);
 }

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
-use uwf_llm::Finish;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, timestamp};
+use super::{Ending, Trace, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     match text(event, "type") {
@@ -26,6 +25,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
             "init" => {
                 trace.session_id = some_text(event, "session_id");
                 turns.close(at);
+                trace.ending = Ending::Unknown;
             }
             "message" if text(event, "role") == "user" => turns.asked(&content(event.get("content")), at),
             "message" if event.get("delta").and_then(Value::as_bool) == Some(true) => {
@@ -36,7 +36,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
                 turns.called(text(event, "tool_id"), text(event, "tool_name"), &shown(event.get("parameters")), at);
             }
             "tool_result" => turns.returned(text(event, "tool_id"), &result(event), at),
-            "error" => trace.error = some_text(event, "message"),
+            "error" => trace.ending = Ending::failed(some_text(event, "message")),
             "result" => concluded(&mut trace, event),
             _ => trace.unread += 1,
         }
@@ -61,8 +61,10 @@ fn concluded(trace: &mut Trace, event: &Value) {
         ..Tokens::default()
     });
     match (text(event, "status"), event.get("error")) {
-        ("error", Some(error)) => trace.error = some_text(error, "message").or_else(|| Some(error.to_string())),
+        ("error", Some(error)) => {
+            trace.ending = Ending::failed(some_text(error, "message").or_else(|| Some(error.to_string())));
+        }
         // An error that the run survived was a warning.
-        (status, _) => trace.error = Finish::of(status).fault(),
+        (status, _) => trace.ending = Ending::of(status),
     }
 }

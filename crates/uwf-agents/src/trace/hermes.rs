@@ -3,11 +3,10 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
-use uwf_llm::Finish;
 
 use super::json::{content, count, dollars, list, shown, some_text, text, tokens};
 use super::turns::Turns;
-use super::{Trace, timestamp};
+use super::{Ending, Trace, timestamp};
 
 /// Where such a trace comes from.
 const SOURCE: &str = "export";
@@ -22,7 +21,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
         return Trace { unread: objects.len(), source: SOURCE.to_owned(), ..Trace::default() };
     };
     let mut turns = Turns::default();
-    let (mut unread, mut error) = (0, None);
+    let (mut unread, mut ending) = (0, Ending::Unknown);
     for message in list(session, "messages") {
         let at = timestamp::ms(message.get("timestamp"));
         let said = content(message.get("content"));
@@ -32,7 +31,8 @@ pub(super) fn read(objects: &[Value]) -> Trace {
             "assistant" => {
                 // Two messages of the model in a row are two of its turns.
                 turns.close(None);
-                error = Finish::of(text(message, "finish_reason")).fault();
+                // Each message of the model has a reason. Hermes closes a turn that broke with a message of its own, which has none.
+                ending = Ending::of(text(message, "finish_reason"));
                 turns.reasoned(text(message, "reasoning"), at);
                 turns.said(&said, at);
                 for call in list(message, "tool_calls") {
@@ -44,7 +44,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
         }
     }
     let session_id = some_text(session, "id").or_else(|| some_text(session, "session_id"));
-    turns.into_trace(SOURCE, Trace { tokens: totals(session), session_id, error, unread, ..Trace::default() })
+    turns.into_trace(SOURCE, Trace { tokens: totals(session), session_id, ending, unread, ..Trace::default() })
 }
 
 /// Tokens of the whole session.

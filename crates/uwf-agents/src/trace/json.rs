@@ -46,6 +46,16 @@ pub(super) fn some_text(value: &Value, key: &str) -> Option<String> {
     Some(text(value, key)).filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
+/// The type of an event, with that of what it is about.
+pub(super) fn event_name(event: &Value) -> Option<String> {
+    let kind = some_text(event, "type")?;
+    let inner = ["payload", "item", "part"].into_iter().find_map(|key| some_text(event.get(key)?, "type"));
+    Some(match inner.filter(|inner| *inner != kind) {
+        Some(inner) => format!("{kind} ({inner})"),
+        None => kind,
+    })
+}
+
 /// The list under a key; empty when there is none.
 pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)

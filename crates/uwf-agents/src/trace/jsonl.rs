@@ -7,7 +7,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::clip;
-use super::{MAX_CALLS_PER_TURN, MAX_TURNS, Trace};
+use super::{Ending, MAX_CALLS_PER_TURN, MAX_TURNS, Trace};
 
 /// Where a trace comes from that does not say it.
 const SOURCE: &str = "trace";
@@ -21,7 +21,8 @@ pub(super) fn is_event(event: &Value) -> bool {
 }
 
 pub(super) fn read(events: &[Value]) -> Trace {
-    let mut trace = Trace { source: SOURCE.to_owned(), ..Trace::default() };
+    // The exit code says that the program is done; a `session` line can say otherwise.
+    let mut trace = Trace { source: SOURCE.to_owned(), ending: Ending::Good, ..Trace::default() };
     for event in events {
         match text(event, "type") {
             "turn" if trace.turns.len() < MAX_TURNS => {
@@ -44,7 +45,12 @@ pub(super) fn read(events: &[Value]) -> Trace {
 fn about(trace: &mut Trace, event: &Value) {
     let field = |key| some_text(event, key);
     trace.session_id = field("sessionId").or(trace.session_id.take());
-    trace.error = field("error").or(trace.error.take());
+    if let Some(word) = field("stopReason") {
+        trace.ending = Ending::of(&word);
+    }
+    if let Some(error) = field("error") {
+        trace.ending = Ending::Failed(error);
+    }
     if let Some(source) = field("source") {
         trace.source = source;
     }

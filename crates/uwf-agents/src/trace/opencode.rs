@@ -4,11 +4,10 @@
 use serde_json::Value;
 use uwf_core::node::Tokens;
 use uwf_core::number;
-use uwf_llm::Finish;
 
 use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, timestamp};
+use super::{Ending, Trace, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let is_step = event.get("sessionID").is_some()
@@ -35,7 +34,7 @@ fn read_stream(events: &[Value]) -> Trace {
         let at = timestamp::ms(event.get("timestamp"));
         let part = event.get("part").unwrap_or(event);
         match text(event, "type") {
-            "error" => trace.error = error(event.get("error").unwrap_or(event)),
+            "error" => trace.ending = Ending::failed(error(event.get("error").unwrap_or(event))),
             kind => apply(&mut turns, &mut trace, kind, part, at),
         }
     }
@@ -57,6 +56,9 @@ fn read_export(export: &Value) -> Trace {
         }
         if text(info, "role") == "assistant" {
             turns.close(timestamp::ms(info["time"].get("completed")));
+            if let Some(failure) = info.get("error").filter(|failure| failure.is_object()) {
+                trace.ending = Ending::failed(error(failure));
+            }
         }
     }
     turns.into_trace("export", trace)
@@ -66,12 +68,15 @@ fn read_export(export: &Value) -> Trace {
 fn apply(turns: &mut Turns, trace: &mut Trace, kind: &str, part: &Value, at: Option<u64>) {
     let at = timestamp::ms(part["time"].get("end")).or(at);
     match kind {
-        "step_start" => turns.close(at),
+        "step_start" => {
+            turns.close(at);
+            trace.ending = Ending::Unknown;
+        }
         "text" => turns.said(text(part, "text"), at),
         "reasoning" => turns.reasoned(text(part, "text"), at),
         "tool_use" | "tool" => tool(turns, part),
         "step_finish" => {
-            trace.error = Finish::of(text(part, "reason")).fault();
+            trace.ending = Ending::of(text(part, "reason"));
             let of_step = tokens(part);
             turns.counted(of_step.clone());
             turns.close(at);

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use uwf_agents::trace::{Format, MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
+use uwf_agents::trace::{Ending, Format, MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
 use uwf_core::node::Tokens;
 
 fn tokens(tokens: Option<&Tokens>) -> String {
@@ -15,14 +15,14 @@ fn tokens(tokens: Option<&Tokens>) -> String {
 /// A trace in lines: the session, then each turn with its input, output and calls.
 fn told(trace: &Trace) -> String {
     let mut lines = vec![format!(
-        "{} {} {} ms tokens {} unread {} answer {:?} error {:?}",
+        "{} {} {} ms tokens {} unread {} answer {:?} ending {:?}",
         trace.source,
         trace.session_id.as_deref().unwrap_or("-"),
         trace.duration_ms.map_or_else(|| "?".to_owned(), |ms| ms.to_string()),
         tokens(trace.tokens.as_ref()),
         trace.unread,
         trace.answer.as_deref().unwrap_or("-"),
-        trace.error.as_deref().unwrap_or("-"),
+        trace.ending,
     )];
     for turn in &trace.turns {
         let begin = format!("{:?} -> {:?} {} ms", turn.input, turn.output, turn.latency_ms);
@@ -45,7 +45,7 @@ fn read(sample: &str, format: Format) -> String {
 #[test]
 fn codex_exec_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/codex-exec.jsonl"), Format::Codex), @r#"
-    stdout 01a2010b-aaaa ? ms tokens 222/44/22/10 unread 2 answer "---\nn: 0\n---\nThere is no such file." error "-"
+    stdout 01a2010b-aaaa ? ms tokens 222/44/22/10 unread 2 answer "---\nn: 0\n---\nThere is no such file." ending Good
     [] -> "<thinking>\nI have to count.\n</thinking>\n\nCounting." 0 ms tokens -
       shell wc -l a.txt -> "wc: a.txt: No such file\n\n[exit code 1]" 0 ms
       uwf.submit {"n":"one"} -> "/n: \"one\" is not an integer" 0 ms
@@ -56,7 +56,7 @@ fn codex_exec_is_read_turn_by_turn() {
 #[test]
 fn codex_rollout_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/codex-rollout.jsonl"), Format::Codex), @r#"
-    session-file 01a2010b-bbbb 1140 ms tokens 231/30/111/5 unread 0 answer "---\nn: 1\n---\nDone." error "-"
+    session-file 01a2010b-bbbb 1140 ms tokens 231/30/111/5 unread 0 answer "---\nn: 1\n---\nDone." ending Good
     ["You work in /w.", "count"] -> "<thinking>\nI think.\n</thinking>" 500 ms tokens 111/22/11/5
       exec_command {"cmd": "wc -l"} -> "1\n" 300 ms
     ["1\n"] -> "---\nn: 1\n---\nDone." 200 ms tokens 120/8/100/0
@@ -66,7 +66,7 @@ fn codex_rollout_is_read_turn_by_turn() {
 #[test]
 fn claude_stream_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/claude-stream.jsonl"), Format::Claude), @r#"
-    stdout 5c1e 4200 ms tokens 1012/34/900/? $0.0123 unread 0 answer "---\nn: 1\n---\nDone." error "-"
+    stdout 5c1e 4200 ms tokens 1012/34/900/? $0.0123 unread 0 answer "---\nn: 1\n---\nDone." ending Good
     [] -> "<thinking>\nCount first.\n</thinking>\n\nCounting." 0 ms tokens 500/25/400/?
       Bash {"command":"wc -l"} -> "1" 0 ms
     ["1"] -> "---\nn: 1\n---\nDone." 0 ms tokens 512/9/500/?
@@ -76,7 +76,7 @@ fn claude_stream_is_read_turn_by_turn() {
 #[test]
 fn claude_session_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/claude-session.jsonl"), Format::Claude), @r#"
-    session-file 77aa ? ms tokens - unread 0 answer "---\nn: 1\n---" error "-"
+    session-file 77aa ? ms tokens - unread 0 answer "---\nn: 1\n---" ending Good
     ["count"] -> "" 2500 ms tokens 10/25/?/?
       Bash {"command":"wc -l"} -> "1" 500 ms
     ["1"] -> "---\nn: 1\n---" 1000 ms tokens 40/9/?/?
@@ -86,7 +86,7 @@ fn claude_session_is_read_turn_by_turn() {
 #[test]
 fn cursor_stream_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/cursor-stream.jsonl"), Format::Cursor), @r#"
-    stdout c6b6 5234 ms tokens - unread 0 answer "---\nn: 1\n---\nDone." error "-"
+    stdout c6b6 5234 ms tokens - unread 0 answer "---\nn: 1\n---\nDone." ending Good
     ["count"] -> "Counting." 0 ms tokens -
       read {"path":"a.txt"} -> "{\"success\":{\"content\":\"one line\",\"totalLines\":1}}" 40 ms
     ["{\"success\":{\"content\":\"one line\",\"totalLines\":1}}"] -> "" 0 ms tokens -
@@ -98,7 +98,7 @@ fn cursor_stream_is_read_turn_by_turn() {
 #[test]
 fn opencode_run_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/opencode-run.jsonl"), Format::Opencode), @r#"
-    stdout ses_1 ? ms tokens 231/31/111/5 $0.03 unread 0 answer "---\nn: 1\n---\nDone." error "-"
+    stdout ses_1 ? ms tokens 231/31/111/5 $0.03 unread 0 answer "---\nn: 1\n---\nDone." ending Good
     [] -> "Counting." 1000 ms tokens 111/22/11/5 $0.01
       bash {"command":"wc -l"} -> "1\n" 400 ms
     ["1\n"] -> "---\nn: 1\n---\nDone." 1000 ms tokens 120/9/100/0 $0.02
@@ -108,7 +108,7 @@ fn opencode_run_is_read_turn_by_turn() {
 #[test]
 fn opencode_export_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/opencode-export.json"), Format::Opencode), @r#"
-    export ses_2 ? ms tokens 230/28/0/0 $0 unread 1 answer "---\nn: 0\n---" error "-"
+    export ses_2 ? ms tokens 230/28/0/0 $0 unread 1 answer "---\nn: 0\n---" ending Good
     ["count"] -> "<thinking>\nOne file.\n</thinking>" 1000 ms tokens 100/20/0/0 $0
       bash {"command":"wc"} -> "timed out" 900 ms
     ["timed out"] -> "---\nn: 0\n---" 900 ms tokens 130/8/0/0 $0
@@ -118,7 +118,7 @@ fn opencode_export_is_read_turn_by_turn() {
 #[test]
 fn gemini_stream_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/gemini-stream.jsonl"), Format::Gemini), @r#"
-    stdout 9e1f 2600 ms tokens 220/30/40/? unread 1 answer "---\nn: 0\n---\nNone." error "-"
+    stdout 9e1f 2600 ms tokens 220/30/40/? unread 1 answer "---\nn: 0\n---\nNone." ending Good
     ["count"] -> "Counting." 1100 ms tokens -
       run_shell_command {"command":"wc -l"} -> "not found" 400 ms
     ["not found"] -> "---\nn: 0\n---\nNone." 1000 ms tokens -
@@ -128,7 +128,7 @@ fn gemini_stream_is_read_turn_by_turn() {
 #[test]
 fn hermes_export_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/hermes-export.jsonl"), Format::Hermes), @r#"
-    export 20261122_021459_fa0b62 ? ms tokens 325/44/100/7 unread 1 answer "---\nn: 1\n---\nDone." error "-"
+    export 20261122_021459_fa0b62 ? ms tokens 325/44/100/7 unread 1 answer "---\nn: 1\n---\nDone." ending Good
     ["count"] -> "<thinking>\nTwo files.\n</thinking>\n\nCounting." 1500 ms tokens -
       terminal {"command": "wc -l"} -> "{\"output\": \"1\"}" 1500 ms
     ["{\"output\": \"1\"}"] -> "---\nn: 1\n---\nDone." 250 ms tokens -
@@ -138,7 +138,7 @@ fn hermes_export_is_read_turn_by_turn() {
 #[test]
 fn own_format_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/uwf.jsonl"), Format::Jsonl), @r#"
-    wire s-1 1500 ms tokens 30/12/?/? $0.25 unread 1 answer "---\nn: 1\n---\nDone." error "-"
+    wire s-1 1500 ms tokens 30/12/?/? $0.25 unread 1 answer "---\nn: 1\n---\nDone." ending Good
     ["count", "a.txt has one line"] -> "Counting." 400 ms tokens 10/2/?/?
       count {"file":"a.txt"} -> "1" 3 ms
     ["1"] -> "---\nn: 1\n---\nDone." 0 ms tokens -
@@ -173,7 +173,7 @@ fn failures_are_told_in_the_agents_words() {
     ];
     for (format, line, error) in cases {
         let trace = format.read(line);
-        assert_eq!((trace.error.as_deref(), trace.answer, trace.unread), (Some(error), None, 0), "{line}");
+        assert_eq!((trace.ending, trace.answer, trace.unread), (Ending::Failed(error.to_owned()), None, 0), "{line}");
     }
 }
 
@@ -230,7 +230,12 @@ fn a_turn_that_ended_badly_has_its_reason() {
         (Format::Codex, codex("{\"type\":\"turn.failed\",\"error\":{\"message\":\"no credit\"}}"), Some("no credit")),
     ] {
         let trace = format.read(&text);
-        assert_eq!((trace.error.as_deref(), trace.answer.as_deref()), (error, Some("{}")), "{text}");
+        let why = match &trace.ending {
+            Ending::Bad(why) | Ending::Failed(why) => Some(why.as_str()),
+            Ending::Good => None,
+            Ending::Unknown => panic!("{text}"),
+        };
+        assert_eq!((why, trace.answer.as_deref()), (error, Some("{}")), "{text}");
     }
 }
 

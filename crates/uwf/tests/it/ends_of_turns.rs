@@ -62,6 +62,147 @@ fn a_turn_that_did_not_end_well_is_no_answer() {
     }
 }
 
+/// What each program prints until its turn ends: the format, the events, the last of them.
+const WITHOUT_AN_ENDING: [(&str, &str, &str); 7] = [
+    ("claude", SAYS, "`assistant`"),
+    ("gemini", GEMINI_SAYS, "`message`"),
+    (
+        "codex",
+        r#"{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}
+{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"{\"n\": 7}"}}"#,
+        "`item.completed (agent_message)`",
+    ),
+    (
+        "opencode",
+        r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}
+{"type":"text","sessionID":"s","part":{"type":"text","text":"{\"n\": 7}"}}"#,
+        "`text`",
+    ),
+    (
+        "cursor",
+        r#"{"type":"assistant","message":{"content":[{"type":"text","text":"{\"n\": 7}"}]},"session_id":"s"}"#,
+        "`assistant`",
+    ),
+    (
+        "hermes",
+        r#"{"id":"s","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"{\"n\": 7}"}]}"#,
+        "",
+    ),
+    (
+        "codex",
+        r#"{"type":"session_meta","payload":{"id":"t"}}
+{"type":"event_msg","payload":{"type":"task_complete"}}
+{"type":"event_msg","payload":{"type":"task_started"}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"{\"n\": 7}"}]}}"#,
+        "`response_item (message)`",
+    ),
+];
+
+#[test]
+fn turn_without_an_ending_is_no_answer() {
+    for (format, printed, last) in WITHOUT_AN_ENDING {
+        let script = format!("#!/bin/sh\ncat > /dev/null\necho run >> runs\ncat <<'E'\n{printed}\nE\n");
+        let (home, thread) = with_worker(1, &format!("output: json, config: {{ trace: {format} }}"), &script);
+        let head = home.head(&thread);
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(40), "{printed}: {}", ran.stderr);
+        let why = home.json(&["thread", "show", &thread])["why"].clone();
+        let end = if last.is_empty() { String::new() } else { format!("; the last event in its trace is {last}") };
+        assert_eq!(why, format!("agent `w` did not say how its turn ended{end}"), "{printed}");
+        assert_eq!(home.head(&thread), head);
+        let attempt = home.json(&["thread", "show", &thread])["attempt"].as_str().unwrap().to_owned();
+        let kept = home.uwf(&["thread", "step-details", &attempt]).stdout;
+        assert!(kept.contains("\"n\": 7"), "{kept}");
+        // A person can take the text for the answer.
+        assert!(ran.stderr.contains("--reextract` takes what it said last for its answer"), "{}", ran.stderr);
+        assert_eq!(home.json(&["thread", "step", &thread, "--reextract"])["done"], true);
+        assert_eq!(std::fs::read_to_string(home.work().join("runs")).unwrap(), "run\n", "its agent ran once");
+    }
+}
+
+/// Claude Code prints totals for each turn, and codex events for each. The last turn counts.
+#[test]
+fn turn_after_a_complete_turn_needs_an_ending() {
+    let claude = format!("{SAYS}\n{SUCCESS}\n{}", SAYS.replace("\"id\":\"m\"", "\"id\":\"o\""));
+    let gemini = format!("{GEMINI_SAYS}\n{}\n{GEMINI_SAYS}", r#"{"type":"result","status":"success","stats":{}}"#);
+    let (_, codex, _) = WITHOUT_AN_ENDING[2];
+    let codex = format!("{codex}\n{}\n{codex}", r#"{"type":"turn.completed","usage":{}}"#);
+    for (format, printed) in [("claude", claude), ("gemini", gemini), ("codex", codex)] {
+        let script = format!("#!/bin/sh\ncat <<'E'\n{printed}\nE\n");
+        let (home, thread) = with_worker(1, &format!("output: json, config: {{ trace: {format} }}"), &script);
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(40), "{printed}: {}", ran.transcript());
+        assert!(ran.stderr.contains("did not say how its turn ended"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn aborted_turn_is_no_answer() {
+    let (_, stream, _) = WITHOUT_AN_ENDING[2];
+    let (_, rollout, _) = WITHOUT_AN_ENDING[6];
+    for printed in [
+        format!("{stream}\n{}", r#"{"type":"turn.aborted","reason":"interrupted"}"#),
+        format!("{rollout}\n{}", r#"{"type":"event_msg","payload":{"type":"turn_aborted","reason":"interrupted"}}"#),
+    ] {
+        let script = format!("#!/bin/sh\ncat <<'E'\n{printed}\nE\n");
+        let (home, thread) = with_worker(1, "output: json, config: { trace: codex }", &script);
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(40), "{printed}: {}", ran.transcript());
+        assert!(ran.stderr.contains("agent `w` aborted its turn (interrupted)"), "{}", ran.stderr);
+    }
+}
+
+/// The result is marked as a success, and there is only a notice in it.
+#[test]
+fn notice_of_a_failure_is_no_answer() {
+    let claude =
+        |notice: &str| format!(r#"{{"type":"result","subtype":"success","is_error":false,"result":"{notice}"}}"#);
+    let gemini = |notice: &str| {
+        format!(
+            "{{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"{notice}\"}}\n{{\"type\":\"result\",\"status\":\"success\",\"stats\":{{}}}}"
+        )
+    };
+    let codex = |notice: &str| {
+        format!(
+            "{{\"type\":\"item.completed\",\"item\":{{\"type\":\"agent_message\",\"text\":\"{notice}\"}}}}\n{{\"type\":\"turn.completed\"}}"
+        )
+    };
+    let opencode = |notice: &str| {
+        format!(
+            "{{\"type\":\"text\",\"sessionID\":\"s\",\"part\":{{\"text\":\"{notice}\"}}}}\n{{\"type\":\"step_finish\",\"sessionID\":\"s\",\"part\":{{\"reason\":\"stop\"}}}}"
+        )
+    };
+    for (format, printed, notice) in [
+        ("claude", claude("Credit balance is too low"), "Credit balance is too low"),
+        ("claude", claude("Invalid API key · Please run /login"), "Invalid API key · Please run /login"),
+        (
+            "codex",
+            codex("You've hit your usage limit. Try again later."),
+            "You've hit your usage limit. Try again later.",
+        ),
+        ("gemini", gemini("[API Error: quota exceeded]"), "[API Error: quota exceeded]"),
+        ("opencode", opencode("Credit balance is too low"), "Credit balance is too low"),
+        ("", "Invalid API key · Please run /login".to_owned(), "Invalid API key · Please run /login"),
+    ] {
+        let trace = if format.is_empty() { String::new() } else { format!(", config: {{ trace: {format} }}") };
+        for output in ["json", "text"] {
+            let script = format!("#!/bin/sh\ncat > /dev/null\necho run >> runs\ncat <<'E'\n{printed}\nE\n");
+            let (home, thread) = with_worker(1, &format!("output: {output}{trace}"), &script);
+            let ran = home.uwf(&["thread", "step", &thread]);
+            assert_eq!(ran.code, Some(40), "{printed}: {}", ran.transcript());
+            assert_eq!(home.json(&["thread", "show", &thread])["why"], format!("agent `w` failed: {notice}"));
+            let attempt = home.json(&["thread", "show", &thread])["attempt"].as_str().unwrap().to_owned();
+            let kept = home.uwf(&["thread", "step-details", &attempt]).stdout;
+            assert!(kept.contains(notice), "{kept}");
+        }
+    }
+    let about = "---\\nn: 7\\n---\\nCredit balance is too low";
+    let script = format!("#!/bin/sh\ncat <<'E'\n{}\nE\n", claude(about));
+    let (home, thread) = with_worker(1, "output: text, config: { trace: claude }", &script);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
 #[test]
 fn a_turn_that_ended_well_is_one() {
     let result =
@@ -179,6 +320,75 @@ mod llm {
         );
         let thread = home.start("review-one", "review it");
         (home, thread)
+    }
+
+    /// A streamed completion with this text, or this call of `submit`, and these last pieces.
+    fn stream(delta: &serde_json::Value, last: &str) -> Say {
+        let piece = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] });
+        Say::raw(200, "text/event-stream", format!("data: {piece}\n\n{last}"))
+    }
+
+    fn ended_with(word: &str) -> String {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"{word}\"}}]}}\n\ndata: [DONE]\n\n"
+        )
+    }
+
+    fn submit_call() -> serde_json::Value {
+        let function = json!({ "name": "submit", "arguments": "{\"approved\": true}" });
+        json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": function }] })
+    }
+
+    #[test]
+    fn reply_without_a_finish_reason_is_no_answer() {
+        let value = json!({ "content": "{\"approved\": true}" });
+        let whole = json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": "{\"approved\": true}" }, "finish_reason": null }] });
+        for (say, reason) in [
+            (stream(&value, "data: [DONE]\n\n"), "did not say how its turn ended"),
+            (stream(&submit_call(), "data: [DONE]\n\n"), "did not say how its turn ended"),
+            (Say::raw(200, "application/json", whole.to_string()), "did not say how its turn ended"),
+            (stream(&value, ""), "was cut"),
+        ] {
+            let server = LlmServer::start([say.repeated()]);
+            let (home, thread) = reviewer(&server);
+            let ran = home.uwf(&["thread", "step", &thread]);
+            assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+            assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+            let attempt = home.json(&["thread", "show", &thread])["attempt"].as_str().unwrap().to_owned();
+            let kept = home.json(&["thread", "step-details", &attempt, "--format", "json"]).to_string();
+            assert!(kept.contains("approved"), "{kept}");
+        }
+    }
+
+    #[test]
+    fn submit_in_a_reply_that_ended_badly_is_no_answer() {
+        for (word, agent, reason) in [
+            ("content_filter", "uwf-llm", "ended its turn with `content_filter`"),
+            ("length", "uwf-llm", "reached its limit of output tokens"),
+            ("content_filter", "uwf-react", "ended its turn with `content_filter`"),
+            ("", "uwf-react", "did not say how its turn ended"),
+        ] {
+            let server = LlmServer::start([stream(&submit_call(), &ended_with(word)).repeated()]);
+            let (home, thread) = reviewer(&server);
+            let config = std::fs::read_to_string(home.root().join("config.yaml")).unwrap();
+            home.config(&config.replace("uwf-llm", agent));
+            let ran = home.uwf(&["thread", "step", &thread]);
+            assert_eq!(ran.code, Some(40), "{word} {agent}: {}", ran.transcript());
+            assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+        }
+    }
+
+    #[test]
+    fn calls_of_a_cut_reply_are_made_again() {
+        let cut = stream(&submit_call(), &ended_with("length"));
+        let server = LlmServer::start([cut, Say::call("submit", json!({ "approved": false }))]);
+        let (home, thread) = reviewer(&server);
+        let config = std::fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        home.config(&config.replace("uwf-llm", "uwf-react"));
+        home.json(&["thread", "step", &thread]);
+        assert_eq!(home.last_step(&thread)["output"], json!({ "approved": false }));
+        let told = server.requests()[1].body["messages"].to_string();
+        assert!(told.contains("not run: your answer was cut off at its token limit"), "{told}");
     }
 
     #[test]

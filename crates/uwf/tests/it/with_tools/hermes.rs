@@ -51,7 +51,7 @@ if args == ["acp"]:
         elif method == "session/prompt":
             answer = behave["answers"][len(messages) // 2]
             messages.append({"role": "user", "content": params["prompt"][0]["text"], "timestamp": 1795313709.0})
-            messages.append({"role": "assistant", "content": answer, "timestamp": 1795313710.0})
+            messages.append({"role": "assistant", "content": answer, "finish_reason": "stop", "timestamp": 1795313710.0})
             json.dump({"id": sid, "input_tokens": 50, "output_tokens": 5, "messages": messages}, open(file(sid), "w"))
             chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "\n\n" + answer}}
             tell({"method": "session/update", "params": {"sessionId": sid, "update": chunk}})

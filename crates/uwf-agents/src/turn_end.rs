@@ -1,0 +1,43 @@
+//! A turn that did not end well has no answer, whatever was said in it.
+
+use agent_kit::{Error, ErrorKind, Result};
+use uwf_core::text::ellipsize;
+use uwf_engine::attempt::recorded::Opened;
+
+use crate::trace::{Ending, Trace};
+
+/// Characters shown of what a program says of its failure.
+const SHOWN: usize = 200;
+
+/// Checks how the last turn of a trace ended. A trace of which nothing was understood passes: it has no answer anyway, and the reason for
+/// that is another.
+///
+/// # Errors
+/// `AgentFailed` if it did not end well.
+pub(crate) fn check(opened: &Opened, trace: &Trace) -> Result<()> {
+    let name = &opened.agent.name;
+    let failed = |how: &str| Error::new(ErrorKind::AgentFailed, format!("agent `{name}` {how}"));
+    match &trace.ending {
+        Ending::Good => Ok(()),
+        Ending::Bad(how) => Err(failed(how)),
+        Ending::Failed(words) => Err(failed(&format!("failed: {}", first_words(words)))),
+        Ending::Unknown if trace.turns.is_empty() && trace.answer.is_none() => Ok(()),
+        Ending::Unknown => {
+            let last = trace.last_event.as_ref().map(|last| format!("; the last event in its trace is `{last}`"));
+            let error = failed(&format!("did not say how its turn ended{}", last.unwrap_or_default()));
+            Err(match &trace.last_said {
+                Some(_) => error.hint(format!(
+                    "`uwf thread step {} --reextract` takes what it said last for its answer",
+                    opened.thread
+                )),
+                None => error,
+            })
+        }
+    }
+}
+
+/// The first line that has a letter or a digit.
+fn first_words(text: &str) -> String {
+    let line = text.lines().find(|line| line.contains(char::is_alphanumeric)).unwrap_or(text);
+    ellipsize(line.trim(), SHOWN).into_owned()
+}
