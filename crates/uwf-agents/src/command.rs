@@ -226,6 +226,14 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     })
 }
 
+/// Checks the settings of an agent.
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
+    resume_args(spec).map(drop)
+}
+
 /// The format its stdout is a trace in, when `config.trace` says that it is one.
 fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
     settings::read::<Settings>(spec).map(|settings| settings.trace)

@@ -37,7 +37,7 @@ const DIRECTORY_KEYS: [&str; 6] = ["workspace", "workingDirectory", "repoPath", 
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
     /// The program.
-    command: String,
+    pub(crate) command: String,
     /// Name of the model, in place of the agent's `model`.
     model: Option<String>,
     /// Directory it works in: a path, or `context` to find it in what was said before.

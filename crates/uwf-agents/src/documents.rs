@@ -55,6 +55,14 @@ impl settings::Settings for Settings {
     }
 }
 
+/// The program of an agent; a path is relative to the workspace.
+///
+/// # Errors
+/// `Config` for settings that it cannot use.
+pub(crate) fn program(spec: &AgentSpec, usual: &str) -> Result<String> {
+    Ok(settings::read::<Settings>(spec)?.command.unwrap_or_else(|| usual.to_owned()))
+}
+
 /// One step's place: its agent and its directory.
 struct DocumentPlace<'c> {
     opened: &'c Opened,

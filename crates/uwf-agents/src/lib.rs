@@ -42,6 +42,7 @@ pub mod probe;
 mod program;
 pub mod progress;
 pub mod react;
+pub mod ready;
 pub mod reextract;
 mod settings;
 pub mod trace;

@@ -22,6 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::Prompt;
+use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
 
@@ -64,7 +65,8 @@ impl Agent for MockAgent {
     }
 
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
-        let script = load(&script_path(context.thread().home(), context)?)?;
+        let spec = context.attempt().map(|attempt| &attempt.opened.agent);
+        let script = load(&script_path(context.thread().home(), spec)?)?;
         let role = context.role_name();
         let visit = context.thread().chain()?.count_of(role);
         let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
@@ -159,8 +161,7 @@ fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
 
 /// The script: named in the agent's configuration (relative to the storage root), else its first argument, else by the
 /// environment (both relative to the workspace, which is the current directory).
-fn script_path(home: &Home, context: &AgentContext<'_>) -> Result<PathBuf> {
-    let spec = context.attempt().map(|attempt| &attempt.opened.agent);
+fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
     let settings = spec.map(settings::read::<Settings>).transpose()?.unwrap_or_default();
     if let Some(path) = settings.script {
         return Ok(home.root().join(path));
@@ -174,6 +175,16 @@ fn script_path(home: &Home, context: &AgentContext<'_>) -> Result<PathBuf> {
         )
     })?;
     Ok(std::path::absolute(&path).at("make absolute", &path)?)
+}
+
+/// Checks that there is a script. One that is relative to the workspace is read by its step.
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn check(home: &Home, spec: &AgentSpec) -> Result<()> {
+    let path = script_path(home, Some(spec))?;
+    let is_configured = settings::read::<Settings>(spec)?.script.is_some();
+    if is_configured { load(&path).map(drop) } else { Ok(()) }
 }
 
 fn load(path: &Path) -> Result<Script> {

@@ -60,18 +60,25 @@ pub(crate) fn schema<S: Settings>() -> Value {
 /// # Errors
 /// `Config` with everything that is wrong with them.
 pub(crate) fn read<S: Settings>(spec: &AgentSpec) -> Result<S> {
-    let refused = |why: String| {
-        Error::new(ErrorKind::Config, why)
-            .hint(format!("`uwf agent describe {}` lists the settings it has", spec.built_in().unwrap_or(&spec.name)))
-    };
-    let wrong = wrong::<S>(&spec.config);
-    if !wrong.is_empty() {
-        let listed: Vec<String> =
-            wrong.iter().map(|Wrong { what, why, .. }| format!("`{what}` of agent `{}`: {why}", spec.name)).collect();
-        return Err(refused(listed.join("; ")));
-    }
+    check(spec, wrong::<S>)?;
     S::deserialize(Value::Object(given(&spec.config)))
-        .map_err(|error| refused(format!("`config` of agent `{}`: {error}", spec.name)))
+        .map_err(|error| refused(spec, format!("`config` of agent `{}`: {error}", spec.name)))
+}
+
+/// Checks the settings of an agent by what tells everything in them that it cannot use.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn check(spec: &AgentSpec, wrong: fn(&Map<String, Value>) -> Vec<Wrong>) -> Result<()> {
+    let wrong = wrong(&spec.config);
+    let listed: Vec<String> =
+        wrong.iter().map(|Wrong { what, why, .. }| format!("`{what}` of agent `{}`: {why}", spec.name)).collect();
+    if listed.is_empty() { Ok(()) } else { Err(refused(spec, listed.join("; "))) }
+}
+
+fn refused(spec: &AgentSpec, why: String) -> Error {
+    Error::new(ErrorKind::Config, why)
+        .hint(format!("`uwf agent describe {}` lists the settings it has", spec.built_in().unwrap_or(&spec.name)))
 }
 
 /// Everything in a `config` that the agent cannot use.

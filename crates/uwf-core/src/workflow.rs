@@ -19,5 +19,5 @@ pub(crate) use validate::MAX_NAME;
 
 pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
 pub use parse::{Parsed, check, check_with, parse};
-pub use reachability::endless_roles;
+pub use reachability::{TransitionGraph, endless_roles, next as next_positions, roles_after};
 pub use validate::{name_fault, validate};

@@ -38,6 +38,7 @@ pub mod pause;
 pub mod ps;
 pub mod put;
 pub mod read;
+pub mod readiness;
 pub mod rebind;
 pub mod recover;
 pub mod reextract;

@@ -12,7 +12,7 @@ use uwf_engine::thread::steps::Parts;
 use super::{DocumentPlace, answer, not_made, remove};
 
 /// The program, unless `command` says otherwise.
-pub(super) const COMMAND: &str = "docx-diff";
+pub(crate) const COMMAND: &str = "docx-diff";
 
 /// The document that shows the changes.
 const DIFF: &str = "diff.docx";

@@ -14,7 +14,7 @@ use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::Ran;
 
 /// The program, unless `command` says otherwise.
-pub(super) const COMMAND: &str = "office-agent";
+pub(crate) const COMMAND: &str = "office-agent";
 
 /// A new document.
 const OUTPUT: &str = "output.docx";

@@ -27,7 +27,7 @@ const DEFAULT_MAX_TURNS: u32 = 90;
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
     /// The program.
-    command: String,
+    pub(crate) command: String,
     /// Tool-calling rounds of one answer.
     pub(super) max_turns: u32,
     /// Name of the model, in place of the agent's `model`.

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::{END, START, Transition};
 
 /// Transitions of the roles and of `$START`.
-pub(crate) type TransitionGraph = BTreeMap<String, Vec<Transition>>;
+pub type TransitionGraph = BTreeMap<String, Vec<Transition>>;
 
-/// Where a thread comes after a position; transitions behind one that always matches are never tried.
-pub(crate) fn next<'g>(graph: &'g TransitionGraph, from: &str) -> Vec<&'g str> {
+/// Positions that may follow a position: roles, and `$END`. Transitions behind one that always matches are never tried.
+#[must_use]
+pub fn next<'g>(graph: &'g TransitionGraph, from: &str) -> Vec<&'g str> {
     let transitions = graph.get(from).map(Vec::as_slice).unwrap_or_default();
     live(transitions).iter().map(|transition| transition.role.as_str()).collect()
 }
@@ -29,6 +30,25 @@ pub(crate) fn reachable(graph: &TransitionGraph) -> BTreeSet<&str> {
                 open.push(to);
             }
         }
+    }
+    reached
+}
+
+/// Roles that may be played after a position, within so many steps and without those that only follow the role `until`.
+#[must_use]
+pub fn roles_after<'g>(
+    graph: &'g TransitionGraph,
+    from: &'g str,
+    until: Option<&str>,
+    steps: Option<u64>,
+) -> BTreeSet<&'g str> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    let mut step = 0;
+    while !open.is_empty() && steps.is_none_or(|steps| step < steps) {
+        let after = open.iter().flat_map(|from| next(graph, from));
+        open = after.filter(|to| *to != END && until != Some(*to) && reached.insert(*to)).collect();
+        step += 1;
     }
     reached
 }

@@ -8,13 +8,11 @@ use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
-use uwf_core::workflow::{END, START, Workflow, endless_roles};
+use uwf_core::workflow::{END, Workflow, endless_roles};
 
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
-use crate::attempt::error::AttemptError;
 use crate::attempt::plan::{self, Plan};
-use crate::attempt::program;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::travel;
@@ -30,6 +28,7 @@ use crate::verbs::chosen_id::{self, Begun};
 use crate::verbs::decide_workflows::Deciding;
 use crate::verbs::find_workflow::{self, Found, Origin};
 use crate::verbs::new_thread;
+use crate::verbs::readiness::{self, Readiness};
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
@@ -48,10 +47,8 @@ pub struct StartRequest {
     pub worktree: Option<bool>,
     /// Its id, for whoever may have to send the same request again; a new one when nobody says.
     pub id: Option<ThreadId>,
-    /// A role that its workflow must have, because whoever starts the thread stops before it.
-    pub until: Option<String>,
-    /// Whether its first step follows at once, so that a thread which can't begin is not created.
-    pub runs: bool,
+    /// How far it runs at once; `None` if nothing follows its start. A thread that can't run so far is not created.
+    pub runs: Option<Readiness>,
     /// Whether limits that its agents keep from working are an error, not a note.
     pub strict_limits: bool,
 }
@@ -84,7 +81,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let _hold = home.hold_nodes()?;
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
     let workflow = nodes::workflow(home.store(), hash)?;
-    if let Some(role) = &request.until {
+    if let Some(role) = request.runs.as_ref().and_then(|runs| runs.until.as_ref()) {
         plan::check_role(&workflow, role)?;
     }
     if let Some(started) = started_before(home, request, hash)? {
@@ -101,8 +98,8 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));
     check_agents(home, &config, hash, &settings)?;
     let plan = Plan { config, settings, workflow };
-    if request.runs {
-        check_first_agent(&plan, worktree.is_some())?;
+    if let Some(runs) = &request.runs {
+        notes.extend(readiness::of_new_thread(home, &plan, runs, worktree.is_some())?);
     }
     notes.extend(check_limits(&plan, request.strict_limits)?);
     let Plan { config, settings, .. } = plan;
@@ -204,32 +201,6 @@ pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result
         ErrorKind::NotFound | ErrorKind::Usage => Error { kind: ErrorKind::Config, ..error },
         _ => error,
     })
-}
-
-/// Refuses a thread whose first role has no agent that could be started. Where conditions choose the first role, one agent is enough.
-fn check_first_agent(plan: &Plan, gets_worktree: bool) -> Result<()> {
-    let roles = plan.workflow.graph.get(START).into_iter().flatten().map(|transition| &transition.role);
-    let mut refused = None;
-    for role in roles.filter(|role| *role != END) {
-        match startable(plan, role, gets_worktree) {
-            Ok(()) => return Ok(()),
-            Err(error) => refused = refused.or(Some(error)),
-        }
-    }
-    refused.map_or(Ok(()), |error| Err(error.into()))
-}
-
-fn startable(plan: &Plan, role: &str, gets_worktree: bool) -> std::result::Result<(), AttemptError> {
-    let agent = plan.agent(role, None)?;
-    // A relative path is one in the worktree, which is not there yet.
-    let is_in_worktree = gets_worktree && agent.command.contains('/') && !agent.command.starts_with('/');
-    if agent.built_in().is_some() || is_in_worktree {
-        return Ok(());
-    }
-    match program::look_up(&agent.command, &plan.settings.workspace) {
-        Ok(_) => Ok(()),
-        Err(why) => Err(AttemptError::Unusable { agent: agent.command, why }),
-    }
 }
 
 /// Returns a note for each limit that the agents of the thread keep from working; with `strict` they are an error.

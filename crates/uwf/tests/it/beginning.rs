@@ -138,3 +138,94 @@ fn max_steps_limits_the_thread_that_run_starts() {
     assert!(ran.stderr.contains("to stop early, use --steps 2"), "{}", ran.stderr);
     assert_eq!(home.json(&["thread", "show", &other])["state"], "active");
 }
+
+/// A home with this configuration and a workflow `write`, `check`, `publish`; `check` may send the text back to `rewrite`. Its script `w`
+/// says what is asked for and notes that it ran.
+fn writing(config: &str) -> TestHome {
+    let home = counting(config);
+    home.script("w", "#!/bin/sh\ncat > /dev/null\necho $UWF_ROLE >> ran\necho '{\"n\": 1}'\n");
+    let role = |name: &str| {
+        format!(
+            "  {name}: {{ goal: Work., meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }} }}\n"
+        )
+    };
+    let roles: String = ["write", "check", "rewrite", "publish"].map(role).concat();
+    home.put(
+        "write-text",
+        &format!(
+            "name: write-text\nroles:\n{roles}conditions:\n  bad: {{ description: bad, expression: 'steps[-1].output.n > 5' }}\n\
+             graph:\n  $START: [ {{ role: write }} ]\n  write: [ {{ role: check }} ]\n  check: [ {{ role: rewrite, condition: bad }}, {{ role: publish }} ]\n  rewrite: [ {{ role: check }} ]\n  publish: [ {{ role: $END }} ]\n"
+        ),
+    );
+    home
+}
+
+fn ran(home: &TestHome) -> String {
+    std::fs::read_to_string(home.work().join("ran")).unwrap_or_default()
+}
+
+const WRITER: &str = "agents:\n  w: { command: w, output: json }\n";
+
+#[test]
+fn run_with_bad_settings_creates_no_thread() {
+    let provider = "providers: { p: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: P_KEY } }\nmodels: { m: { provider: p, name: x } }\n";
+    for (agent, reason) in [
+        ("{ command: uwf-llm }", "no model is configured"),
+        ("{ command: uwf-react, model: nope }", "there is no model `nope`"),
+        ("{ command: uwf-llm, model: m }", "P_KEY is in neither the environment nor .env"),
+        ("{ command: uwf-llm, model: m, config: { structured: maybe } }", "`config.structured` of agent `a`"),
+        ("{ command: uwf-mock }", "the mock has no script"),
+        ("{ command: uwf-mock, config: { script: gone.yaml } }", "cannot read the mock's script"),
+        ("{ command: uwf-acp }", "does not say which program it is"),
+        ("{ command: uwf-acp, config: { command: gone-program } }", "there is no program `gone-program` on PATH"),
+        ("{ command: uwf-cursor, config: { command: gone-program } }", "there is no program `gone-program` on PATH"),
+        ("{ command: uwf-hermes, config: { command: gone-program } }", "there is no program `gone-program` on PATH"),
+        ("{ command: uwf-office, config: { command: ./gone } }", "there is no file"),
+        ("{ command: w, output: json, config: { trace: codez } }", "`config.trace` of agent `a`"),
+        ("{ command: w, output: json, config: { resume: true } }", "`config.resume` of agent `a`"),
+    ] {
+        let home = writing(&format!("{provider}agents:\n  a: {agent}\ndefaultAgent: a\n"));
+        let refused = home.uwf(&["run", "write-text", "-p", "write"]);
+        assert_eq!(refused.code, Some(78), "{agent}: {}", refused.transcript());
+        assert!(refused.stderr.contains(reason) && refused.stderr.contains("role `write`"), "{}", refused.stderr);
+        assert_eq!(threads(&home), json!([]), "{agent}");
+    }
+}
+
+#[test]
+fn later_role_without_an_agent_is_refused_first() {
+    for agents in ["write=w", "check=w"] {
+        let home = writing(WRITER);
+        let refused = home.uwf(&["run", "write-text", "-p", "write", "--agent", agents]);
+        assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+        assert_eq!((threads(&home), ran(&home)), (json!([]), String::new()));
+    }
+    let home = writing(&format!("{WRITER}  m: {{ command: uwf-llm }}\ndefaultAgent: w\n"));
+    let run = |more: &[&str]| home.uwf(&[&["run", "write-text", "-p", "write", "--agent", "check=m"], more].concat());
+    let refused = run(&[]);
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    assert!(refused.stderr.contains("role `check`: no model is configured"), "{}", refused.stderr);
+    assert_eq!((threads(&home), ran(&home)), (json!([]), String::new()));
+    // A run that stops before does not need it.
+    assert_eq!(run(&["--until", "check"]).code, Some(0));
+    assert_eq!(run(&["--steps", "1"]).code, Some(30));
+    assert_eq!(ran(&home), "write\nwrite\n");
+}
+
+#[test]
+fn role_that_may_come_is_warned_of_first() {
+    let home = writing(&format!("{WRITER}  m: {{ command: uwf-llm }}\ndefaultAgent: w\n"));
+    let warning = "warning: the thread will stop if it gets so far: role `rewrite`: no model is configured\n";
+    let done = home.uwf(&["run", "write-text", "-p", "write", "--agent", "rewrite=m"]);
+    assert_eq!(done.code, Some(0), "{}", done.transcript());
+    assert!(done.stderr.starts_with(warning), "{}", done.stderr);
+    assert_eq!(ran(&home), "write\ncheck\npublish\n");
+
+    // A thread that has begun is not refused: it runs as far as it can.
+    let thread = home.start("write-text", "write");
+    let stopped = home.uwf(&["run", &thread, "--agent", "publish=m"]);
+    assert_eq!(stopped.code, Some(78), "{}", stopped.transcript());
+    let first = stopped.stderr.lines().next().unwrap_or_default();
+    assert_eq!(first, "warning: the thread will stop if it gets so far: role `publish`: no model is configured");
+    assert_eq!(ran(&home), "write\ncheck\npublish\nwrite\ncheck\n");
+}

@@ -18,6 +18,7 @@ use uwf_engine::thread::moderate;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::answer::{Seen, asked};
 use uwf_engine::verbs::end;
+use uwf_engine::verbs::readiness;
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
@@ -138,7 +139,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         // Another machine may have agents that this one lacks.
         let follows = match args.on.on {
             Some(_) => Follows::Nothing,
-            None => Follows::Steps { until: args.until.clone() },
+            None => Follows::Steps { until: args.until.clone(), steps: most },
         };
         let started = start::begin(context, &target, args.options, follows)?;
         context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
@@ -147,7 +148,11 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         }
         started.thread
     } else {
-        known_thread(context, &target, args.options, expected)?
+        let thread = known_thread(context, &target, args.options, expected)?;
+        if args.on.on.is_none() {
+            name_unready(context, &thread, args.until.clone(), most);
+        }
+        thread
     };
     if args.on.on.is_some() {
         return on_engine(context, &thread, &args.on, expected, args.exit_code);
@@ -302,6 +307,14 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
     let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
     context.printer.explain(&error);
     Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
+}
+
+/// Warns of agents that can't begin, before the steps that lead to them are paid for.
+fn name_unready(context: &Context, thread: &ThreadId, until: Option<String>, steps: Option<u64>) {
+    let unready = |thread: &Thread<'_>| readiness::of_thread(thread, &start::readiness(until, steps)).ok();
+    // The step reports whatever is wrong with the thread itself.
+    let warnings = Thread::active(&context.home, thread).ok().and_then(|(loaded, _)| unready(&loaded));
+    warnings.unwrap_or_default().iter().for_each(|warning| context.printer.warn(warning));
 }
 
 /// The thread to continue with, bound to other agents if some are given.

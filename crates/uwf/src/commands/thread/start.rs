@@ -4,9 +4,11 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use serde_json::json;
+use uwf_agents::ready;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project::{self, Project};
 use uwf_engine::root::worktree::Worktree;
+use uwf_engine::verbs::readiness::Readiness;
 use uwf_engine::verbs::start;
 
 use crate::commands::thread::agent_args::AgentArgs;
@@ -60,7 +62,7 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let follows = if args.runs { Follows::Steps { until: None } } else { Follows::Nothing };
+    let follows = if args.runs { Follows::Steps { until: None, steps: None } } else { Follows::Nothing };
     let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options, follows)?;
     let bold = style::bold(thread.as_str());
     let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
@@ -93,11 +95,18 @@ pub(super) fn in_worktree(worktree: &Worktree) -> String {
 pub(crate) enum Follows {
     /// A later command runs them.
     Nothing,
-    /// They follow at once, on this machine. If the first can't begin, no thread is created.
+    /// They follow at once, on this machine. If a step that certainly follows can't begin, no thread is created.
     Steps {
         /// Role to stop before.
         until: Option<String>,
+        /// Number of steps to stop after.
+        steps: Option<u64>,
     },
+}
+
+/// How far a thread is to run on this machine.
+pub(super) fn readiness(until: Option<String>, steps: Option<u64>) -> Readiness {
+    Readiness { check: ready::check, until, steps }
 }
 
 /// Starts a thread as the options say.
@@ -133,9 +142,8 @@ pub(crate) fn begin(
             (false, false) => None,
         },
         id: options.id.chosen,
-        runs: matches!(follows, Follows::Steps { .. }),
-        until: match follows {
-            Follows::Steps { until } => until,
+        runs: match follows {
+            Follows::Steps { until, steps } => Some(readiness(until, steps)),
             Follows::Nothing => None,
         },
         strict_limits: options.limits.strict_limits,

@@ -1,0 +1,46 @@
+//! Whether an agent can begin on this machine, before it is started: its settings, its model with its key, and its program. A step says the
+//! same, but by then the steps before it have been paid for.
+
+use std::path::Path;
+
+use agent_kit::Result;
+use uwf_core::config::Config;
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::error::AttemptError;
+use uwf_engine::attempt::program::look_up;
+use uwf_engine::root::home::Home;
+
+use crate::describe::describe;
+use crate::{acp, command, cursor, documents, hermes, llm, mock, model, react, settings};
+
+/// Checks that an agent can begin in this directory. While the directory is unknown, programs below it are not looked for.
+///
+/// # Errors
+/// `Config` with what it lacks.
+pub fn check(home: &Home, config: &Config, spec: &AgentSpec, dir: Option<&Path>) -> Result<()> {
+    let program = match spec.played_by() {
+        Some("llm") => return settings::read::<llm::Settings>(spec).and_then(|_| has_model(home, config, spec)),
+        Some("react") => return settings::read::<react::Settings>(spec).and_then(|_| has_model(home, config, spec)),
+        Some("mock") => return mock::check(home, spec),
+        Some("acp") => acp::settings::Settings::of(spec)?.command,
+        Some("cursor") => settings::read::<cursor::Settings>(spec)?.command,
+        Some("hermes") => settings::read::<hermes::installed::Settings>(spec)?.command,
+        Some("office") => documents::program(spec, documents::office::COMMAND)?,
+        Some("docx-diff") => documents::program(spec, documents::diff::COMMAND)?,
+        Some("command") => {
+            command::check(spec)?;
+            spec.command.clone()
+        }
+        Some(name) => return describe(name).map_or(Ok(()), |description| settings::check(spec, description.wrong)),
+        None => spec.command.clone(),
+    };
+    let is_below = program.contains('/') && !program.starts_with('/');
+    match look_up(&program, dir.unwrap_or(Path::new("/"))) {
+        Err(why) if dir.is_some() || !is_below => Err(AttemptError::Unusable { agent: program, why }.into()),
+        _ => Ok(()),
+    }
+}
+
+fn has_model(home: &Home, config: &Config, spec: &AgentSpec) -> Result<()> {
+    model::endpoint(home, config, spec.model.as_deref()).map(drop)
+}
