@@ -200,30 +200,36 @@ impl Asker {
         }
     }
 
-    /// One line, after a prompt that is shown as it is; may be empty. Asks back when the line seems to be pasted for the shell.
+    /// One line without the white space around it, after a prompt that is shown as it is; may be empty.
+    fn typed(&self, prompt: &str) -> Result<String, CommandError> {
+        self.as_typed(prompt).map(|line| line.trim().to_owned())
+    }
+
+    /// One line as it was typed, after a prompt that is shown as it is; may be empty. Asks back when the line seems to be pasted for the
+    /// shell.
     ///
     /// # Errors
     /// As of [`Asker::line`].
-    pub(crate) fn typed(&self, prompt: &str) -> Result<String, CommandError> {
+    pub(crate) fn as_typed(&self, prompt: &str) -> Result<String, CommandError> {
         loop {
             let typed = self.read(prompt)?;
-            let Some(doubt) = doubt(&typed, has_more_lines()) else { return Ok(typed) };
+            let Some(doubt) = doubt(typed.trim(), has_more_lines()) else { return Ok(typed) };
             let quoted = table::excerpt(&typed, QUOTED);
             let meant = self.read(&format!("`{quoted}` {doubt}. {} [y/N]: ", style::bold("Is it your answer?")))?;
-            if is_yes(&meant) {
+            if is_yes(meant.trim()) {
                 return Ok(typed);
             }
         }
     }
 
-    /// One line that was typed after the prompt was shown.
+    /// One line that was typed after the prompt was shown, without its end.
     fn read(&self, prompt: &str) -> Result<String, CommandError> {
         forget_typed();
         self.printer.talk_raw(prompt);
         let mut line = String::new();
         match std::io::stdin().read_line(&mut line).at("read", "the terminal")? {
             0 => Err(interrupted()),
-            _ => Ok(line.trim().to_owned()),
+            _ => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
         }
     }
 }

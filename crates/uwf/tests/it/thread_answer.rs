@@ -141,7 +141,7 @@ fn a_text_is_the_answer_when_the_role_asks_for_one_text() {
     let report = answers(&home, &thread, &["-m", "Buy milk, see #42\n"]).json();
     assert_eq!(json!([report["done"], report["alias"]]), json!([true, "human"]));
     let (output, detail) = last(&home, &thread);
-    assert_eq!(output, json!({"note": "Buy milk, see #42"}));
+    assert_eq!(output, json!({"note": "Buy milk, see #42\n"}));
     assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "Buy milk, see #42\n");
 
     let other = home.start("dictate-note", "Speak.");
@@ -150,6 +150,51 @@ fn a_text_is_the_answer_when_the_role_asks_for_one_text() {
     child.stdin.take().unwrap().write_all(br#"{"note": "from stdin"}"#).unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(last(&home, &other).0, json!({"note": "from stdin"}));
+}
+
+/// A role whose output is one text, which may be empty.
+const REMARK: &str = "name: remark\ndescription: x\nroles:\n  boss:\n    description: x\n    goal: x\n    meta: { type: object, properties: { note: { type: string } }, required: [note] }\ngraph:\n  $START: [ { role: boss } ]\n  boss: [ { role: $END } ]\n";
+
+#[test]
+fn empty_message_is_refused_and_an_empty_value_taken() {
+    let home = staffed();
+    home.put("remark", REMARK);
+    home.config("agents: { h: { command: uwf-human } }\ndefaultAgent: h\n");
+    let thread = home.start("remark", "Speak.");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let blank = home.file("blank", " \n\n");
+    for args in [&["-m", ""][..], &["-m", " \n"], &["--file", blank.to_str().unwrap()]] {
+        let refused = answers(&home, &thread, args);
+        assert_eq!(refused.code, Some(64), "{args:?}: {}", refused.transcript());
+        assert!(
+            refused.stderr.contains("the answer is empty") && refused.stderr.contains("--data"),
+            "{}",
+            refused.stderr
+        );
+        assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
+    }
+    for args in [["--data", r#"{"note": ""}"#], ["-m", "note: \"\""], ["-m", "---\nnote: ''\n---"]] {
+        let thread = home.start("remark", "Speak.");
+        assert_eq!(answers(&home, &thread, &args).json()["done"], true, "{args:?}");
+        assert_eq!(last(&home, &thread).0, json!({"note": ""}));
+    }
+}
+
+#[test]
+fn text_of_a_person_is_stored_as_typed() {
+    let home = staffed();
+    home.put("remark", REMARK);
+    home.config("agents: { h: { command: uwf-human } }\ndefaultAgent: h\n");
+    for typed in ["  two blanks before, one after ", "\"quoted\" # not a comment", "a\n\n  b\n", "'", "true", "- one"] {
+        let thread = home.start("remark", "Speak.");
+        assert_eq!(answers(&home, &thread, &["-m", typed]).json()["done"], true, "{typed:?}");
+        assert_eq!(last(&home, &thread).0, json!({ "note": typed }));
+        // Editors end the last line of a file.
+        let file = home.file("note", &format!("{typed}\n"));
+        let thread = home.start("remark", "Speak.");
+        assert_eq!(answers(&home, &thread, &["--file", file.to_str().unwrap()]).json()["done"], true, "{typed:?}");
+        assert_eq!(last(&home, &thread).0, json!({ "note": typed }));
+    }
 }
 
 #[test]

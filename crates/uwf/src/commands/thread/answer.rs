@@ -69,7 +69,8 @@ pub(crate) struct Args {
     /// The role's output, JSON; `-` reads it from stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
-    /// Markdown under a YAML header; or just the text, when that is all the role asks for.
+    /// Markdown under a YAML header; or just the text, when that is all the role asks for. The text is stored as typed; an empty one needs
+    /// --data.
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// A file with JSON, or with markdown under a YAML header; `-` is stdin.
@@ -196,7 +197,7 @@ fn ask_person(context: &Context, agent: &AgentContext<'_>, asked: &Asked) -> Res
     let _ends = Interruptible::begin()?;
     asker.say(&shown(agent)?);
     let mut typed = TypedAnswer::default();
-    ask::key_by_key(agent, &mut typed, &mut |prompt| asker.typed(prompt)).map_err(|error| {
+    ask::key_by_key(agent, &mut typed, &mut |prompt| asker.as_typed(prompt)).map_err(|error| {
         if typed.is_empty() || editor::keep(context, agent, asked, &typed.text()).is_err() {
             return error;
         }

@@ -82,6 +82,23 @@ fn a_person_sees_what_is_to_be_approved_and_is_asked_right_there() {
 }
 
 #[test]
+fn text_typed_at_the_prompt_is_stored_as_typed() {
+    let home = home();
+    home.put("sign-off", "name: sign-off\ndescription: x\nroles:\n  boss:\n    description: x\n    goal: x\n    meta: { type: object, properties: { title: { type: string }, why: { type: string }, size: { type: [integer, string] } }, required: [title, why, size] }\ngraph:\n  $START: [ { role: boss } ]\n  boss: [ { role: $END } ]\n");
+    home.config("agents:\n  h: { command: uwf-human }\ndefaultAgent: h\n");
+    let thread = home.start("sign-off", "x");
+    let typed = [
+        ("`title` (required)", "\r"),
+        ("needs a value", " \"A\" [b] # c \r"),
+        ("`why` (required)", "[WIP: a\r"),
+        ("`size` (required)", "5\r"),
+    ];
+    let session = session_in(&home, 100, &["thread", "answer", &thread], &typed);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    assert_eq!(last(&home, &thread).0, json!({ "title": " \"A\" [b] # c ", "why": "[WIP: a", "size": 5 }));
+}
+
+#[test]
 fn whoever_does_not_answer_leaves_the_thread_waiting() {
     let (home, thread) = approving();
     for (typed, code) in [("\u{4}", 130), ("\u{3}", -2), ("<signal 15>", -15)] {

@@ -4,7 +4,7 @@
 use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
 use serde_json::{Map, Value, json};
-use uwf_core::extract::{self, Extraction};
+use uwf_core::extract::{self, Extraction, Failure};
 use uwf_core::prompt::{self, AnswerForm};
 
 use super::given;
@@ -91,16 +91,19 @@ fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>
     let mut misfit = String::new();
     for _ in 0..TRIES {
         let typed = ask(&format!("{misfit}{question}"))?;
-        if typed.is_empty() && !is_required {
-            return Ok(());
+        if typed.trim().is_empty() {
+            if !is_required {
+                return Ok(());
+            }
+            misfit = format!("`{key}` needs a value\n");
+            continue;
         }
-        let header = format!("{key}: {typed}\n");
-        match extract::read(&format!("---\n{header}---\n"), AnswerForm::Frontmatter, &schema, &String::new) {
-            Extraction::Found(_) => {
+        match header_line(&schema, key, &typed) {
+            Ok(header) => {
                 answer.header.push_str(&header);
                 return Ok(());
             }
-            Extraction::Failed(failure) => {
+            Err(failure) => {
                 let is_sentence = typed.split_whitespace().nth(1).is_some();
                 let kept = if is_sentence { "; what you wrote is kept as a remark" } else { "" };
                 misfit = format!("{}{kept}\n", failure.errors.join("; "));
@@ -110,6 +113,21 @@ fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>
     }
     Err(CommandError::usage(format!("no valid value for `{key}` after {TRIES} tries; nothing was recorded"))
         .hint("`--editor` shows the whole form, `--data` takes JSON"))
+}
+
+/// The header line of a key with what was typed. A text is quoted, so that it stays as it was typed: `#`, quotation marks and blanks mean
+/// something in a header.
+fn header_line(schema: &json_cas::Schema, key: &str, typed: &str) -> Result<String, Failure> {
+    let text = json!({ key: typed });
+    let fits_as_text = schema.violations(&text).is_empty();
+    let quoted = || format!("{key}: {}\n", text[key]);
+    let plain = format!("{key}: {typed}\n");
+    match extract::read(&format!("---\n{plain}---\n"), AnswerForm::Frontmatter, schema, &String::new) {
+        Extraction::Found(found) if fits_as_text && found.value[key].is_string() => Ok(quoted()),
+        Extraction::Found(_) => Ok(plain),
+        Extraction::Failed(_) if fits_as_text => Ok(quoted()),
+        Extraction::Failed(failure) => Err(failure),
+    }
 }
 
 #[cfg(test)]
@@ -144,7 +162,7 @@ mod tests {
     #[test]
     fn each_key_is_asked_for_until_it_fits() {
         let (header, said) = asked(&schema(), "perhaps\ntrue\nlate: see #42\n[a, b]\n");
-        assert_eq!(header.unwrap(), "---\napproved: true\nwhy: late: see #42\npaths: [a, b]\n---\n");
+        assert_eq!(header.unwrap(), "---\napproved: true\nwhy: \"late: see #42\"\npaths: [a, b]\n---\n");
         insta::assert_snapshot!(said, @r#"
         `approved` (required): `true` or `false`
         > `approved`: expected a boolean, found the string "perhaps"

@@ -40,8 +40,8 @@ pub(super) fn write(
         editor::open(&path)
             .map_err(|error| error.hint("`uwf thread answer` takes an answer by --data, -m or --file too"))?;
         let text = input::from_file(&path)?;
-        let text = text.split(SCISSORS).next().unwrap_or_default().trim();
-        if text.is_empty() || text == form.trim() {
+        let text = written(&text);
+        if text.trim().is_empty() || text.trim() == form.trim() {
             forget(context, asked);
             return Err(nothing_written());
         }
@@ -76,12 +76,17 @@ pub(super) fn write_reply(context: &Context, asked: &Asked, question: &Question)
     }
     editor::open(&path).map_err(|error| error.hint("`uwf thread answer` takes a reply by -m or --file too"))?;
     let text = input::from_file(&path)?;
-    let text = text.split(SCISSORS).next().unwrap_or_default().trim();
-    if text.is_empty() {
+    let text = written(&text);
+    if text.trim().is_empty() {
         forget(context, asked);
         return Err(nothing_written());
     }
     Ok(text.to_owned())
+}
+
+/// What was written above the line from which nothing is read, without empty lines around it.
+fn written(draft: &str) -> &str {
+    draft.split(SCISSORS).next().unwrap_or_default().trim_matches(['\n', '\r'])
 }
 
 fn nothing_written() -> CommandError {

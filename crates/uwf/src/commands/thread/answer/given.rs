@@ -4,6 +4,7 @@ use agent_kit::answer::Answer;
 use agent_kit::ladder::Climb;
 use agent_kit::{AgentContext, Error, ErrorKind};
 use serde_json::{Map, Value};
+use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::{self, Extraction};
 use uwf_core::prompt::{self, AnswerForm};
@@ -17,31 +18,46 @@ pub(super) fn data(agent: &AgentContext<'_>, text: String) -> Result<Answer, Com
     check(agent, &answer).map(|()| answer)
 }
 
-/// The content of a file: JSON, else a message.
+/// The content of a file: JSON, else a message. The end of its last line is not part of the message.
 pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
     if text.trim_start().starts_with('{') && json_cas::json::parse(&text).is_ok() {
         return data(agent, text);
     }
-    message(agent, text)
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    message(agent, line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// Markdown under a YAML header; or a plain text, when the role asks for just one. It is never searched for a value.
+/// Markdown under a YAML header; or a plain text, when the role asks for just one. It is never searched for a value, and a plain text is the
+/// value as it was typed.
 pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
-    let answer = Answer::text(text);
-    let Err(misfit) = typed(agent, &answer.raw).and_then(|()| check(agent, &answer)) else { return Ok(answer) };
-    let has_header = answer.raw.trim_start().starts_with("---");
-    match plain(agent.schema().value(), answer.raw.trim()).filter(|_| !has_header) {
-        Some(value) => {
-            let answer = Answer { value: Some(value), ..answer };
-            check(agent, &answer).map(|()| answer)
-        }
-        None => Err(misfit),
+    if text.trim().is_empty() {
+        return Err(empty(agent));
     }
+    let schema = agent.schema().value();
+    let plain = plain(schema, &text).filter(|_| !text.trim_start().starts_with("---"));
+    let answer = Answer::text(text);
+    let as_plain = |value: Value, answer: Answer| {
+        let answer = Answer { value: Some(value), ..answer };
+        check(agent, &answer).map(|()| answer)
+    };
+    match plain {
+        // There is no key that a header could name.
+        Some(value) if is_text(schema) => as_plain(value, answer),
+        plain => match (typed(agent, &answer.raw).and_then(|()| check(agent, &answer)), plain) {
+            (Ok(()), _) => Ok(answer),
+            (Err(_), Some(value)) => as_plain(value, answer),
+            (Err(misfit), None) => Err(misfit),
+        },
+    }
+}
+
+/// An empty text may be a slip, for instance an unset variable of a shell.
+fn empty(agent: &AgentContext<'_>) -> CommandError {
+    CommandError::usage("the answer is empty").hint(format!("an empty text is a value: {}", human::by_data(agent)))
 }
 
 /// The output a text stands for, when the schema is a text itself or asks for one and nothing else.
 fn plain(schema: &Value, text: &str) -> Option<Value> {
-    let is_text = |schema: &Value| schema.get("type").and_then(Value::as_str) == Some("string");
     if is_text(schema) {
         return Some(Value::from(text));
     }
@@ -49,6 +65,10 @@ fn plain(schema: &Value, text: &str) -> Option<Value> {
     let [Value::String(key)] = required.as_slice() else { return None };
     let property = schema.get("properties")?.get(key)?;
     is_text(property).then(|| Value::Object(Map::from_iter([(key.clone(), Value::from(text))])))
+}
+
+fn is_text(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("string")
 }
 
 /// Whether a text has a valid output where a person would write one: at its beginning, and nowhere else.

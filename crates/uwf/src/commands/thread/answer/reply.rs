@@ -42,5 +42,10 @@ pub(super) fn ask_person(context: &Context, question: &Question) -> Result<Strin
     let asker = Asker::new(context.printer);
     let _ends = Interruptible::begin()?;
     asker.say(&format!("{}\n", question.text));
-    asker.line("your reply", None)
+    loop {
+        let reply = asker.as_typed("your reply: ")?;
+        if !reply.trim().is_empty() {
+            return Ok(reply);
+        }
+    }
 }
