@@ -72,12 +72,27 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("cas", "types", "`uwf cas schema list` lists the types"),
 ];
 
-/// Options people try, and what does that here.
-const MEANT_OPTIONS: &[(&str, &str)] = &[
-    ("--json", "`--format json` prints JSON"),
-    ("--yaml", "`--format yaml` prints YAML"),
-    ("--text", "`--format text` prints text, also into a pipe"),
-    ("--output", "`--format json` prints JSON, `--format text` text"),
+/// Options people try in a command, or in any, and what does that here.
+const MEANT_OPTIONS: &[(&str, &str, &str)] = &[
+    ("thread answer", "--text", "`-m 'TEXT'` is an answer that is one text"),
+    ("thread limit", "--max-steps", "`--steps N` changes the limit of a thread that has begun"),
+    ("thread limit", "--max-time", "`--time TIME` changes the limit of a thread that has begun"),
+    ("thread limit", "--max-tokens", "`--tokens N` changes the limit of a thread that has begun"),
+    ("thread limit", "--max-cost", "`--cost AMOUNT` changes the limit of a thread that has begun"),
+    (
+        "thread start",
+        "--steps",
+        "`--max-steps N` limits the thread; `uwf run WORKFLOW -p 'TEXT' --steps N` stops after N steps",
+    ),
+    ("serve", "--port", "`--address HOST:PORT` says where to listen"),
+    ("serve", "--listen", "`--address HOST:PORT` says where to listen"),
+    ("serve", "--bind", "`--address HOST:PORT` says where to listen"),
+    ("", "--task", "`-p 'TEXT'` is the task"),
+    ("", "--prompt-file", "`-p - < FILE` reads the task from a file"),
+    ("", "--json", "`--format json` prints JSON"),
+    ("", "--yaml", "`--format yaml` prints YAML"),
+    ("", "--text", "`--format text` prints text, also into a pipe"),
+    ("", "--output", "`--format json` prints JSON, `--format text` text"),
 ];
 
 /// The format a command line asks for, looked up before the command line is known to be readable.
@@ -134,12 +149,10 @@ fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
     if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
         (error.kind(), error.get(ContextKind::InvalidArg))
     {
-        let hint = MEANT_OPTIONS.iter().find(|(tried, _)| tried == option).map(|(_, hint)| (*hint).to_owned());
-        return hint.into_iter().collect();
+        return meant_option(option, &command_path(error), root).into_iter().collect();
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return Vec::new() };
-    let group = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    let group = group.trim_start_matches("Usage: uwf").split(['<', '[']).next().unwrap_or_default().trim().to_owned();
+    let group = command_path(error);
     if ["", "thread"].contains(&&*group) && is_thread_id(word) {
         return vec![format!("`uwf thread show {word}` shows the thread, `uwf run {word}` runs it")];
     }
@@ -168,6 +181,32 @@ fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
         Some(near) => vec![format!("did you mean `{near}`?")],
         None => vec![format!("`{} --help` lists the commands", within.trim_end())],
     }
+}
+
+/// The words of the command that an error is about, without `uwf`.
+fn command_path(error: &clap::Error) -> String {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let words = usage.trim_start_matches("Usage: uwf").split_whitespace();
+    words.take_while(|word| !word.starts_with(['<', '[', '-'])).collect::<Vec<_>>().join(" ")
+}
+
+/// The suggestion for an unknown option. Clap suggests any option with some of the same letters, and leaves all others out of the usage.
+fn meant_option(option: &str, path: &str, root: &mut clap::Command) -> Option<String> {
+    let name = option.strip_prefix("--").filter(|name| !name.is_empty())?;
+    let is_tried =
+        |(within, tried, _): &&(&str, &str, &str)| *tried == option && (*within == path || within.is_empty());
+    if let Some((_, _, hint)) = MEANT_OPTIONS.iter().find(is_tried) {
+        return Some((*hint).to_owned());
+    }
+    root.build();
+    let command = path.split_whitespace().try_fold(&*root, |at, word| at.find_subcommand(word))?;
+    let options = || command.get_arguments().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long);
+    let longer: Vec<&str> = options().filter(|option| option.starts_with(name)).collect();
+    let near = if let [only] = longer[..] { Some(only) } else { nearest::nearest(name, options()) };
+    Some(match near {
+        Some(near) => format!("did you mean `--{near}`?"),
+        None => format!("`{} --help` lists its options", format!("uwf {path}").trim_end()),
+    })
 }
 
 /// Whether a word is the id of a thread, or the end of one: no command has a digit.
@@ -211,6 +250,19 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn suggested_options_exist_and_tried_ones_do_not() {
+        let mut root = crate::cli::command();
+        root.build();
+        for (path, tried, hint) in MEANT_OPTIONS.iter().filter(|(path, _, _)| !path.is_empty()) {
+            let command = path.split_whitespace().fold(&root, |at, word| at.find_subcommand(word).expect("a command"));
+            let has = |name: &str| command.get_arguments().any(|option| option.get_long() == Some(name));
+            assert!(!has(tried.trim_start_matches('-')), "`{path} {tried}` is an option");
+            let suggested = hint.split('`').filter_map(|quoted| quoted.strip_prefix("--")?.split(' ').next());
+            suggested.for_each(|name| assert!(has(name), "{hint}"));
         }
     }
 

@@ -201,6 +201,28 @@ fn near_misses_name_the_command_that_was_meant() {
     }
 }
 
+/// A suggestion with nothing but some letters in common misleads.
+#[test]
+fn unknown_option_is_answered_by_what_was_meant() {
+    let home = crate::home();
+    for (args, hint) in [
+        (&["thread", "limit", "@", "--max-steps", "5"][..], "`--steps N` changes the limit of a thread that has begun"),
+        (&["thread", "start", "x", "-p", "x", "--steps", "3"], "`--max-steps N` limits the thread; `uwf run WORKFLOW"),
+        (&["thread", "answer", "@", "--text", "x"], "`-m 'TEXT'` is an answer that is one text"),
+        (&["serve", "--port", "80"], "`--address HOST:PORT` says where to listen"),
+        (&["thread", "list", "--status", "stuck"], "did you mean `--state`?"),
+        (&["gc", "--dry"], "did you mean `--dry-run`?"),
+        (&["thread", "kill", "@", "--force"], "`uwf thread kill --help` lists its options"),
+        (&["run", "x", "-p", "x", "--background"], "`uwf run --help` lists its options"),
+        (&["run", "x", "--json", "-p", "x"], "`--format json` prints JSON"),
+    ] {
+        let ran = home.uwf(args);
+        assert_eq!(ran.code, Some(64), "{}", ran.transcript());
+        let hints: Vec<&str> = ran.stderr.lines().filter_map(|line| line.strip_prefix("hint: ")).collect();
+        assert!(hints.len() == 1 && hints[0].starts_with(hint), "{args:?}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn lists_have_the_short_name_of_a_shell() {
     let home = counting_home(1);

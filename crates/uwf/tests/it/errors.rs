@@ -82,7 +82,7 @@ fn a_misuse_is_an_object_too() {
         json!({"error": {
             "kind": "usage",
             "message": "unexpected argument '--fast' found",
-            "hints": ["usage: uwf cas get [OPTIONS] <HASH>"],
+            "hints": ["`uwf cas get --help` lists its options"],
             "exitCode": 64,
         }})
     );
