@@ -455,6 +455,7 @@ impl AcpSession {
             ("cancelled", _) => return Err(self.failed("cancelled the turn; nobody had asked it to".to_owned())),
             (_, Finish::Stop) => None,
             (_, cut @ Finish::Length) => cut.fault(),
+            ("", none) => return Err(self.failed(none.fault().unwrap_or_default())),
             (other, _) => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
         };
         // A result that was handed in and accepted is whole, however the talk after it ended.

@@ -25,7 +25,7 @@ fn hanging(script: &Value) -> (TestHome, String, Child) {
 
 #[test]
 fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
-    let told = ["refusal", "max_tokens", "max_turn_requests", "cancelled", "tired"].map(|reason| {
+    let told = ["refusal", "max_tokens", "max_turn_requests", "cancelled", "tired", ""].map(|reason| {
         let (home, thread) =
             scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\nSo far." }, { "end": reason }]])));
         let told = fails(&home, &thread);
@@ -38,6 +38,7 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
     40 error: agent `a` made as many model requests as it may in one turn
     40 error: agent `a` cancelled the turn; nobody had asked it to
     40 error: agent `a` ended its turn with `tired`, an unknown reason
+    40 error: agent `a` did not say how its turn ended
     ");
     // What was handed in before the limit was hit is whole.
     let script = prompts(
