@@ -11,7 +11,7 @@ use uwf_engine::attempt::program::look_up;
 use uwf_engine::root::home::Home;
 
 use crate::describe::describe;
-use crate::{acp, command, cursor, documents, hermes, llm, mock, model, react, settings};
+use crate::{acp, command, cursor, documents, hermes, llm, mock, model, react, settings, workflow};
 
 /// Checks that an agent can begin in this directory. While the directory is unknown, programs below it are not looked for.
 ///
@@ -21,6 +21,7 @@ pub fn check(home: &Home, config: &Config, spec: &AgentSpec, dir: Option<&Path>)
     let program = match spec.played_by() {
         Some("llm") => return settings::read::<llm::Settings>(spec).and_then(|_| has_model(home, config, spec)),
         Some("react") => return settings::read::<react::Settings>(spec).and_then(|_| has_model(home, config, spec)),
+        Some("workflow") => return workflow::check(spec),
         Some("mock") => return mock::check(home, spec),
         Some("acp") => acp::settings::Settings::of(spec)?.command,
         Some("cursor") => settings::read::<cursor::Settings>(spec)?.command,

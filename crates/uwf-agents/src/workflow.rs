@@ -22,6 +22,7 @@ use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::delegation;
 use uwf_engine::attempt::elsewhere;
@@ -112,14 +113,28 @@ fn play(context: &AgentContext<'_>, opened: &Opened) -> Result<Hash> {
     deliver(context, &ended)
 }
 
+/// The workflow that an agent names.
+fn name_of(spec: &AgentSpec) -> Result<&str> {
+    delegation::workflow_of(spec).ok_or_else(|| {
+        Error::new(ErrorKind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
+            .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
+    })
+}
+
+/// Checks the settings of an agent.
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
+    settings::read::<Config>(spec)?;
+    name_of(spec).map(drop)
+}
+
 /// What the child thread is to do and how.
 fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
     let spec = &opened.agent;
     let config: Config = settings::read(spec)?;
-    let workflow = delegation::workflow_of(spec).map(str::to_owned).ok_or_else(|| {
-        Error::new(ErrorKind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
-            .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
-    })?;
+    let workflow = name_of(spec)?.to_owned();
     let settings = ThreadSettings {
         workspace: opened.workspace.clone(),
         bound: Bindings { agents: config.agents, every_role: None },

@@ -28,7 +28,7 @@ const UNKNOWN: &str = "there is no such tool";
 const CUT: &str = "not run: your answer was cut off at its token limit; make the call again, with less in one answer";
 
 /// Whether a reply was cut off while it made calls.
-pub fn is_cut_in_calls(reply: &ChatReply) -> bool {
+pub(crate) fn is_cut_in_calls(reply: &ChatReply) -> bool {
     reply.finish == Finish::Length && !reply.tool_calls.is_empty()
 }
 

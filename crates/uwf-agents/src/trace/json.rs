@@ -46,7 +46,7 @@ pub(super) fn some_text(value: &Value, key: &str) -> Option<String> {
     Some(text(value, key)).filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
-/// The type of an event, with that of what it is about.
+/// The type of an event, and the type of its subject.
 pub(super) fn event_name(event: &Value) -> Option<String> {
     let kind = some_text(event, "type")?;
     let inner = ["payload", "item", "part"].into_iter().find_map(|key| some_text(event.get(key)?, "type"));

@@ -221,11 +221,13 @@ fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
     let mut alive = begun;
     let mut sizes = sizes(job);
     loop {
-        if let Ok(Some(status)) = child.try_wait() {
-            return ended(status);
-        }
-        if let Some(signal) = signals.stop() {
+        let status = child.try_wait().ok().flatten();
+        // Whoever stops the keeper often stops the agent too, and it may be gone first. That is not a failure of the agent.
+        if let Some(signal) = signals.stop().filter(|_| !status.is_some_and(|status| status.success())) {
             return Ended::Cancelled(signal);
+        }
+        if let Some(status) = status {
+            return ended(status);
         }
         if let Some(why) = job.lease.lost() {
             return Ended::Lost(why);

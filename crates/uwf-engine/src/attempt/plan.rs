@@ -17,6 +17,7 @@ use crate::attempt::self_description;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::spent;
 use crate::attempt::travel;
+use crate::attempt::unenforced;
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::ids;
@@ -94,6 +95,12 @@ impl Plan {
         let Settings { bound, workspace, .. } = &self.settings;
         bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)
             .map(|spec| self.with_keys(spec))
+    }
+
+    /// Warnings about limits that the thread's agents keep from working. An agent that can't be found is reported by its step.
+    pub(crate) fn unenforced(&self, limits: ThreadLimits) -> Vec<String> {
+        let agents: Vec<_> = self.workflow.roles.keys().filter_map(|role| self.agent(role, None).ok()).collect();
+        unenforced::unenforced(limits, &agents, &self.config)
     }
 
     /// A built-in agent with the settings of the agent that plays the role, when that is the same; else with none.

@@ -17,7 +17,7 @@ use crate::thread::nodes;
 use crate::verbs::find_workflow::{self, Origin};
 
 /// The agents of the child thread that such an agent names in its settings.
-fn bindings_of(config: &Map<String, Value>) -> Bindings {
+pub(crate) fn bindings_of(config: &Map<String, Value>) -> Bindings {
     let agents = config.get("agents").and_then(Value::as_object).into_iter().flatten();
     let named = agents.filter_map(|(role, agent)| Some((role.clone(), Named::plain(agent.as_str()?))));
     Bindings { agents: named.collect(), every_role: None }

@@ -52,6 +52,15 @@ impl Changes {
         is(&self.steps) || is(&self.time) || is(&self.tokens) || is(&self.cost)
     }
 
+    /// Changed limits that no run of an agent has put to the test yet.
+    fn untried(&self, limits: ThreadLimits, used: Amount, (tokens, cost): (usize, usize)) -> ThreadLimits {
+        ThreadLimits {
+            max_tokens: limits.max_tokens.filter(|_| self.tokens.is_some() && used.tokens == 0 && tokens == 0),
+            max_cost: limits.max_cost.filter(|_| self.cost.is_some() && used.cost <= 0.0 && cost == 0),
+            ..ThreadLimits::default()
+        }
+    }
+
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
@@ -82,6 +91,9 @@ pub struct Limits {
     /// Why it is at a limit that is none of these: `maxDepth`, or the limit of another thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Warnings about limits that were changed and that its agents keep from working.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
 
 /// What a thread has used, and how far it may go.
@@ -118,7 +130,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     let plan = Plan::load(&thread, None)?;
     let (limits, used) = (plan.limits(), spent::used(&thread, &plan.config)?);
     let (age, unknown) = (plan::age(&thread), unknown(home, &plan.config, id)?);
-    let mut settings = plan.settings;
+    let mut settings = plan.settings.clone();
     let own = &mut settings.limits;
     own.max_steps = whole(changes.steps, limits.max_steps, used.steps).or(own.max_steps);
     own.max_time = whole(changes.time, limits.max_time, age.as_secs()).or(own.max_time);
@@ -138,7 +150,8 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, id)?;
     // All that can fail was read before: whoever is told of a failure has the old limits.
-    Ok(report(&thread, limits, (used, unknown), age))
+    let notes = plan.unenforced(changes.untried(limits, used, unknown));
+    Ok(Limits { notes, ..report(&thread, limits, (used, unknown), age) })
 }
 
 /// Of how many runs of agents the tokens, and the cost, are not known.
@@ -170,5 +183,16 @@ fn report(
     let reached = limits.reached(used, age).map(|reached| reached.to_string());
     let is_elsewhere = state == State::Limited && reached.is_none();
     let why = is_elsewhere.then(|| marks::get(home, id, Mark::Limited)).flatten().map(|reason| reason.why);
-    Limits { thread: id.clone(), state, used, tokens_unknown, cost_unknown, age: age.as_secs(), limits, reached, why }
+    Limits {
+        thread: id.clone(),
+        state,
+        used,
+        tokens_unknown,
+        cost_unknown,
+        age: age.as_secs(),
+        limits,
+        reached,
+        why,
+        notes: Vec::new(),
+    }
 }

@@ -3,15 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use json_cas::Hash;
 use uwf_core::config::Config;
 use uwf_core::workflow::{END, START, next_positions, roles_after};
 
 use crate::attempt::agents::AgentSpec;
+use crate::attempt::delegation::workflow_of;
 use crate::attempt::plan::Plan;
-use crate::error::{Error, Result};
+use crate::attempt::settings::Settings;
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::thread::load::Thread;
+use crate::thread::nodes;
 use crate::thread::steps::Parts;
+use crate::verbs::decide_workflows::bindings_of;
 
 /// Checks that an agent can begin on this machine. What built-in agents need is known to their crate, not to this one. The directory is
 /// unknown while a worktree has not been created.
@@ -32,17 +37,18 @@ pub struct Readiness {
 /// step says itself what its agent lacks.
 ///
 /// # Errors
-/// Those of the thread's nodes and of its configuration.
+/// `Config`; `Data` if a node of the thread can't be read.
 pub fn of_thread(thread: &Thread<'_>, readiness: &Readiness) -> Result<Vec<String>> {
     let plan = Plan::load(thread, None)?;
     let last = match thread.chain()?.len().checked_sub(1) {
         Some(last) => thread.step(last, Parts::NONE)?.role,
         None => START.to_owned(),
     };
-    let mut unready = unready(thread.home(), &plan, &last, readiness, false);
+    let mut looked = Look::new(thread.home(), readiness, true);
+    let mut unready = looked.unready(&plan, &last);
     let next = next_positions(&plan.workflow.graph, &last);
     unready.retain(|role, _| !next.contains(&role.as_str()));
-    Ok(warnings(&unready))
+    Ok(looked.warnings(&unready))
 }
 
 /// Refuses a new thread that would certainly get to a role whose agent can't begin. Returns a warning for each role to which it may get.
@@ -55,64 +61,130 @@ pub(crate) fn of_new_thread(
     readiness: &Readiness,
     gets_worktree: bool,
 ) -> Result<Vec<String>> {
-    let mut unready = unready(home, plan, START, readiness, gets_worktree);
-    match certain(plan, readiness, &unready).and_then(|role| unready.remove(&role)) {
+    let mut looked = Look::new(home, readiness, !gets_worktree);
+    let mut unready = looked.unready(plan, START);
+    match looked.certain(plan, &unready).and_then(|role| unready.remove(&role)) {
         Some(error) => Err(error),
-        None => Ok(warnings(&unready)),
+        None => Ok(looked.warnings(&unready)),
     }
 }
 
-/// The first role that the thread certainly gets to and whose agent can't begin.
-fn certain(plan: &Plan, readiness: &Readiness, unready: &BTreeMap<String, Error>) -> Option<String> {
-    let graph = &plan.workflow.graph;
-    let mut from = START;
-    let mut seen = BTreeSet::new();
-    while seen.insert(from) && readiness.steps.is_none_or(|steps| (seen.len() as u64) <= steps) {
-        let mut ways = next_positions(graph, from);
-        // Nothing is played where no condition matches, and the thread ends.
-        let may_end = graph.get(from).is_none_or(|all| all.iter().all(|transition| transition.condition.is_some()));
-        if from == START {
-            ways.retain(|role| *role != END);
-        } else if may_end {
-            return None;
-        }
-        if let Some(first) = ways.first().filter(|_| ways.iter().all(|role| unready.contains_key(*role))) {
-            return Some((*first).to_owned());
-        }
-        match ways[..] {
-            [only] if only != END && readiness.until.as_deref() != Some(only) => from = only,
-            _ => return None,
-        }
-    }
-    None
+/// An error that can be reported for several roles.
+#[derive(Clone)]
+struct Lack {
+    kind: ErrorKind,
+    message: String,
+    hints: Vec<String>,
 }
 
-/// What the agents lack that can't begin, by role.
-fn unready(
-    home: &Home,
-    plan: &Plan,
-    from: &str,
-    readiness: &Readiness,
-    gets_worktree: bool,
-) -> BTreeMap<String, Error> {
-    let dir = Some(plan.settings.workspace.as_path()).filter(|_| !gets_worktree);
-    let lacks = |role: &str| {
-        let checked = plan.agent(role, None).map_err(Error::from);
-        checked.and_then(|agent| (readiness.check)(home, &plan.config, &agent, dir)).err()
-    };
-    let roles = roles_after(&plan.workflow.graph, from, readiness.until.as_deref(), readiness.steps);
-    roles.into_iter().filter_map(|role| Some((role.to_owned(), of_role(role, lacks(role)?)))).collect()
+/// A look at the agents of a thread and of the child threads that play its roles.
+struct Look<'h> {
+    home: &'h Home,
+    readiness: Readiness,
+    /// Whether the directory is there in which agents will work.
+    has_dir: bool,
+    /// What child threads lack, by their workflow and the agent that starts them; nothing while one is looked at.
+    children: BTreeMap<(Hash, String), Option<Lack>>,
+    /// Warnings of child threads.
+    of_children: Vec<String>,
+}
+
+impl<'h> Look<'h> {
+    fn new(home: &'h Home, readiness: &Readiness, has_dir: bool) -> Look<'h> {
+        Look { home, readiness: readiness.clone(), has_dir, children: BTreeMap::new(), of_children: Vec::new() }
+    }
+
+    /// What the agents lack that can't begin, by role.
+    fn unready(&mut self, plan: &Plan, from: &str) -> BTreeMap<String, Error> {
+        let Readiness { until, steps, .. } = &self.readiness;
+        let roles: Vec<String> =
+            roles_after(&plan.workflow.graph, from, until.as_deref(), *steps).into_iter().map(str::to_owned).collect();
+        roles.into_iter().filter_map(|role| self.lack(plan, &role).map(|error| (role, error))).collect()
+    }
+
+    fn lack(&mut self, plan: &Plan, role: &str) -> Option<Error> {
+        let dir = Some(plan.settings.workspace.as_path()).filter(|_| self.has_dir);
+        let checked = plan.agent(role, None).map_err(Error::from).and_then(|agent| {
+            (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
+            self.child(plan, &agent)
+        });
+        checked.err().map(|error| of_role(role, error))
+    }
+
+    /// Looks at the child thread that plays a role. It has to end for the role, however far its parent is to run.
+    fn child(&mut self, plan: &Plan, agent: &AgentSpec) -> Result<()> {
+        let decided = workflow_of(agent).and_then(|name| plan.settings.workflows.get(name));
+        let Some(decided) = decided else { return Ok(()) };
+        let key = (decided.hash, agent.name.clone());
+        if !self.children.contains_key(&key) {
+            // A workflow may play a role of its own.
+            self.children.insert(key.clone(), None);
+            let lack = self.lack_of_child(plan, agent, decided.hash)?;
+            self.children.insert(key.clone(), lack);
+        }
+        match self.children.get(&key).cloned().flatten() {
+            Some(Lack { kind, message, hints }) => Err(Error { hints, ..Error::new(kind, message) }),
+            None => Ok(()),
+        }
+    }
+
+    fn lack_of_child(&mut self, plan: &Plan, agent: &AgentSpec, workflow: Hash) -> Result<Option<Lack>> {
+        let settings = Settings {
+            workspace: plan.settings.workspace.clone(),
+            bound: bindings_of(&agent.config),
+            workflows: plan.settings.workflows.clone(),
+            ..Settings::default()
+        };
+        let workflow = nodes::workflow(self.home.store(), workflow)?;
+        let plan = Plan { config: plan.config.clone(), settings, workflow };
+        let whole = Readiness { until: None, steps: None, ..self.readiness.clone() };
+        let readiness = std::mem::replace(&mut self.readiness, whole);
+        let mut unready = self.unready(&plan, START);
+        let certain = self.certain(&plan, &unready).and_then(|role| unready.remove(&role));
+        self.readiness = readiness;
+        self.of_children.extend(unready.values().map(warning));
+        Ok(certain.map(|Error { kind, message, hints, .. }| Lack { kind, message, hints }))
+    }
+
+    /// The first role that the thread certainly gets to and whose agent can't begin.
+    fn certain(&self, plan: &Plan, unready: &BTreeMap<String, Error>) -> Option<String> {
+        let graph = &plan.workflow.graph;
+        let Readiness { until, steps, .. } = &self.readiness;
+        let mut from = START;
+        let mut seen = BTreeSet::new();
+        while seen.insert(from) && steps.is_none_or(|steps| seen.len() as u64 <= steps) {
+            let mut ways = next_positions(graph, from);
+            // Nothing is played where no condition matches, and the thread ends.
+            let may_end = graph.get(from).is_none_or(|all| all.iter().all(|way| way.condition.is_some()));
+            if from == START {
+                ways.retain(|role| *role != END);
+            } else if may_end {
+                return None;
+            }
+            if let Some(first) = ways.first().filter(|_| ways.iter().all(|role| unready.contains_key(*role))) {
+                return Some((*first).to_owned());
+            }
+            match ways[..] {
+                [only] if only != END && until.as_deref() != Some(only) => from = only,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn warnings(self, unready: &BTreeMap<String, Error>) -> Vec<String> {
+        unready.values().map(warning).chain(self.of_children).collect()
+    }
 }
 
 fn of_role(role: &str, error: Error) -> Error {
     let name = format!("`{role}`");
-    if error.message.contains(&name) {
-        error
-    } else {
-        Error { message: format!("role {name}: {}", error.message), ..error }
+    match error.message.contains(&name) {
+        true => error,
+        false => Error { message: format!("role {name}: {}", error.message), ..error },
     }
 }
 
-fn warnings(unready: &BTreeMap<String, Error>) -> Vec<String> {
-    unready.values().map(|error| format!("the thread will stop if it gets so far: {}", error.message)).collect()
+fn warning(error: &Error) -> String {
+    format!("the thread will stop if it gets so far: {}", error.message)
 }

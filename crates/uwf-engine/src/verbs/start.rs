@@ -16,7 +16,6 @@ use crate::attempt::plan::{self, Plan};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::travel;
-use crate::attempt::unenforced;
 use crate::attempt::worktree::NewWorktree;
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
@@ -97,17 +96,16 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let worktree = new_worktree(request.worktree, &config, &workflow, &settings.workspace)?;
     notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));
     check_agents(home, &config, hash, &settings)?;
-    let plan = Plan { config, settings, workflow };
+    let redactor = Redactor::of(home)?;
+    request.bound.refuse_secrets(&redactor)?;
+    let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
+    let plan = Plan { config, settings: Settings { workflows, ..settings }, workflow };
     if let Some(runs) = &request.runs {
         notes.extend(readiness::of_new_thread(home, &plan, runs, worktree.is_some())?);
     }
     notes.extend(check_limits(&plan, request.strict_limits)?);
-    let Plan { config, settings, .. } = plan;
-    let redactor = Redactor::of(home)?;
-    request.bound.refuse_secrets(&redactor)?;
-    let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
-    let settings = Settings { workflows, ..settings };
     notes.extend(further);
+    let Plan { settings, .. } = plan;
     let (prompt, replaced) = without_secrets(&redactor, &request.prompt);
     notes.extend(replaced);
     let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None })?;
@@ -205,9 +203,7 @@ pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result
 
 /// Returns a note for each limit that the agents of the thread keep from working; with `strict` they are an error.
 fn check_limits(plan: &Plan, strict: bool) -> Result<Vec<String>> {
-    // An agent that can't be found is reported by its step.
-    let agents: Vec<_> = plan.workflow.roles.keys().filter_map(|role| plan.agent(role, None).ok()).collect();
-    let unenforced = unenforced::unenforced(plan.limits(), &agents, &plan.config);
+    let unenforced = plan.unenforced(plan.limits());
     match strict && !unenforced.is_empty() {
         true => Err(VerbError::UnenforcedLimits(unenforced).into()),
         false => Ok(unenforced),

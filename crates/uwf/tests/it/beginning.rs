@@ -113,6 +113,20 @@ agents:
 }
 
 #[test]
+fn limit_that_cannot_hold_is_said_when_it_is_changed() {
+    let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    let thread = home.start("count-rounds", "count");
+    for (limit, warning) in [
+        (["--cost", "5"], "warning: agent `w` reports neither tokens nor cost, so `maxCost` cannot stop it\n"),
+        (["--tokens", "+5"], "warning: agent `w` reports no tokens, so `maxTokens` cannot stop it\n"),
+        (["--steps", "5"], ""),
+    ] {
+        let ran = home.uwf(&[&["thread", "limit", &thread][..], &limit].concat());
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), warning), "{limit:?}");
+    }
+}
+
+#[test]
 fn strict_limits_refuse_what_cannot_hold() {
     let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
     let run = |limit: &[&str]| home.uwf(&[&["run", "count-rounds", "-p", "count", "--strict-limits"], limit].concat());
@@ -210,6 +224,25 @@ fn later_role_without_an_agent_is_refused_first() {
     assert_eq!(run(&["--until", "check"]).code, Some(0));
     assert_eq!(run(&["--steps", "1"]).code, Some(30));
     assert_eq!(ran(&home), "write\nwrite\n");
+}
+
+#[test]
+fn child_thread_without_an_agent_is_refused_first() {
+    let config = format!(
+        "{WRITER}  m: {{ command: uwf-llm }}\n  child: {{ command: uwf-workflow, args: [count-rounds] }}\n  nobody: {{ command: uwf-workflow }}\n\
+         defaultAgent: w\nagentOverrides: {{ count-rounds: {{ worker: m }} }}\n"
+    );
+    let home = writing(&config);
+    for (agent, reason) in [
+        ("publish=child", None),
+        ("check=child", Some("role `check`: role `worker`: no model is configured")),
+        ("check=nobody", Some("role `check`: agent `nobody` does not say which workflow plays the role")),
+    ] {
+        let ran = home.uwf(&["run", "write-text", "-p", "write", "--until", "publish", "--agent", agent]);
+        assert_eq!(ran.code, Some(if reason.is_some() { 78 } else { 0 }), "{agent}: {}", ran.transcript());
+        assert!(reason.is_none_or(|reason| ran.stderr.contains(reason)), "{agent}: {}", ran.stderr);
+    }
+    assert_eq!(threads(&home).as_array().unwrap().len(), 1);
 }
 
 #[test]

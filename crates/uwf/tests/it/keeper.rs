@@ -207,6 +207,26 @@ fn ctrl_c_keeps_output_and_leaves_thread_ready() {
     }
 }
 
+/// Who stops all processes of a step at once may end the agent before its keeper looks.
+#[test]
+fn agent_that_is_stopped_first_leaves_thread_ready() {
+    let (home, thread) = counting_home(&WAITING.replace("echo $$ >> ledger", "echo $$ $PPID >> ledger"));
+    let mut window = step_until_begun(&home, &thread, 1);
+    let keeper = keeper(&home, &thread);
+    let ledger = fs::read_to_string(home.work().join("ledger")).unwrap();
+    let (agent, wrapper) = ledger.trim().split_once(' ').unwrap();
+    signal(keeper, "STOP");
+    signal(keeper, "TERM");
+    signal(agent, "KILL");
+    until("the agent process has ended", || !is_alive(wrapper));
+    signal(keeper, "CONT");
+    assert_eq!(window.wait().unwrap().code(), Some(143));
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(shown["state"], "active", "{shown}");
+    home.file("go", "");
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+}
+
 /// An agent that is told to end has `killGrace` for that. A step it records by then is one it was paid for.
 #[test]
 fn a_step_submitted_within_the_grace_counts() {

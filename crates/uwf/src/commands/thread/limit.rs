@@ -65,7 +65,7 @@ fn money(text: &str) -> Result<Change<f64>, String> {
 
 impl Report for Limits {
     fn text(&self) -> String {
-        let Limits { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached, why } = self;
+        let Limits { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached, why, notes: _ } = self;
         let Amount { steps, tokens, cost, .. } = *used;
         let ThreadLimits { max_steps, max_time, max_tokens, max_cost } = *limits;
         let in_words = |seconds: u64| table::duration(Duration::from_secs(seconds));
@@ -134,5 +134,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             .hint("the head stays where it is, so the same command again would add as much again"));
     }
     let limits = limit::change(&context.home, &thread, &changes, args.expect.expected)?;
+    limits.notes.iter().for_each(|note| context.printer.warn(note));
     Printed::new(&limits)
 }
