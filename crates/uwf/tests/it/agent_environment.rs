@@ -102,9 +102,9 @@ fn a_key_that_was_withheld_from_an_agent_that_failed_is_named() {
     hint: if it needs A_KEY: `uwf config set agents.w.env '[A_KEY]'`
     ");
     insta::assert_snapshot!(transcript("silent"), @"
-    exit 41
+    exit 40
     --- stderr
-    error: the answer has no valid output for role `worker`: the output is not JSON; the answer reads: not logged in
+    error: agent `silent` failed: not logged in; it was not given A_KEY
     hint: if it needs A_KEY: `uwf config set agents.silent.env '[A_KEY]'`
     ");
     insta::assert_snapshot!(transcript("w --from-the-command-line"), @"
