@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::attempt::{broker, keeper};
@@ -19,13 +20,14 @@ use crate::commands::{
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::help_text;
 use crate::printer::{CommandResult, Format, Printed, Printer, Stdout};
 use crate::topics::EXIT_CODES;
 use crate::usage;
 
 /// Stateless workflow engine for AI agents: every step is one process, every output is kept.
 #[derive(Debug, Parser)]
-#[command(name = "uwf", version, after_help = AFTER_HELP, after_long_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"), disable_help_subcommand = true, max_term_width = 110)]
+#[command(name = "uwf", version, after_help = AFTER_HELP, after_long_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"), disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// How to print the report; UWF_FORMAT does the same. Default: text on a terminal, one line of JSON in a pipe.
     #[arg(long, global = true, value_name = "FORMAT")]
@@ -45,6 +47,7 @@ Examples:
 
 A thread is named by its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
 Short forms: uwf ls, step, show and read are uwf thread list, step, show and read.
+
 `uwf help TOPIC` prints the documentation: workflow-format, configuration, agent-protocol and more.
 The storage root is $UNCAGED_WORKFLOW_STORAGE_ROOT, else $WORKFLOW_STORAGE_ROOT, else ~/.uncaged/workflow.";
 
@@ -224,9 +227,9 @@ pub(crate) fn main() -> ExitCode {
     let args = crate::commands::agent::by_program_name(args);
     let args = help_first(args);
     let asked = usage::asked_format(&args);
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return parse_failure(&error, asked),
+        Err(error) => return parse_failure(error, &args, asked),
     };
     let printer = match Printer::new(cli.format, cli.command.stdout()) {
         Ok(printer) => printer,
@@ -260,7 +263,7 @@ fn run(command: Group, printer: Printer) -> CommandResult {
     match command {
         Group::Completions(args) => completions::run(&args),
         Group::Man(args) => man::run(&args, Cli::command()),
-        Group::Help(args) => help::run(&args, Cli::command()),
+        Group::Help(args) => help::run(&args, Cli::command(), help_text::width()),
         Group::Reference => reference::run(Cli::command()),
         Group::Schema(args) => schema::run(&args),
         Group::Init(command) => init::run(&command),
@@ -352,10 +355,20 @@ fn own_child(args: &[OsString]) -> Option<u8> {
 }
 
 /// Help and version go to stdout with 0; a misuse is 64, not clap's 2.
-fn parse_failure(error: &clap::Error, asked: Option<Format>) -> ExitCode {
+fn parse_failure(error: clap::Error, args: &[OsString], asked: Option<Format>) -> ExitCode {
     if !error.use_stderr() {
+        // Laid out only now, because every other command would wait for it.
+        let laid_out = || help_text::laid_out(command(), help_text::width()).try_get_matches_from(args);
+        let error = if error.kind() == ErrorKind::DisplayHelp { laid_out().err().unwrap_or(error) } else { error };
         return ExitCode::from(Printer::plain().written(error.print(), 0));
     }
     let printer = Printer::new(asked, Stdout::Report).unwrap_or_else(|_| Printer::plain());
-    ExitCode::from(printer.failure(&usage::failure(error, &mut command())))
+    let failure = usage::failure(&error, &mut command());
+    if usage::lacks_command(&error) && printer.prints_text() {
+        let mut root = help_text::laid_out(command(), help_text::width());
+        let help = usage::group(&mut root, args).render_help();
+        printer.talk(help.to_string().trim_end());
+        return ExitCode::from(failure.kind.exit_code());
+    }
+    ExitCode::from(printer.failure(&failure))
 }

@@ -15,6 +15,7 @@ mod editor;
 mod engine;
 mod error;
 mod file_schemas;
+mod help_text;
 mod input;
 mod install;
 mod new_files;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::help_text;
+
 /// Exit codes, as every help text lists them.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
@@ -22,6 +24,9 @@ Exit codes:
 
 A failure is explained on stderr. Where JSON is printed, stdout has it too:
 {\"error\": {kind, message, hints, exitCode}, …}, with what is known of the thread.";
+
+/// Columns of the reference page.
+const PAGE_WIDTH: usize = 100;
 
 /// Options every command has; the page tells them once.
 const COMMON: [&str; 2] = ["format", "help"];
@@ -117,17 +122,16 @@ pub(crate) fn text_of(name: &str) -> Option<String> {
 /// The list of pages, for the help of `uwf help`.
 pub(crate) fn overview() -> String {
     let width = ALL.iter().map(|topic| topic.name.len()).max().unwrap_or_default();
-    let rows = ALL.iter().map(|topic| format!("\n  {:<width$} {}", topic.name, topic.about));
+    let rows = ALL.iter().map(|topic| format!("\n  {:<width$}  {}", topic.name, topic.about));
     format!("Topics, printed by `uwf help TOPIC`:{}", rows.collect::<String>())
 }
 
 /// The reference page, made from the same definitions as `--help`.
 pub(crate) fn reference(root: clap::Command) -> String {
-    let mut root = root.term_width(100);
-    root.build();
+    let mut root = help_text::laid_out(root, PAGE_WIDTH);
     let mut markdown = String::from(
-        "# Reference\n\nMade by `uwf reference` from the same definitions as `--help`. Every command takes `--format` and `--help`\n\
-         too; exit codes are those of the first section.\n",
+        "# Reference\n\nMade by `uwf reference` from the same definitions as `--help`. Every command takes `--format` and\n\
+         `--help` too; exit codes are those of the first section.\n",
     );
     section(&mut markdown, &mut root, "uwf");
     markdown

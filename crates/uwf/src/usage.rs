@@ -104,11 +104,27 @@ pub(crate) fn asked_format(args: &[OsString]) -> Option<Format> {
     Format::from_str(after.or_else(joined)?, true).ok()
 }
 
+/// Whether a command line ends with a group, without a command of it.
+pub(crate) fn lacks_command(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand)
+}
+
+/// The group a command line ends with.
+pub(crate) fn group<'c>(root: &'c mut clap::Command, args: &[OsString]) -> &'c mut clap::Command {
+    let mut at = root;
+    for word in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
+        if at.find_subcommand(word).is_some() {
+            at = at.find_subcommand_mut(word).expect("it was found");
+        }
+    }
+    at
+}
+
 /// What is wrong with a command line, said as every other failure.
 pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandError {
     let rendered = error.render().to_string();
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // Clap prints the help of a group then; the usage line says which group.
+    if lacks_command(error) {
+        // The usage line says which group.
         let group = rendered.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("uwf <COMMAND>");
         let group = group.split(" [").next().unwrap_or(group).trim_end_matches(" <COMMAND>");
         return CommandError::usage(format!("`{group}` needs a command"))

@@ -5,6 +5,7 @@ use json_cas::nearest;
 use serde_json::json;
 
 use crate::error::CommandError;
+use crate::help_text;
 use crate::printer::{CommandResult, Printed};
 use crate::topics::{self, Topic};
 
@@ -18,7 +19,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args, mut root: Command) -> CommandResult {
+pub(crate) fn run(args: &Args, root: Command, width: usize) -> CommandResult {
     if args.words == ["topics"] {
         return Ok(printed(format!("{}\n", topics::overview())));
     }
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &Args, mut root: Command) -> CommandResult {
     {
         return Ok(printed(text(root)));
     }
-    root.build();
+    let root = help_text::laid_out(root, width);
     let command = find(&root, &args.words)?;
     let help = command.clone().render_long_help().to_string();
     let help = if args.words.is_empty() { format!("{}\n\n{}\n", help.trim_end(), topics::overview()) } else { help };

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
-use uwf_testing::repository;
+use serde_json::Value;
+use uwf_testing::{Ran, TestHome, repository};
 
 use crate::home;
 
@@ -22,8 +23,99 @@ fn help_is_found_wherever_it_is_asked_for() {
     assert_eq!(deep.trim_end(), home.uwf(&["cas", "schema", "put", "--help"]).stdout.trim_end());
     assert_eq!(home.uwf(&["thread", "help"]).stdout.trim_end(), home.uwf(&["thread", "--help"]).stdout.trim_end());
     let all = home.uwf(&["help"]).stdout;
-    assert!(all.contains("Commands:") && all.contains("Topics, printed by `uwf help TOPIC`"), "{all}");
+    assert!(all.contains("\nInspect:\n") && all.contains("Topics, printed by `uwf help TOPIC`"), "{all}");
     assert_eq!(home.uwf(&["help", "thread", "step", "--format", "json"]).json()["help"], direct.stdout.as_str());
+}
+
+fn ran_with(home: &TestHome, args: &[&str], variable: &str, value: &str) -> Ran {
+    home.command(args).env(variable, value).output().unwrap().into()
+}
+
+/// Every command, as the reference page lists them.
+fn commands(home: &TestHome) -> Vec<String> {
+    let page = home.uwf(&["reference"]).stdout;
+    let headings = page.lines().filter_map(|line| line.strip_prefix("## `uwf")?.strip_suffix('`'));
+    headings.map(|heading| heading.trim().to_owned()).collect()
+}
+
+/// Lines that are wider than `width`, and lines in the middle of a text that end before a word that would have fitted.
+fn badly_wrapped(help: &str, width: usize) -> Vec<String> {
+    let lines: Vec<&str> = help.lines().collect();
+    let columns = |line: &str| line.chars().count();
+    let mut bad: Vec<String> =
+        lines.iter().filter(|line| columns(line) > width).map(|line| (*line).to_owned()).collect();
+    for pair in lines.windows(2) {
+        let [above, line] = pair else { continue };
+        let indent = |line: &str| columns(line) - columns(line.trim_start());
+        let is_text = indent(line) == 0 && indent(above) == 0 || indent(line) >= 10 && indent(line) >= indent(above);
+        let starts_anew = above.ends_with(':')
+            || above.starts_with("```")
+            || ["[", "- ", "```", "-"].iter().any(|mark| line.trim_start().starts_with(mark));
+        let Some(word) = line.split_whitespace().next().filter(|_| is_text && !starts_anew && !above.is_empty()) else {
+            continue;
+        };
+        // An option has its text in the next line.
+        let is_option = above.trim_start().starts_with(['-', '<', '[']) && indent(line) > indent(above);
+        if !is_option && columns(above) + 1 + columns(word) <= width {
+            bad.push(format!("{above}\n{line}"));
+        }
+    }
+    bad
+}
+
+#[test]
+fn help_is_wrapped_once_for_its_terminal() {
+    let home = home();
+    let commands = commands(&home);
+    assert!(commands.len() > 100, "{commands:?}");
+    let mut bad = Vec::new();
+    for (command, width) in commands.iter().flat_map(|command| [(command, 80), (command, 100)]) {
+        for option in ["-h", "--help"] {
+            let args: Vec<&str> = command.split_whitespace().chain([option]).collect();
+            let ran = ran_with(&home, &args, "COLUMNS", &width.to_string());
+            assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+            bad.extend(badly_wrapped(&ran.stdout, width).into_iter().map(|line| format!("{width} {args:?}: {line}")));
+        }
+    }
+    assert!(bad.is_empty(), "{} lines:\n{}", bad.len(), bad.join("\n"));
+}
+
+#[test]
+fn reference_page_is_wrapped_once() {
+    let bad = badly_wrapped(&home().uwf(&["reference"]).stdout, 100);
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn commands_are_listed_by_what_they_are_for() {
+    let home = home();
+    let help = home.uwf(&["--help"]).stdout;
+    let headings = ["Run:", "Inspect:", "Author:", "Operate:", "Share:", "Help:", "Options:"];
+    let found: Vec<&str> = help.lines().filter(|line| headings.contains(line)).collect();
+    assert_eq!(found, headings, "{help}");
+    for command in commands(&home).iter().filter(|command| !command.is_empty() && !command.contains(' ')) {
+        assert_eq!(help.matches(&format!("\n  {command} ")).count(), 1, "{command} in {help}");
+    }
+    let thread = home.uwf(&["thread", "--help"]).stdout;
+    assert!(thread.contains("\nRun:\n  start ") && thread.contains("\nInspect:\n  list "), "{thread}");
+}
+
+#[test]
+fn group_alone_prints_its_help() {
+    let home = home();
+    for group in [&[][..], &["thread"], &["cas", "schema"]] {
+        let text = ran_with(&home, group, "UWF_FORMAT", "text");
+        let help = home.uwf(&[group, &["-h"]].concat()).stdout;
+        assert_eq!((text.code, text.stdout.as_str()), (Some(64), ""), "{group:?}");
+        assert_eq!(text.stderr, help, "{group:?}");
+        let piped = home.uwf(group);
+        assert_eq!(piped.code, Some(64), "{group:?}");
+        let message = format!("`{}` needs a command", [&["uwf"], group].concat().join(" "));
+        let report: Value = serde_json::from_str(&piped.stdout).unwrap();
+        assert_eq!(report["error"]["message"], message, "{group:?}");
+    }
+    let options_only = home.uwf(&["--format", "text"]);
+    assert_eq!((options_only.code, options_only.stderr), (Some(64), home.uwf(&["-h"]).stdout));
 }
 
 #[test]

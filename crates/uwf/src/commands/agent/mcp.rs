@@ -13,10 +13,12 @@ use crate::printer::{CommandResult, Printed};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  STEP=\"'$UWF_THREAD','$UWF_ROLE','--root','$ROOT','--attempt','$UWF_ATTEMPT'\"
   codex exec -c mcp_servers.uwf.command=\"$UWF_BIN\" \\
-      -c \"mcp_servers.uwf.args=['agent','mcp','$UWF_THREAD','$UWF_ROLE','--root','$ROOT','--attempt','$UWF_ATTEMPT']\" …
-  claude -p --mcp-config \"$(printf '{\"mcpServers\":{\"uwf\":{\"command\":\"%s\",\"args\":[\"agent\",\"mcp\",\"%s\",\"%s\"]}}}' \\
-      \"$UWF_BIN\" \"$UWF_THREAD\" \"$UWF_ROLE\")\" …
+      -c \"mcp_servers.uwf.args=['agent','mcp',$STEP]\" …
+  MCP='{\"mcpServers\":{\"uwf\":{\"command\":\"%s\",\"args\":[\"agent\",\"mcp\",\"%s\",\"%s\"]}}}'
+  claude -p --mcp-config \\
+      \"$(printf \"$MCP\" \"$UWF_BIN\" \"$UWF_THREAD\" \"$UWF_ROLE\")\" …
 
 A server of the Model Context Protocol on stdin and stdout with the tools `submit` (its arguments are the role's output, \
 checked at once; the last accepted call counts), `context` and `cas_get`. It ends with its input.")]

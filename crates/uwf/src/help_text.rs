@@ -1,0 +1,230 @@
+//! Help as it is printed: laid out once for the columns there are, with the commands in groups.
+//!
+//! Clap wraps each line of a text after the options by itself, which tears a text that was wrapped in the source. So the
+//! paragraphs and rows of such a text are put together here, and wrapped for the width that clap is told.
+
+use clap::Command;
+use clap::builder::StyledStr;
+use unicode_width::UnicodeWidthStr;
+
+use crate::terminal;
+
+/// Columns where nothing says how many there are.
+const USUAL_WIDTH: usize = 100;
+
+/// Longer lines are harder to read.
+const MAX_WIDTH: usize = 110;
+
+/// Columns below which a text beside a command is printed below it instead.
+const MIN_BESIDE: usize = 24;
+
+/// Indentation from which a line continues the text of the line above.
+const CONTINUED: usize = 10;
+
+/// Columns between a command and what is said of it.
+const GAP: usize = 2;
+
+/// Commands under a heading.
+type Section = (&'static str, &'static [&'static str]);
+
+/// The headings under which the commands of a group are listed.
+const SECTIONS: &[(&str, &[Section])] = &[
+    (
+        "uwf",
+        &[
+            ("Run", &["run", "thread", "worker", "schedule"]),
+            ("Inspect", &["top", "serve", "log", "otel", "cas"]),
+            ("Author", &["workflow", "init", "schema", "agent", "skill"]),
+            ("Operate", &["setup", "config", "doctor", "recover", "gc", "pack"]),
+            ("Share", &["store", "gateway", "connect", "api", "mcp"]),
+            ("Help", &["help", "completions", "man"]),
+        ],
+    ),
+    (
+        "uwf thread",
+        &[
+            ("Run", &["start", "step", "run", "retry", "answer", "pause", "resume", "limit", "fork", "merge", "kill"]),
+            (
+                "Inspect",
+                &["list", "ps", "show", "live", "steps", "read", "step-details", "why", "cost", "diff", "eval"],
+            ),
+            ("Operate", &["verify", "repair", "rm"]),
+        ],
+    ),
+];
+
+/// Columns that help may take.
+pub(crate) fn width() -> usize {
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    let size = terminal::size(&std::io::stdout()).or_else(|| terminal::size(&std::io::stderr()));
+    size.map(|size| size.columns).or_else(columns).unwrap_or(USUAL_WIDTH).min(MAX_WIDTH)
+}
+
+/// The commands with help that fits into `width` columns.
+pub(crate) fn laid_out(root: Command, width: usize) -> Command {
+    let mut root = root.term_width(width);
+    root.build();
+    each_laid_out(root, width)
+}
+
+fn each_laid_out(mut command: Command, width: usize) -> Command {
+    if let Some(text) = command.get_after_help().map(|text| wrapped(&text.to_string(), width)) {
+        command = command.after_help(text);
+    }
+    if let Some(text) = command.get_after_long_help().map(|text| wrapped(&text.to_string(), width)) {
+        command = command.after_long_help(text);
+    }
+    let path = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
+    if let Some((_, sections)) = SECTIONS.iter().find(|(group, _)| *group == path) {
+        let template = sectioned(&command, sections, width);
+        command = command.help_template(template);
+    }
+    let usage = command.render_usage().to_string();
+    if usage.lines().any(|line| line.width() > width) {
+        command = command.override_usage(hanging(usage.trim_start_matches("Usage: "), "Usage: ".len(), width));
+    }
+    command.mut_subcommands(|below| each_laid_out(below, width))
+}
+
+/// A template of clap's that lists the commands under their headings.
+fn sectioned(command: &Command, sections: &[Section], width: usize) -> StyledStr {
+    let header = command.get_styles().get_header();
+    let literal = command.get_styles().get_literal();
+    let column = command.get_subcommands().map(|below| below.get_name().len()).max().unwrap_or_default() + 2 + GAP;
+    let mut template = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (heading, names) in sections {
+        template.push_str(&format!("\n{header}{heading}:{header:#}\n"));
+        for below in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let (name, about) = (below.get_name(), below.get_about().map(ToString::to_string).unwrap_or_default());
+            let pad = column - 2 - name.len();
+            template.push_str(&format!("  {literal}{name}{literal:#}{:pad$}{}\n", "", hanging(&about, column, width)));
+        }
+    }
+    template.push_str(&format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}"));
+    template.into()
+}
+
+/// A text of paragraphs and rows, each wrapped once.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut blocks: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        match blocks.last_mut() {
+            Some(above) if continues(above, line, indent) => {
+                above.push(' ');
+                above.push_str(line.trim_start());
+            }
+            _ => blocks.push(line.to_owned()),
+        }
+    }
+    let lines: Vec<String> = blocks.iter().map(|block| of_block(block, width)).collect();
+    lines.join("\n")
+}
+
+fn continues(above: &str, line: &str, indent: usize) -> bool {
+    let is_row = above.starts_with(' ');
+    let is_heading = above.ends_with(':') && !above.contains(". ") && !is_row;
+    let is_prose = !is_row && indent == 0;
+    !above.is_empty() && !line.is_empty() && !is_heading && (is_prose || is_row && indent >= CONTINUED)
+}
+
+fn of_block(block: &str, width: usize) -> String {
+    let indent = block.len() - block.trim_start().len();
+    if indent == 0 {
+        return hanging(block, 0, width);
+    }
+    let row = block.trim_start();
+    let Some((command, text)) = row.split_once("  ").map(|(command, text)| (command, text.trim_start())) else {
+        return format!("{:indent$}{}", "", broken(row, indent, width));
+    };
+    let column = block.width() - text.width();
+    if block.width() <= width {
+        return block.to_owned();
+    }
+    if column + MIN_BESIDE <= width {
+        let pad = column - indent;
+        return format!("{:indent$}{command:<pad$}{}", "", hanging(text, column, width));
+    }
+    let below = indent + 4;
+    format!("{:indent$}{}\n{:below$}{}", "", broken(command, indent, width), "", hanging(text, below, width))
+}
+
+/// Words in lines of at most `width` columns; the first line begins at `column`, as the others are made to.
+fn hanging(text: &str, column: usize, width: usize) -> String {
+    in_lines(text.split_whitespace(), column, column, width, "")
+}
+
+/// A command line in lines that a shell joins again: broken between its words, but not between an option and its value.
+fn broken(command: &str, indent: usize, width: usize) -> String {
+    if indent + command.width() <= width {
+        return command.to_owned();
+    }
+    let (mut quote, mut is_option, mut at) = (None, false, 0);
+    let words = command.split(|symbol: char| {
+        if quote.is_none() && (at == 0 || command[..at].ends_with(' ')) {
+            is_option = matches!(symbol, '-' | '<') && !is_option;
+        }
+        at += symbol.len_utf8();
+        match (quote, symbol) {
+            (None, '\'' | '"') => quote = Some(symbol),
+            (Some(open), _) if open == symbol => quote = None,
+            _ => {}
+        }
+        quote.is_none() && symbol == ' ' && !is_option
+    });
+    in_lines(words, indent, indent + 4, width, " \\")
+}
+
+fn in_lines<'w>(words: impl Iterator<Item = &'w str>, first: usize, column: usize, width: usize, end: &str) -> String {
+    let (mut lines, mut at) = (String::new(), first);
+    let mut is_first = true;
+    for word in words {
+        if is_first {
+            is_first = false;
+        } else if at + 1 + word.width() + end.width() > width {
+            lines.push_str(&format!("{end}\n{:column$}", ""));
+            at = column;
+        } else {
+            lines.push(' ');
+            at += 1;
+        }
+        lines.push_str(word);
+        at += word.width();
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_list_each_command_once() {
+        let mut root = crate::cli::command();
+        root.build();
+        for (path, sections) in SECTIONS {
+            let group = path.split(' ').skip(1).fold(&root, |at, word| at.find_subcommand(word).expect("a group"));
+            let mut listed: Vec<&str> = sections.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+            let visible = group.get_subcommands().filter(|below| !below.is_hide_set());
+            let mut there: Vec<&str> = visible.map(Command::get_name).collect();
+            listed.sort_unstable();
+            there.sort_unstable();
+            assert_eq!(listed, there, "{path}");
+        }
+    }
+
+    #[test]
+    fn rows_and_paragraphs_are_wrapped_once() {
+        let text =
+            "Examples:\n  uwf run a   a text that is\n              longer\n\nA paragraph that was\nwrapped before.";
+        assert_eq!(
+            wrapped(text, 40),
+            "Examples:\n  uwf run a   a text that is longer\n\nA paragraph that was wrapped before."
+        );
+        assert_eq!(wrapped("  uwf run a    some words here", 28), "  uwf run a\n      some words here");
+        assert_eq!(
+            wrapped("  uwf run -p 'a b c' --one two three", 26),
+            "  uwf run -p 'a b c' \\\n      --one two three"
+        );
+    }
+}
