@@ -146,6 +146,17 @@ impl Serialize for Hash {
     }
 }
 
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for Hash {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Hash".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[0-9A-HJKMNP-TV-Z]{13}$" })
+    }
+}
+
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::node;
 
 /// The two names of an agent, as every report has them.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct AgentName {
     /// Alias in the configuration; absent for a command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@
 //! type beside the old one. A node's kind is decided by its type hash alone, never by a title.
 
 use json_cas::{Draft, Hash};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -333,7 +334,7 @@ pub struct ResumedSession {
 }
 
 /// One rung of the extraction ladder as it went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rung {
     /// `submit`, `frontmatter`, `json`, `feedback`, `llm`.
     pub rung: String,
@@ -358,22 +359,27 @@ pub enum ExtractedBy {
 }
 
 /// Token counts of a turn or a session; `None` is "unknown".
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
     /// Tokens read.
     #[serde(default, with = "number::known")]
+    #[schemars(with = "Option<u64>")]
     pub input: Option<u64>,
     /// Tokens written.
     #[serde(default, with = "number::known")]
+    #[schemars(with = "Option<u64>")]
     pub output: Option<u64>,
     /// Part of `input` that came from a cache.
     #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
+    #[schemars(with = "Option<u64>")]
     pub cached: Option<u64>,
     /// Part of `output` spent on reasoning.
     #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
+    #[schemars(with = "Option<u64>")]
     pub reasoning: Option<u64>,
     /// US dollars as the provider reported them.
     #[serde(default, skip_serializing_if = "number::known_money::is_unknown", with = "number::known_money")]
+    #[schemars(with = "Option<f64>")]
     pub cost: Option<f64>,
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::config::{Config, DEFAULT_CURRENCY, EXTRACT, Price};
@@ -160,7 +161,7 @@ pub fn run_prices<'c>(config: &'c Config, model: Option<&str>) -> RunPrices<'c> 
 }
 
 /// Where an amount of money is known from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MoneySource {
     /// The provider, or the agent's program, said it with the answer.
@@ -179,7 +180,8 @@ pub struct Priced<'p> {
 }
 
 /// A sum of money, as reports have it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Money")]
 struct Amount<'c> {
     currency: &'c str,
     amount: f64,
@@ -187,7 +189,7 @@ struct Amount<'c> {
 }
 
 /// What some runs took together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
     /// Runs that became steps.
@@ -200,6 +202,7 @@ pub struct Spent {
     pub tokens_unknown: usize,
     /// Money, as far as it is known: a sum for each currency and source.
     #[serde(serialize_with = "amounts")]
+    #[schemars(with = "Vec<Amount<'_>>")]
     pub cost: BTreeMap<(String, MoneySource), f64>,
     /// Runs whose cost is not known, or not all of it.
     pub cost_unknown: usize,
@@ -208,7 +211,7 @@ pub struct Spent {
 }
 
 /// Tokens of some runs together; a kind that none of them says anything of is not there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TokenSums {
     /// Tokens read.
     pub input: Option<u64>,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use step::{ALWAYS_ALLOWED, Step, Unreadable};
@@ -14,7 +15,7 @@ pub const ID_LEN: usize = 26;
 
 /// Id of a thread: 26 Crockford symbols. New ones are standard ULIDs; any such id is accepted, since other
 /// implementations made some whose first symbol no ULID has.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct ThreadId(String);
 

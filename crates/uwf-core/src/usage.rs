@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Problems;
@@ -11,7 +12,7 @@ use crate::money::dollars;
 use crate::number::{self, MAX_WHOLE};
 
 /// What was used: by a thread, or by one of its roles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Amount {
     /// Steps.
     pub steps: u64,
@@ -52,17 +53,20 @@ impl Usage {
 }
 
 /// How far a thread may go. What is absent is not limited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadLimits {
     /// Most steps.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
+    #[schemars(with = "Option<u64>")]
     pub max_steps: Option<u64>,
     /// Most seconds since the thread began.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
+    #[schemars(with = "Option<u64>")]
     pub max_time: Option<u64>,
     /// Most tokens.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
+    #[schemars(with = "Option<u64>")]
     pub max_tokens: Option<u64>,
     /// Most US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use durable_files::regular;
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -23,7 +24,7 @@ use crate::root::inner_path::InnerPath;
 use crate::root::worktree::Worktree;
 
 /// What became of the files that a step left in its worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepFiles {
     /// They are in the repository.
@@ -59,7 +60,7 @@ impl StepFiles {
 }
 
 /// What became of files that were to be pushed to a remote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PushedFiles {
     /// They are at this remote.

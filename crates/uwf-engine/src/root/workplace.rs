@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use json_cas::{Expected, Hash, NoteWritten};
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -19,7 +20,7 @@ use crate::root::machine;
 use crate::root::worktree::is_commit;
 
 /// Where a thread works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Workplace {
     /// The machine.
@@ -38,12 +39,13 @@ pub struct Workplace {
 }
 
 /// What is the same of a thread's worktree on each machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedWorktree {
     /// The commit that its branch began at.
     #[serde(deserialize_with = "commit_name")]
     pub base: String,
     /// Where agents work in it; empty for the top.
+    #[schemars(with = "String")]
     pub inside: InnerPath,
     /// Where the repository is on that machine.
     pub repository: PathBuf,

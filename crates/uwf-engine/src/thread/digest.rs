@@ -15,6 +15,7 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use json_cas::{Hash, Store};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::node::{NodeKind, StepNode};
 
@@ -25,7 +26,7 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 
 /// The digest of a thread at one of its nodes. Written as 64 hexadecimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct Digest(blake3::Hash);
 

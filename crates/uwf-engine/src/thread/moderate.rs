@@ -1,6 +1,7 @@
 //! Asking the moderator: loads just the part of the history its conditions read, and carries out the evaluations it
 //! hands back.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::moderator::{
@@ -24,7 +25,7 @@ const MAX_SHOWN: usize = 2048;
 const GLANCED: usize = 4;
 
 /// How a decision came about, as reports tell it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     /// The role chosen, or `$END`.
     pub next: String,
@@ -33,7 +34,7 @@ pub struct Explained {
 }
 
 /// One transition that was looked at.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsideredTransition {
     /// Where it leads.
     pub role: String,
@@ -59,7 +60,7 @@ pub struct ConsideredTransition {
 }
 
 /// A part of the history that a condition read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadValue {
     /// The part, as an expression.
     pub what: String,

@@ -1,11 +1,12 @@
 //! `cas get`: a node as it is stored.
 
 use json_cas::{Hash, Node};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 /// A node with its name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StoredNode {
     /// Its hash.
     pub hash: Hash,

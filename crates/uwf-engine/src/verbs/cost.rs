@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::config::Config;
 use uwf_core::node::{self, EndStatus, StepNode};
@@ -41,7 +42,7 @@ pub struct CostRequest {
 }
 
 /// What a row of costs is of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CostBy {
     /// A thread, with the child threads that played roles of it.
@@ -60,7 +61,7 @@ pub enum CostBy {
 }
 
 /// What was spent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Costs {
     /// What a row is of.
@@ -84,7 +85,7 @@ pub struct Costs {
 }
 
 /// One row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CostRow {
     /// The thread, role, agent, model, workflow or day; null when it is not known.
@@ -98,7 +99,7 @@ pub struct CostRow {
 }
 
 /// The table of prices in the configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PricesUsed {
     /// The day they are of.
     pub date: String,
@@ -107,7 +108,7 @@ pub struct PricesUsed {
 }
 
 /// A thread that is not wholly readable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnreadableThread {
     /// The thread.
     pub thread: ThreadId,

@@ -7,6 +7,7 @@ mod files;
 mod processes;
 mod threads;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -14,8 +15,24 @@ use crate::root::home::Home;
 use crate::root::registry;
 use crate::thread::nodes;
 
+/// What the checks found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DoctorReport {
+    /// Whether no check failed.
+    pub ok: bool,
+    /// What each found.
+    pub checks: Vec<Finding>,
+}
+
+impl DoctorReport {
+    /// The report of these findings.
+    pub fn of(checks: Vec<Finding>) -> DoctorReport {
+        DoctorReport { ok: checks.iter().all(|check| check.status != Status::Fail), checks }
+    }
+}
+
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Name of the check; what it is about after a colon, where there are several.
     pub check: String,
@@ -29,7 +46,7 @@ pub struct Finding {
 }
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// As it should be, or put right.

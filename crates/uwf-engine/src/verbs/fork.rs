@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::{Hash, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
 use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
@@ -27,16 +29,26 @@ use crate::verbs::chosen_id::{self, Begun};
 use crate::verbs::start::{self, Created};
 
 /// What was forked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Forked {
     /// The new thread.
     pub thread: ThreadId,
-    /// The node it begins at: a step, or the start when nothing came before.
-    pub step: Hash,
+    /// Where it begins.
+    pub forked_from: ForkPoint,
     /// The worktree it has of its own, with the files as they were at that node.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
     /// Things to tell the person.
+    #[serde(skip)]
     pub notes: Vec<String>,
+}
+
+/// Where a fork begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ForkPoint {
+    /// A step, or the start when nothing came before.
+    pub step: Hash,
 }
 
 /// What is different about the new thread.
@@ -93,12 +105,16 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
 fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Forked>> {
     let Some(id) = &changes.id else { return Ok(None) };
     let begun = chosen_id::begun(home, id, is_it)?;
-    Ok(begun.map(|Begun { at, worktree }| Forked { thread: id.clone(), step: at, worktree, notes: Vec::new() }))
+    Ok(begun.map(|Begun { at, worktree }| {
+        let forked_from = ForkPoint { step: at };
+        Forked { thread: id.clone(), forked_from, worktree, notes: Vec::new() }
+    }))
 }
 
 fn forked(created: Created, step: Hash, note: Option<String>) -> Forked {
     let Created { thread, worktree, note: further } = created;
-    Forked { thread, step, worktree, notes: note.into_iter().chain(further).collect() }
+    let forked_from = ForkPoint { step };
+    Forked { thread, forked_from, worktree, notes: note.into_iter().chain(further).collect() }
 }
 
 /// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use json_cas::Hash;
 use rustix::process::Signal;
+use schemars::JsonSchema;
+use serde::Serialize;
 use uwf_core::config::Happening;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
@@ -21,6 +23,15 @@ const KEEPER_MARGIN: Duration = Duration::from_secs(10);
 
 /// Tries to drop a thread whose head keeps moving. Each try takes a millisecond, a step far longer.
 const TRIES: usize = 50;
+
+/// What became of a thread that was killed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KillReport {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Whether it is in the history.
+    pub archived: bool,
+}
 
 /// Kills a thread and its child threads, if it is at the head that is expected. Returns its thread-end node, `None` when its own
 /// nodes are not readable. When this returns, its agent is gone. One that was killed at that head is as it was asked to be.

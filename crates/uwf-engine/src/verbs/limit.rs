@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::config::Config;
 use uwf_core::number::{self, MAX_MONEY};
@@ -68,7 +69,7 @@ impl Changes {
 }
 
 /// How far a thread is, and how far it may go.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     /// The thread.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::UNIX_EPOCH;
 
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
@@ -27,7 +28,7 @@ use crate::verbs::thread_state::{Known, Pause};
 use crate::verbs::workflow_names::Names;
 
 /// One thread of a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// Its id.
@@ -65,7 +66,7 @@ impl Row {
 }
 
 /// A thread with the name its workflow has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
     /// The thread.

@@ -1,6 +1,8 @@
 //! `thread pause` and `thread resume`: a mark that every step looks at before it begins.
 
 use json_cas::Hash;
+use schemars::JsonSchema;
+use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::redactor::Redactor;
@@ -9,6 +11,18 @@ use crate::root::home::Home;
 use crate::root::marks::{self, Mark, Reason};
 use crate::thread::state::{self, State};
 use crate::verbs::expected_head;
+
+/// The state of a thread after it was paused or resumed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PauseReport {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What it is doing.
+    pub state: State,
+    /// Whether no further step begins once the one that is running has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pausing: bool,
+}
 
 /// Why a thread is paused when nobody says.
 const NO_REASON: &str = "paused by hand";

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::agent_name::AgentName;
 use uwf_core::node::Tokens;
@@ -24,7 +25,7 @@ use crate::verbs::child_threads;
 const DOING: usize = 100;
 
 /// A step that is under way.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningStep {
     /// The thread.

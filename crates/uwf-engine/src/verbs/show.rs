@@ -1,6 +1,7 @@
 //! `thread show`: where a thread stands.
 
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::agent_name::AgentName;
@@ -28,7 +29,7 @@ use crate::verbs::end;
 use crate::verbs::thread_state::{Known, Pause};
 
 /// Where a thread stands. The first four keys are those of a step's report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStatus {
     /// Workflow it is pinned to.

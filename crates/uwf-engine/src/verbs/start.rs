@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::{Draft, Hash, Swap};
+use schemars::JsonSchema;
+use serde::Serialize;
 use uwf_core::config::{Config, Workspace};
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
@@ -53,17 +55,20 @@ pub struct StartRequest {
 }
 
 /// What was started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Started {
     /// The workflow it is pinned to.
     pub workflow: Hash,
     /// Its id.
     pub thread: ThreadId,
     /// Its StartNode.
+    #[serde(skip)]
     pub head: Hash,
     /// The worktree it has of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
     /// Things to tell the person.
+    #[serde(skip)]
     pub notes: Vec<String>,
 }
 

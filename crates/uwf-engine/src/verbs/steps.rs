@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::{Step, ThreadId};
@@ -13,7 +14,7 @@ use crate::thread::load::Thread;
 use crate::thread::steps::Parts;
 
 /// The entries of a thread: its start, then its steps.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Steps {
     /// The thread.
     pub thread: ThreadId,
@@ -30,7 +31,7 @@ pub struct Steps {
 }
 
 /// What [`Steps`] has one of for the start and for each step. Timestamps are Unix milliseconds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Entry {
     /// The start.
@@ -45,11 +46,15 @@ pub enum Entry {
         timestamp: Option<u64>,
     },
     /// A step.
-    Step(#[serde(with = "ListedStep")] Box<Step>),
+    Step(
+        #[serde(with = "ListedStep")]
+        #[schemars(with = "ListedStep")]
+        Box<Step>,
+    ),
 }
 
 /// What the list has of a step.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(remote = "Step")]
 struct ListedStep {
     hash: Hash,

@@ -4,6 +4,7 @@
 //! conditions and the history never change, so what comes out is what came out then.
 
 use json_cas::{Hash, Node};
+use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::agent_name::AgentName;
 use uwf_core::node::{NodeKind, ReactSession, Rung};
@@ -22,7 +23,7 @@ use crate::thread::steps::Parts;
 use crate::verbs::{pages, show, workflow_names};
 
 /// Why a step is as it is, or why a thread stands where it stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reasons {
     /// The workflow.
@@ -42,7 +43,7 @@ pub struct Reasons {
 }
 
 /// A step with the reasons for it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasonedStep {
     /// The StepNode.
@@ -65,7 +66,7 @@ pub struct ReasonedStep {
 }
 
 /// A decision, or why it cannot be explained.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Routing {
     /// How it came about.
@@ -78,7 +79,7 @@ pub enum Routing {
 }
 
 /// How an output was obtained.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Obtained {
     /// Node that says it.
@@ -119,7 +120,7 @@ pub fn rung_in_words(rung: &str) -> &'static str {
 }
 
 /// A try that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedAttempt {
     /// The attempt node.
@@ -135,7 +136,7 @@ pub struct FailedAttempt {
 }
 
 /// What lies ahead of a thread.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ahead {
     /// What the thread is doing.

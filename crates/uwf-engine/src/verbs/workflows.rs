@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use json_cas::{Hash, Store, nearest};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::node::Payload;
@@ -21,7 +22,7 @@ use crate::verbs::{put, validate};
 pub const REGISTRY: &str = "registry";
 
 /// A workflow of a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NamedWorkflow {
     /// Its name.
     pub name: String,
@@ -73,7 +74,7 @@ fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
 }
 
 /// A workflow as it is stored.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShownWorkflow {
     /// Its version.
     pub hash: Hash,
@@ -192,7 +193,7 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
 }
 
 /// A version that a name stood for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Version {
     /// The workflow.
     pub hash: Hash,

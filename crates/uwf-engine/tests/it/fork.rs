@@ -21,7 +21,7 @@ fn a_fork_begins_at_the_head_and_stores_no_node() {
     machine.refused(&id, 1);
     let nodes = machine.objects.list(None).unwrap();
     let forked = fork(&machine, &id, None).unwrap();
-    assert_eq!((forked.step, machine.objects.list(None).unwrap()), (machine.thread(&id).head, nodes));
+    assert_eq!((forked.forked_from.step, machine.objects.list(None).unwrap()), (machine.thread(&id).head, nodes));
     assert_eq!(machine.steps(&forked.thread).len(), 2);
 }
 
@@ -43,8 +43,8 @@ fn from_a_role_it_is_forked_before_the_last_time_that_role_was_played() {
     let id = machine.start("essay");
     machine.refused(&id, 2);
     let steps = machine.steps(&id);
-    assert_eq!(fork(&machine, &id, Some("editor")).unwrap().step, steps[2]);
-    assert_eq!(fork(&machine, &id, Some("writer")).unwrap().step, steps[1]);
+    assert_eq!(fork(&machine, &id, Some("editor")).unwrap().forked_from.step, steps[2]);
+    assert_eq!(fork(&machine, &id, Some("writer")).unwrap().forked_from.step, steps[1]);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn before_its_first_step_there_is_the_start() {
     let id = machine.start("essay");
     let start = machine.thread(&id).head;
     machine.answer(&id, json!({"text": "It rains."})).unwrap();
-    assert_eq!(fork(&machine, &id, Some("writer")).unwrap().step, start);
+    assert_eq!(fork(&machine, &id, Some("writer")).unwrap().forked_from.step, start);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn threads_that_have_ended_are_forked_like_any_other() {
     let machine = Machine::with_essay();
     let completed = machine.start("essay");
     let head = machine.approved(&completed).head;
-    assert_eq!(fork(&machine, &completed, None).unwrap().step, head);
+    assert_eq!(fork(&machine, &completed, None).unwrap().forked_from.step, head);
     let killed = machine.start("essay");
     kill::kill(&machine.home, &killed, None).unwrap();
     let forked = fork(&machine, &killed, None).unwrap();
@@ -125,7 +125,7 @@ fn a_repeated_fork_reports_the_first_fork() {
     let fork = |changes: &Changes| fork::thread(&machine.home, &id, None, changes, &machine.work());
     let at = |node| fork::at_node(&machine.home, node, &chosen, &machine.work());
     let first = fork(&chosen).unwrap();
-    assert_eq!((Some(&first.thread), first.step), (chosen.id.as_ref(), step));
+    assert_eq!((Some(&first.thread), first.forked_from.step), (chosen.id.as_ref(), step));
     assert_eq!(fork(&chosen).unwrap(), first);
     assert_eq!(at(step).unwrap(), first, "the step it was forked at");
     let later = machine.answer(&id, json!({"approved": false})).unwrap().head;

@@ -29,7 +29,7 @@ fn a_workflow_runs_to_its_end_with_a_fork_and_a_kill_on_the_way() {
 
     // Another try from before the editor had read it, which is given up.
     let fork = fork::thread(home, &thread, Some("editor"), &Changes::default(), &machine.work()).unwrap();
-    assert_eq!((fork.step, fork.thread != thread), (written.head, true));
+    assert_eq!((fork.forked_from.step, fork.thread != thread), (written.head, true));
     assert_eq!(answer::asked(home, &fork.thread, Seen::default()).unwrap().role, "editor");
     let end = kill::kill(home, &fork.thread, None).unwrap();
     let killed = history::of(home, &fork.thread).unwrap().unwrap();

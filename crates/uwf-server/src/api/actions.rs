@@ -8,12 +8,19 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
 use axum::{Json, Router};
+use schemars::SchemaGenerator;
 use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::thread_ids;
+use uwf_engine::verbs::fork::Forked;
+use uwf_engine::verbs::kill::KillReport;
+use uwf_engine::verbs::limit::Limits;
+use uwf_engine::verbs::pause::PauseReport;
 use uwf_engine::verbs::show::{self, ThreadStatus};
+use uwf_engine::verbs::step::StepReport;
 
 use super::answer;
+use super::openapi::SchemaOf;
 use crate::app::App;
 use crate::changes::{self, Change, Done};
 use crate::failure::{self, Failure, SentForm};
@@ -54,6 +61,8 @@ pub(crate) struct Action {
     pub(crate) is_long: bool,
     /// What it does.
     pub(crate) description: &'static str,
+    /// Schema of its report.
+    pub(crate) report: SchemaOf,
 }
 
 const fn field(name: &'static str, kind: &'static str, option: &'static str, description: &'static str) -> Field {
@@ -83,6 +92,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         fields: &[AGENT, ATTEMPT],
         is_long: true,
         description: "Do one step: choose the next role, let its agent play it, keep the result.",
+        report: SchemaGenerator::subschema_for::<StepReport>,
     },
     Action {
         name: "run",
@@ -94,6 +104,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         ],
         is_long: true,
         description: "Step the thread until it is done, waits for a person, is stuck or at a limit.",
+        report: SchemaGenerator::subschema_for::<StepReport>,
     },
     Action {
         name: "retry",
@@ -101,6 +112,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         fields: &[AGENT, ATTEMPT],
         is_long: true,
         description: "Do the step again whose last attempt failed.",
+        report: SchemaGenerator::subschema_for::<StepReport>,
     },
     Action {
         name: "pause",
@@ -108,6 +120,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         fields: &[field("reason", "string", "--reason", "Why, for whoever wonders.")],
         is_long: false,
         description: "Let no further step begin.",
+        report: SchemaGenerator::subschema_for::<PauseReport>,
     },
     Action {
         name: "resume",
@@ -115,6 +128,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         fields: &[],
         is_long: false,
         description: "Let steps begin again after a pause.",
+        report: SchemaGenerator::subschema_for::<PauseReport>,
     },
     Action {
         name: "kill",
@@ -122,6 +136,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         fields: &[],
         is_long: false,
         description: "End the thread and its running agent. What was done is kept.",
+        report: SchemaGenerator::subschema_for::<KillReport>,
     },
     Action {
         name: "limit",
@@ -134,6 +149,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         ],
         is_long: false,
         description: "Change how far the thread may go. Limits are whole amounts, so that the request can be repeated.",
+        report: SchemaGenerator::subschema_for::<Limits>,
     },
     Action {
         name: "fork",
@@ -149,6 +165,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         ],
         is_long: false,
         description: "Begin a second thread at the head, or at an earlier step (`step`), or with another task (`prompt`).",
+        report: SchemaGenerator::subschema_for::<Forked>,
     },
     Action {
         name: "answer",
@@ -157,6 +174,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         is_long: false,
         description: "Play a role that a person plays, or reply to what an agent asks: `data` is the output as JSON, `text` a text \
                       under a header; or `output.KEY` for each key.",
+        report: SchemaGenerator::subschema_for::<StepReport>,
     },
 ];
 

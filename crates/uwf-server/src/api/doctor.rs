@@ -3,9 +3,8 @@
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
-use serde_json::{Value, json};
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
+use uwf_engine::verbs::doctor::{self, DoctorReport, Finding, Remedy};
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -15,10 +14,8 @@ pub(super) fn routes() -> Router<App> {
 }
 
 /// `GET /api/doctor`
-pub(crate) async fn report(State(app): State<App>) -> Result<Json<Value>, Failure> {
-    let checks = findings(&app).await?;
-    let ok = checks.iter().all(|check| check.status != Status::Fail);
-    Ok(Json(json!({ "ok": ok, "checks": checks })))
+pub(crate) async fn report(State(app): State<App>) -> Result<Json<DoctorReport>, Failure> {
+    Ok(Json(DoctorReport::of(findings(&app).await?)))
 }
 
 /// What was found.

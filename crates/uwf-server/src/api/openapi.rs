@@ -2,10 +2,26 @@
 
 use axum::routing::get;
 use axum::{Json, Router};
+use json_cas::Hash;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
+use uwf_engine::verbs::cas_get::StoredNode;
+use uwf_engine::verbs::cost::Costs;
+use uwf_engine::verbs::doctor::DoctorReport;
+use uwf_engine::verbs::list::Named;
+use uwf_engine::verbs::ps::RunningStep;
+use uwf_engine::verbs::show::ThreadStatus;
+use uwf_engine::verbs::start::Started;
+use uwf_engine::verbs::step::StepReport;
+use uwf_engine::verbs::steps::Steps;
+use uwf_engine::verbs::why::Reasons;
+use uwf_engine::verbs::workflows::{NamedWorkflow, ShownWorkflow, Version};
 
 use super::actions::{ACTIONS, Action, Field};
+use super::threads::ThreadAnswer;
 use crate::app::App;
+use crate::gateway::lists;
 
 /// A value in a query.
 struct Query {
@@ -23,7 +39,12 @@ struct Endpoint {
     query: &'static [Query],
     /// Type of the answer.
     media: &'static str,
+    /// What it holds.
+    schema: SchemaOf,
 }
+
+/// How a schema is made; what it refers to, the generator collects.
+pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -32,8 +53,28 @@ const fn query(name: &'static str, kind: &'static str, description: &'static str
     Query { name, kind, description }
 }
 
-const fn report(path: &'static str, command: &'static str, summary: &'static str, query: &'static [Query]) -> Endpoint {
-    Endpoint { path, summary, command, query, media: JSON }
+const fn report<T: JsonSchema>(
+    path: &'static str,
+    command: &'static str,
+    summary: &'static str,
+    query: &'static [Query],
+) -> Endpoint {
+    Endpoint { path, summary, command, query, media: JSON, schema: SchemaGenerator::subschema_for::<T> }
+}
+
+/// The node of a step: its keys depend on its type.
+fn expanded_node(generator: &mut SchemaGenerator) -> Schema {
+    let hash = generator.subschema_for::<Hash>();
+    json_schema!({
+        "type": "object",
+        "required": ["hash", "type", "timestamp"],
+        "properties": { "hash": hash, "type": { "type": "string" }, "timestamp": { "type": "integer" } },
+    })
+}
+
+/// This document.
+fn openapi(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "required": ["openapi", "info", "paths", "components"] })
 }
 
 const COSTS: [Query; 2] = [
@@ -42,7 +83,7 @@ const COSTS: [Query; 2] = [
 ];
 
 const ENDPOINTS: &[Endpoint] = &[
-    report(
+    report::<Vec<Named>>(
         "/threads",
         "uwf thread list --all",
         "Threads, newest first. The header Link has the next page.",
@@ -55,14 +96,20 @@ const ENDPOINTS: &[Endpoint] = &[
             query("after", "string", "Threads older than this one."),
         ],
     ),
-    report("/threads/{thread}", "uwf thread show", "Where a thread stands, and as `records` its start and steps.", &[]),
-    report("/running", "uwf thread ps", "The steps that are under way.", &[]),
+    report::<ThreadAnswer>(
+        "/threads/{thread}",
+        "uwf thread show",
+        "Where a thread stands, and as `records` its start and steps.",
+        &[],
+    ),
+    report::<Vec<RunningStep>>("/running", "uwf thread ps", "The steps that are under way.", &[]),
     Endpoint {
         path: "/events",
         summary: "Says when the list of threads changes.",
         command: "",
         query: &[],
         media: EVENTS,
+        schema: SchemaGenerator::subschema_for::<String>,
     },
     Endpoint {
         path: "/threads/{thread}/events",
@@ -73,45 +120,79 @@ const ENDPOINTS: &[Endpoint] = &[
             query("debug", "boolean", "Also what agents print on stderr."),
         ],
         media: EVENTS,
+        schema: SchemaGenerator::subschema_for::<String>,
     },
-    report("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps.", &[]),
-    report("/threads/{thread}/steps/{step}", "uwf thread step-details", "A step with all that is recorded of it.", &[]),
-    report("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done.", &[]),
-    report("/threads/{thread}/why", "uwf thread why", "Why a thread stands where it stands, and what comes next.", &[]),
-    report("/threads/{thread}/cost", "uwf thread cost", "What a thread spent.", &COSTS),
-    report("/cost", "uwf thread cost", "What all threads spent.", &COSTS),
+    report::<Steps>("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps.", &[]),
+    Endpoint {
+        path: "/threads/{thread}/steps/{step}",
+        summary: "A step with all that is recorded of it.",
+        command: "uwf thread step-details",
+        query: &[],
+        media: JSON,
+        schema: expanded_node,
+    },
+    report::<Reasons>("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done.", &[]),
+    report::<Reasons>(
+        "/threads/{thread}/why",
+        "uwf thread why",
+        "Why a thread stands where it stands, and what comes next.",
+        &[],
+    ),
+    report::<Costs>("/threads/{thread}/cost", "uwf thread cost", "What a thread spent.", &COSTS),
+    report::<Costs>("/cost", "uwf thread cost", "What all threads spent.", &COSTS),
     Endpoint {
         path: "/cost.csv",
         summary: "What all threads spent, as a table.",
         command: "uwf thread cost --format csv",
         query: &COSTS,
         media: "text/csv",
+        schema: SchemaGenerator::subschema_for::<String>,
     },
-    report("/workflows", "uwf workflow list", "The workflows that can be started, with the times of their names.", &[]),
-    report("/workflows/{workflow}", "uwf workflow show", "A workflow, with the versions of its name.", &[]),
-    report("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow.", &[]),
-    report("/cas/{hash}", "uwf cas get", "A node.", &[]),
-    report("/doctor", "uwf doctor", "What is wrong in the storage root, as far as reading tells.", &[]),
-    report(
+    report::<Vec<NamedWorkflow>>(
+        "/workflows",
+        "uwf workflow list",
+        "The workflows that can be started, with the times of their names.",
+        &[],
+    ),
+    report::<ShownWorkflow>(
+        "/workflows/{workflow}",
+        "uwf workflow show",
+        "A workflow, with the versions of its name.",
+        &[],
+    ),
+    report::<Vec<Version>>("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow.", &[]),
+    report::<StoredNode>("/cas/{hash}", "uwf cas get", "A node.", &[]),
+    report::<DoctorReport>("/doctor", "uwf doctor", "What is wrong in the storage root, as far as reading tells.", &[]),
+    report::<Vec<lists::Endpoint>>(
         "/gateway/endpoints",
         "",
         "The machines of a gateway: since when each is connected or not, and its threads by state.",
         &[],
     ),
-    report(
-        "/gateway/threads",
-        "",
-        "The threads of all machines that have not ended, each with the name of its machine.",
-        &[],
-    ),
+    Endpoint {
+        path: "/gateway/threads",
+        summary: "The threads of all machines that have not ended, each with the name of its machine.",
+        command: "",
+        query: &[],
+        media: JSON,
+        schema: lists::thread_schema,
+    },
     Endpoint {
         path: "/gateway/events",
         summary: "Says when the threads of a gateway or of its machines change, and who is connected.",
         command: "",
         query: &[],
         media: EVENTS,
+        schema: SchemaGenerator::subschema_for::<String>,
     },
-    report("/openapi.json", "", "This document.", &[]),
+    Endpoint {
+        path: "/openapi.json",
+        summary: "This document.",
+        command: "",
+        query: &[],
+        media: JSON,
+        schema: openapi,
+    },
 ];
 
 /// Statuses of answers, and what they mean.
@@ -135,15 +216,23 @@ pub(super) fn routes() -> Router<App> {
 
 /// The document, OpenAPI 3.1.
 pub(crate) fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
     let mut paths = Map::new();
     for endpoint in ENDPOINTS {
-        let operation = of_endpoint(endpoint);
+        let operation = of_endpoint(endpoint, &mut generator);
         add(&mut paths, endpoint.path, "get", operation);
     }
-    add(&mut paths, "/threads", "post", of_start());
+    add(&mut paths, "/threads", "post", of_start(&mut generator));
     for action in ACTIONS {
-        add(&mut paths, &format!("/threads/{{thread}}/{}", action.name), "post", of_action(action));
+        let operation = of_action(action, &mut generator);
+        add(&mut paths, &format!("/threads/{{thread}}/{}", action.name), "post", operation);
     }
+    let mut schemas = generator.take_definitions(true);
+    schemas.insert("Failure".to_owned(), failure());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -157,7 +246,7 @@ pub(crate) fn document() -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": { "secret": { "type": "http", "scheme": "bearer" } },
-            "schemas": { "Failure": failure() },
+            "schemas": schemas,
         },
     })
 }
@@ -167,17 +256,17 @@ fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Valu
     item[method] = operation;
 }
 
-fn of_endpoint(endpoint: &Endpoint) -> Value {
+fn of_endpoint(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
     let mut parameters = path_parameters(endpoint.path);
     parameters.extend(endpoint.query.iter().map(|query| {
         json!({ "name": query.name, "in": "query", "description": query.description, "schema": { "type": query.kind } })
     }));
-    let schema = if endpoint.media == JSON { json!({}) } else { json!({ "type": "string" }) };
+    let schema = (endpoint.schema)(generator);
     let mut operation = json!({
         "operationId": operation_id("get", endpoint.path),
         "summary": endpoint.summary,
         "parameters": parameters,
-        "responses": responses(&["200"], endpoint.media, &schema),
+        "responses": responses(endpoint.media, &[("200", json!(schema))]),
     });
     if !endpoint.command.is_empty() {
         operation["description"] = json!(format!("The report of `{}`.", endpoint.command));
@@ -186,7 +275,7 @@ fn of_endpoint(endpoint: &Endpoint) -> Value {
 }
 
 /// Starting a thread.
-fn of_start() -> Value {
+fn of_start(generator: &mut SchemaGenerator) -> Value {
     let mut properties = Map::new();
     for (name, kind, description) in [
         ("workflow", "string", "A name, or a hash."),
@@ -204,16 +293,23 @@ fn of_start() -> Value {
         properties.insert(name.to_owned(), json!({ "type": kind, "description": description }));
     }
     let body = json!({ "type": "object", "properties": properties, "required": ["workflow", "prompt"] });
+    let run = json!({
+        "description": "With `run`: the report of the first steps, the failure, or null if they are not over yet.",
+        "anyOf": [generator.subschema_for::<StepReport>(), failure_reference(), { "type": "null" }],
+    });
+    let started = json!({
+        "allOf": [generator.subschema_for::<Started>(), { "type": "object", "properties": { "run": run } }],
+    });
     json!({
         "operationId": "post-threads",
         "summary": "Start a thread.",
         "description": "The report of `uwf thread start`.",
         "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
-        "responses": responses(&["201"], JSON, &json!({})),
+        "responses": responses(JSON, &[("201", started)]),
     })
 }
 
-fn of_action(action: &Action) -> Value {
+fn of_action(action: &Action, generator: &mut SchemaGenerator) -> Value {
     let path = format!("/threads/{{thread}}/{}", action.name);
     let mut properties = Map::new();
     for Field { name, kind, description, .. } in action.fields {
@@ -248,7 +344,7 @@ fn of_action(action: &Action) -> Value {
         "summary": action.description,
         "parameters": path_parameters(&path),
         "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
-        "responses": responses(&["200", "202"], JSON, &json!({})),
+        "responses": of_outcomes(action, generator),
     })
 }
 
@@ -267,21 +363,34 @@ fn path_parameters(path: &str) -> Vec<Value> {
         .collect()
 }
 
-fn responses(good: &[&str], media: &str, schema: &Value) -> Value {
+/// What an action answers. A step or run that continues answers the status of its thread; one that ends because of the number of
+/// steps asked for, with 422, its report; and a thread that waits, with 202, the failure.
+fn of_outcomes(action: &Action, generator: &mut SchemaGenerator) -> Value {
+    let report = json!((action.report)(generator));
+    if !action.is_long {
+        return responses(JSON, &[("200", report), ("202", failure_reference())]);
+    }
+    let begun = json!({ "anyOf": [generator.subschema_for::<ThreadStatus>(), failure_reference()] });
+    let limited = json!({ "anyOf": [failure_reference(), report] });
+    responses(JSON, &[("200", report), ("202", begun), ("422", limited)])
+}
+
+/// The answers of an operation: those with a schema of their own, and the failures that each may have.
+fn responses(media: &str, schemas: &[(&str, Value)]) -> Value {
     let mut responses = Map::new();
     for (status, meaning) in STATUSES {
-        let is_good = good.contains(&status);
-        if status.starts_with('2') && !is_good {
-            continue;
-        }
-        let content = if is_good {
-            json!({ media: { "schema": schema } })
-        } else {
-            json!({ JSON: { "schema": { "$ref": "#/components/schemas/Failure" } } })
+        let content = match schemas.iter().find(|(of, _)| *of == status) {
+            Some((_, schema)) => json!({ media: { "schema": schema } }),
+            None if status.starts_with('2') => continue,
+            None => json!({ JSON: { "schema": failure_reference() } }),
         };
         responses.insert(status.to_owned(), json!({ "description": meaning, "content": content }));
     }
     Value::Object(responses)
+}
+
+fn failure_reference() -> Value {
+    json!({ "$ref": "#/components/schemas/Failure" })
 }
 
 fn operation_id(method: &str, path: &str) -> String {

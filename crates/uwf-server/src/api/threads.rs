@@ -5,9 +5,13 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_engine::root::thread_ids;
-use uwf_engine::verbs::{ps, show, steps};
+use uwf_engine::verbs::ps;
+use uwf_engine::verbs::show::{self, ThreadStatus};
+use uwf_engine::verbs::steps::{self, Entry};
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -37,17 +41,30 @@ async fn running(State(app): State<App>) -> Result<Json<Value>, Failure> {
     Ok(Json(json!(running)))
 }
 
+/// A thread with its steps.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ThreadAnswer {
+    #[serde(flatten)]
+    status: ThreadStatus,
+    /// The start and the steps, as `uwf thread steps` reports them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<Vec<Entry>>,
+    /// Why there are no records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
 /// `GET /api/threads/{thread}`: the report of `uwf thread show`, and as `records` the start and the steps of `uwf thread steps`.
-pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<Value>, Failure> {
+pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<ThreadAnswer>, Failure> {
     app.read(move |home| {
         let id = thread_ids::resolve(home, &thread)?;
-        let mut status = json!(show::show(home, &id)?);
+        let status = show::show(home, &id)?;
         // A damaged step must not hide what is known of its thread.
-        match steps::steps(home, &id, 0..usize::MAX) {
-            Ok(steps) => status["records"] = json!(steps.steps),
-            Err(error) => status["problem"] = json!(error.message),
-        }
-        Ok(Json(status))
+        let (records, problem) = match steps::steps(home, &id, 0..usize::MAX) {
+            Ok(steps) => (Some(steps.steps), None),
+            Err(error) => (None, Some(error.message)),
+        };
+        Ok(Json(ThreadAnswer { status, records, problem }))
     })
     .await
 }

@@ -1,5 +1,6 @@
 //! What all machines are and do: `GET /api/gateway/endpoints`, `GET /api/gateway/threads`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,10 @@ use axum::http::{StatusCode, header};
 use axum::routing::get;
 use axum::{Json, Router};
 use futures_util::future::join_all;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde_json::{Value, json};
+use uwf_engine::verbs::list::Named;
 
 use super::summary;
 use crate::app::App;
@@ -31,20 +35,52 @@ pub(super) fn routes() -> Router<App> {
 }
 
 /// `GET /api/gateway/endpoints`: the machines.
-async fn endpoints(State(app): State<App>) -> Result<Json<Value>, Failure> {
+async fn endpoints(State(app): State<App>) -> Result<Json<Vec<Endpoint>>, Failure> {
     let machines = seen(&gateway(&app)?).await?;
     Ok(Json(machines.iter().map(endpoint).collect()))
 }
 
-fn endpoint(machine: &Seen) -> Value {
-    json!({
-        "name": machine.name.as_str(),
-        "connected": machine.is_connected,
-        "since": machine.since,
-        "version": machine.about.as_ref().map(|about| &about.version),
-        "readOnly": machine.about.as_ref().map(|about| about.read_only),
-        "counts": machine.summary.counts,
-    })
+/// A machine of a gateway.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Machine")]
+pub(crate) struct Endpoint {
+    name: String,
+    connected: bool,
+    /// Unix milliseconds since when it is connected or not; null if it was not since the gateway was started.
+    since: Option<u64>,
+    /// Version of its uwf; null before it was connected.
+    version: Option<String>,
+    read_only: Option<bool>,
+    /// Number of its threads in each state.
+    counts: BTreeMap<String, u64>,
+}
+
+fn endpoint(machine: &Seen) -> Endpoint {
+    Endpoint {
+        name: machine.name.as_str().to_owned(),
+        connected: machine.is_connected,
+        since: machine.since,
+        version: machine.about.as_ref().map(|about| about.version.clone()),
+        read_only: machine.about.as_ref().map(|about| about.read_only),
+        counts: machine.summary.counts.clone(),
+    }
+}
+
+/// Schema of a thread of a machine: its row, and what [`row_of`] adds.
+pub(crate) fn thread_schema(generator: &mut SchemaGenerator) -> Schema {
+    let row = generator.subschema_for::<Named>();
+    let own = json_schema!({
+        "type": "object",
+        "required": ["machine", "connected"],
+        "properties": {
+            "machine": { "type": "string" },
+            "connected": { "type": "boolean" },
+            "task": { "type": "string" },
+            "atRole": { "type": ["string", "null"] },
+        },
+    });
+    json_schema!({ "type": "array", "items": { "allOf": [row, own] } })
 }
 
 /// `GET /api/gateway/threads`: the threads of all machines that have not ended, each as its machine reports it, with the name

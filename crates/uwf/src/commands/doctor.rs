@@ -7,7 +7,7 @@ use uwf_agents::{capabilities, probe};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::root::older_config;
-use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
+use uwf_engine::verbs::doctor::{self, DoctorReport, Finding, Remedy, Status};
 
 use crate::commands::config::validate;
 use crate::context::Context;
@@ -53,10 +53,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut checks = vec![Finding::ok("uwf", format!("version {}", env!("CARGO_PKG_VERSION")))];
     checks.extend(doctor::examine(&context.home, remedy));
     checks.extend(configuration(context, args.offline));
-    let ok = checks.iter().all(|check| check.status != Status::Fail);
-    let text: String = checks.iter().map(line).collect();
-    let code = if ok { 0 } else { ErrorKind::Config.exit_code() };
-    Ok(Printed::of(json!({ "ok": ok, "checks": checks }), text).exits(code))
+    let report = DoctorReport::of(checks);
+    let text: String = report.checks.iter().map(line).collect();
+    let code = if report.ok { 0 } else { ErrorKind::Config.exit_code() };
+    Ok(Printed::of(json!(report), text).exits(code))
 }
 
 /// The configuration, and the agents and providers in it.

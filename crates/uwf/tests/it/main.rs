@@ -90,6 +90,7 @@ mod serve_live;
 mod serve_node;
 mod serve_open_files;
 mod serve_refusals;
+mod serve_schemas;
 mod serve_search;
 mod serve_security;
 mod serve_start;

@@ -1,6 +1,7 @@
 //! What is said of a step.
 
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::agent_name::AgentName;
 use uwf_core::thread::ThreadId;
@@ -10,7 +11,7 @@ use crate::thread::moderate::Explained;
 use crate::verbs::end;
 
 /// What a step did. The first four keys are the contract.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepReport {
     /// Workflow the thread runs.
@@ -91,7 +92,7 @@ impl StepReport {
 }
 
 /// What comes after a step: a role, or the reason why the moderator could not tell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Upcoming {
     /// The next role.

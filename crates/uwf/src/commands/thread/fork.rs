@@ -68,14 +68,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             ));
         }
     };
-    let fork::Forked { thread, step, worktree, notes } = forked;
-    notes.iter().for_each(|note| context.printer.warn(note));
+    forked.notes.iter().for_each(|note| context.printer.warn(note));
+    let (thread, step) = (&forked.thread, forked.forked_from.step);
     let bold = style::bold(thread.as_str());
-    let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
+    let where_ = forked.worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("forked thread {bold} at {step}\n{where_}step it with: uwf thread step {thread}\n");
-    let mut report = json!({ "thread": thread, "forkedFrom": { "step": step } });
-    if let Some(worktree) = worktree {
-        report["worktree"] = json!(worktree);
-    }
-    Ok(Printed::of(report, text))
+    Ok(Printed::of(json!(forked), text))
 }

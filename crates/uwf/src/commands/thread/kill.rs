@@ -1,7 +1,7 @@
 //! `uwf thread kill`
 
 use serde_json::json;
-use uwf_engine::verbs::kill;
+use uwf_engine::verbs::kill::{self, KillReport};
 
 use super::expect_head::ExpectHead;
 use super::which::Which;
@@ -29,5 +29,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         context.printer.warn("the thread's nodes are not readable, so the history records only the kill");
     }
     let text = format!("killed thread {}; it is in the history now\n", style::bold(thread.as_str()));
-    Ok(Printed::of(json!({ "thread": thread, "archived": true }), text))
+    Ok(Printed::of(json!(KillReport { thread, archived: true }), text))
 }

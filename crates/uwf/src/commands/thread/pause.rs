@@ -1,9 +1,7 @@
 //! `uwf thread pause`
 
-use serde::Serialize;
-use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::pause;
+use uwf_engine::verbs::pause::{self, PauseReport};
 
 use super::expect_head::ExpectHead;
 use super::which::Which;
@@ -27,17 +25,7 @@ pub(crate) struct Args {
     reason: Option<String>,
 }
 
-/// Where a thread stands after it was paused or resumed.
-#[derive(Serialize)]
-pub(crate) struct Stands {
-    pub(crate) thread: ThreadId,
-    pub(crate) state: State,
-    /// Whether no further step begins once the one that is running has ended.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) pausing: bool,
-}
-
-impl Report for Stands {
+impl Report for PauseReport {
     fn text(&self) -> String {
         let then = if self.pausing { "; it pauses once this step has ended" } else { "" };
         format!("thread {} is {}{then}\n", style::bold(self.thread.as_str()), show::state(self.state, false))
@@ -48,5 +36,5 @@ impl Report for Stands {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let state = pause::pause(&context.home, &thread, args.reason.as_deref(), args.expect.expected)?;
-    Printed::new(&Stands { thread, state, pausing: state == State::Running })
+    Printed::new(&PauseReport { thread, state, pausing: state == State::Running })
 }

@@ -1,10 +1,9 @@
 //! `uwf thread resume`
 
-use uwf_engine::verbs::pause;
+use uwf_engine::verbs::pause::{self, PauseReport};
 
 use super::expect_head::ExpectHead;
 use super::which::Which;
-use crate::commands::thread::pause::Stands;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 
@@ -25,5 +24,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if !was_paused {
         context.printer.warn("the thread was not paused");
     }
-    Printed::new(&Stands { thread, state, pausing: false })
+    Printed::new(&PauseReport { thread, state, pausing: false })
 }

@@ -63,15 +63,12 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let follows = if args.runs { Follows::Steps { until: None, steps: None } } else { Follows::Nothing };
-    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options, follows)?;
+    let started = begin(context, &args.workflow, args.options, follows)?;
+    let thread = &started.thread;
     let bold = style::bold(thread.as_str());
-    let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
+    let where_ = started.worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("started thread {bold}\n{where_}step it with: uwf thread step {thread}\n");
-    let mut report = json!({ "workflow": workflow, "thread": thread });
-    if let Some(worktree) = worktree {
-        report["worktree"] = json!(worktree);
-    }
-    Ok(Printed::of(report, text))
+    Ok(Printed::of(json!(started), text))
 }
 
 /// A project's configuration that is not trusted may have the agents that are missing.
