@@ -20,6 +20,12 @@ def description(program):
     return json.loads(printed.stdout)
 
 
+def meaning(field):
+    """What a field or a parameter means, with the values it can have."""
+    values = (field.get("schema") or field).get("enum")
+    return f"{field['description']} One of {', '.join(values)}." if values else field["description"]
+
+
 def sections(document):
     """The paths as Markdown: a table of what can be read, then one of the changes; what all changes have, the page says once."""
     operations = [(path, *of) for path, item in document["paths"].items() for of in item.items()]
@@ -29,14 +35,14 @@ def sections(document):
         yield f"| `{path}` | | {operation['summary']}{f' {command}' if command else ''} |\n"
         for parameter in operation["parameters"]:
             if parameter["in"] == "query":
-                yield f"| | `{parameter['name']}` | {parameter['description']} |\n"
+                yield f"| | `{parameter['name']}` | {meaning(parameter)} |\n"
     yield "\n| POST | field | |\n|---|---|---|\n"
     for path, operation in [(path, operation) for path, method, operation in operations if method == "post"]:
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         yield f"| `{path}` | | {operation['summary']} |\n"
         for name, field in schema["properties"].items():
             if name not in ("expectedHead", "wait"):
-                yield f"| | `{name}` | {field['description']} |\n"
+                yield f"| | `{name}` | {meaning(field)} |\n"
 
 
 def main():

@@ -1,13 +1,14 @@
 //! What every request has at hand: where the storage root is, and how it is read.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, TryLockError};
 
 use uwf_engine::root::home::Home;
 use uwf_engine::verbs::cost::CostMemory;
 use uwf_engine::verbs::list::TaskMemory;
 use uwf_engine::verbs::ps::RunningMemory;
 
+use crate::command_line::CommandLine;
 use crate::failure::Failure;
 use crate::guard::Guard;
 use crate::machines::Gateway;
@@ -22,6 +23,7 @@ struct Inner {
     reader: Reader,
     cwd: PathBuf,
     read_only: bool,
+    commands: LazyLock<CommandLine>,
     door: Door,
     gateway: Option<Arc<Gateway>>,
     watch: Watch,
@@ -74,10 +76,26 @@ pub(crate) enum Door {
 
 impl App {
     /// A server over a storage root. Commands are started by its program in `cwd`.
-    pub(crate) fn new(home: &Home, cwd: &Path, read_only: bool, door: Door, gateway: Option<Arc<Gateway>>) -> App {
+    pub(crate) fn new(
+        home: &Home,
+        cwd: &Path,
+        read_only: bool,
+        commands: fn() -> CommandLine,
+        door: Door,
+        gateway: Option<Arc<Gateway>>,
+    ) -> App {
         let (cwd, reader) = (cwd.to_owned(), Reader::of(home));
         let watch = Watch::of(reader.clone());
-        App(Arc::new(Inner { reader, cwd, read_only, door, gateway, watch, memory: Arc::default() }))
+        App(Arc::new(Inner {
+            reader,
+            cwd,
+            read_only,
+            commands: LazyLock::new(commands),
+            door,
+            gateway,
+            watch,
+            memory: Arc::default(),
+        }))
     }
 
     /// The storage root.
@@ -98,6 +116,11 @@ impl App {
     /// Whether nothing can be changed through this server.
     pub(crate) fn is_read_only(&self) -> bool {
         self.0.read_only
+    }
+
+    /// The commands, as their help describes them.
+    pub(crate) fn commands(&self) -> &CommandLine {
+        &self.0.commands
     }
 
     /// Who is let in; `None` behind a gateway, which knows.

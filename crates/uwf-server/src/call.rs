@@ -11,6 +11,7 @@ use uwf_engine::root::home::Home;
 
 use crate::api;
 use crate::app::{App, Door};
+use crate::command_line::CommandLine;
 use crate::refusal;
 use crate::serve::ServeError;
 
@@ -20,6 +21,8 @@ pub struct Call<'c> {
     pub home: &'c Home,
     /// Where commands are started.
     pub cwd: &'c Path,
+    /// The commands, for the description of the API.
+    pub commands: fn() -> CommandLine,
     /// The method.
     pub method: &'c str,
     /// The path, below `/api`, with its query.
@@ -38,10 +41,10 @@ pub fn call(call: Call<'_>, write: impl FnMut(&[u8]) -> bool) -> Result<u16, Ser
 }
 
 async fn answered(call: Call<'_>, mut write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
-    let Call { home, cwd, method, path, body } = call;
+    let Call { home, cwd, commands, method, path, body } = call;
     let invalid = |error: &dyn std::fmt::Display| ServeError::Io(std::io::Error::other(error.to_string()));
     // Who calls it has the storage root at hand, so there is nobody to be kept out.
-    let app = App::new(home, cwd, false, Door::Inside, None);
+    let app = App::new(home, cwd, false, commands, Door::Inside, None);
     let request = Request::builder()
         .method(Method::from_bytes(method.as_bytes()).map_err(|error| invalid(&error))?)
         .uri(path)

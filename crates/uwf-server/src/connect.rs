@@ -23,6 +23,7 @@ use tokio_tungstenite::tungstenite::{Error as SocketError, handshake::client::Re
 use uwf_engine::root::home::Home;
 
 use crate::app::{App, Door};
+use crate::command_line::CommandLine;
 use crate::gateway::{READ_ONLY_HEADER, VERSION_HEADER};
 use crate::machines::name::MachineName;
 use crate::place::USER_HEADER;
@@ -66,6 +67,8 @@ pub struct Connect<'c> {
     pub read_only: bool,
     /// Version of this program.
     pub version: &'static str,
+    /// The commands, for the description of the API.
+    pub commands: fn() -> CommandLine,
 }
 
 /// What happens while a machine is connected.
@@ -155,7 +158,7 @@ pub fn connect(settings: Connect<'_>, tell: impl Fn(&Event) + Send + Sync + 'sta
 }
 
 async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), ConnectError> {
-    let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Inside, None);
+    let app = App::new(settings.home, settings.cwd, settings.read_only, settings.commands, Door::Inside, None);
     let router = serve::router(app).layer(middleware::from_fn_with_state(tell.clone(), tell_changes));
     let tls = settings.gateway.is_tls().then(tls::connector).transpose()?;
     let mut pause = FIRST_PAUSE;

@@ -9,6 +9,7 @@ mod app;
 mod assets;
 mod call;
 mod changes;
+mod command_line;
 mod connect;
 mod entry;
 mod failure;
@@ -34,6 +35,7 @@ mod url;
 mod watch;
 
 pub use call::{Call, call};
+pub use command_line::{ArgumentHelp, ArgumentKind, CommandHelp, CommandLine, json_name};
 pub use connect::{Connect, ConnectError, Event, GatewayUrl, NotAUrl, connect};
 pub use guard::token::{SECRET_VARIABLE, Secret};
 pub use machines::name::{MachineName, NotAName};

@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use uwf_engine::root::home::Home;
 
 use crate::app::{App, Door};
+use crate::command_line::CommandLine;
 use crate::entry;
 use crate::gateway;
 use crate::guard::{Guard, token::Secret};
@@ -40,6 +41,8 @@ pub struct Serve<'s> {
     pub secret: Secret,
     /// Whether nothing can be changed.
     pub read_only: bool,
+    /// The commands, for the description of the API.
+    pub commands: fn() -> CommandLine,
     /// Whether machines connect to it.
     pub is_gateway: bool,
     /// The certificate to speak TLS with.
@@ -104,7 +107,14 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     let guard = Guard::new(address, settings.hosts, settings.secret, tls.is_some());
     let gateway = settings.is_gateway.then(|| Arc::new(Gateway::new(MachineTokens::of(settings.home))));
     gateway.iter().for_each(|gateway| drop(tokio::spawn(gateway.clone().watch_tokens())));
-    let app = App::new(settings.home, settings.cwd, settings.read_only, Door::Guarded(Box::new(guard)), gateway);
+    let app = App::new(
+        settings.home,
+        settings.cwd,
+        settings.read_only,
+        settings.commands,
+        Door::Guarded(Box::new(guard)),
+        gateway,
+    );
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     ready(&Served { address, url });
     // After that: a browser that is opened there gets the usual limit.

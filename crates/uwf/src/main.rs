@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod complete;
 mod context;
+mod described;
 mod duration;
 mod editor;
 mod engine;

@@ -1,5 +1,5 @@
-//! `POST /api/threads/{thread}/{action}`: what can be done with a thread. Each action is a command; this table says how its
-//! fields become arguments, and is also what the OpenAPI document is made of.
+//! `POST /api/threads/{thread}/{action}`: what can be done with a thread. Each action is a command; this table names the
+//! options that are fields. The OpenAPI document has the rest from the commands.
 
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use super::answer;
 use super::openapi::SchemaOf;
 use crate::app::App;
 use crate::changes::{self, Change, Done};
+use crate::command_line::json_name;
 use crate::failure::{self, Failure, SentForm};
 use crate::fields::Fields;
 use crate::respond::wants_json;
@@ -37,151 +38,104 @@ const MOST: u64 = 3600;
 /// How long a form waits: long enough to see that a step is refused, short enough for a person.
 const FORM_WAIT: Duration = Duration::from_millis(800);
 
-/// A field of an action.
-pub(crate) struct Field {
-    /// Its name in JSON and in forms.
-    pub(crate) name: &'static str,
-    /// Its JSON type.
-    pub(crate) kind: &'static str,
-    /// The option of the command.
-    option: &'static str,
-    /// What it means.
-    pub(crate) description: &'static str,
-}
-
-/// What can be done with a thread.
+/// What can be done with a thread. What a field means, and of which type it is, is known from the option of the command.
 pub(crate) struct Action {
     /// Its path.
     pub(crate) name: &'static str,
     /// The command.
-    command: &'static [&'static str],
-    /// What it takes beside the thread.
-    pub(crate) fields: &'static [Field],
+    pub(crate) command: &'static str,
+    /// The options that are fields, by their names in JSON (see [`json_name`]).
+    pub(crate) options: &'static [&'static str],
     /// Whether an agent may run meanwhile, so that it can take long.
     pub(crate) is_long: bool,
-    /// What it does.
-    pub(crate) description: &'static str,
+    /// What holds here and not for the command.
+    pub(crate) note: &'static str,
     /// Schema of its report.
     pub(crate) report: SchemaOf,
 }
 
-const fn field(name: &'static str, kind: &'static str, option: &'static str, description: &'static str) -> Field {
-    Field { name, kind, option, description }
-}
-
-const AGENT: Field = field("agent", "string", "--agent", "Agent for this step only: an alias, or a command line.");
-
 /// The head stays where it is when an attempt fails or its agent asks something.
-const ATTEMPT: Field = field(
-    "expectedAttempt",
-    "string",
-    "--expect-attempt",
-    "Newest attempt at that head (`lastAttempt` of the thread), or `none`. If there is another one, nothing is done (409).",
-);
-
-const MAX_STEPS: Field = field("maxSteps", "integer", "--max-steps", "Most steps the thread may have.");
-const MAX_TIME: Field = field("maxTime", "string", "--max-time", "Longest time, as 90s, 15m, 2h or 1d.");
-const MAX_TOKENS: Field = field("maxTokens", "integer", "--max-tokens", "Most tokens it may use.");
-const MAX_COST: Field = field("maxCost", "number", "--max-cost", "Most US dollars it may cost.");
+pub(crate) const EXPECT_ATTEMPT: &str = "expect-attempt";
 
 /// All actions.
 pub(crate) const ACTIONS: &[Action] = &[
     Action {
         name: "step",
-        command: &["thread", "step"],
-        fields: &[AGENT, ATTEMPT],
+        command: "thread step",
+        options: &["agent", EXPECT_ATTEMPT],
         is_long: true,
-        description: "Do one step: choose the next role, let its agent play it, keep the result.",
+        note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
     Action {
         name: "run",
-        command: &["run"],
-        fields: &[
-            field("until", "string", "--until", "Stop before this role would be played."),
-            field("steps", "integer", "--steps", "Stop after this many steps."),
-            ATTEMPT,
-        ],
+        command: "run",
+        options: &["until", "steps", EXPECT_ATTEMPT],
         is_long: true,
-        description: "Step the thread until it is done, waits for a person, is stuck or at a limit.",
+        note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
     Action {
         name: "retry",
-        command: &["thread", "retry"],
-        fields: &[AGENT, ATTEMPT],
+        command: "thread retry",
+        options: &["agent", EXPECT_ATTEMPT],
         is_long: true,
-        description: "Do the step again whose last attempt failed.",
+        note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
     Action {
         name: "pause",
-        command: &["thread", "pause"],
-        fields: &[field("reason", "string", "--reason", "Why, for whoever wonders.")],
+        command: "thread pause",
+        options: &["reason"],
         is_long: false,
-        description: "Let no further step begin.",
+        note: "",
         report: SchemaGenerator::subschema_for::<PauseReport>,
     },
     Action {
         name: "resume",
-        command: &["thread", "resume"],
-        fields: &[],
+        command: "thread resume",
+        options: &[],
         is_long: false,
-        description: "Let steps begin again after a pause.",
+        note: "",
         report: SchemaGenerator::subschema_for::<PauseReport>,
     },
     Action {
         name: "kill",
-        command: &["thread", "kill"],
-        fields: &[],
+        command: "thread kill",
+        options: &[],
         is_long: false,
-        description: "End the thread and its running agent. What was done is kept.",
+        note: "",
         report: SchemaGenerator::subschema_for::<KillReport>,
     },
     Action {
         name: "limit",
-        command: &["thread", "limit"],
-        fields: &[
-            field("steps", "integer", "--steps", "Most steps."),
-            field("time", "string", "--time", "Longest time since its beginning, as 90s, 15m, 2h or 1d."),
-            field("tokens", "integer", "--tokens", "Most tokens."),
-            field("cost", "number", "--cost", "Most US dollars."),
-        ],
+        command: "thread limit",
+        options: &["steps", "time", "tokens", "cost"],
         is_long: false,
-        description: "Change how far the thread may go. Limits are whole amounts, so that the request can be repeated.",
+        note: "Limits are whole amounts, so that the request can be repeated.",
         report: SchemaGenerator::subschema_for::<Limits>,
     },
     Action {
         name: "fork",
-        command: &["thread", "fork"],
-        fields: &[
-            field("id", "string", "--id", "Id of the new thread, a ULID: with it the request can be repeated."),
-            field("fromRole", "string", "--from-role", "Fork before the last time this role was played."),
-            field("cwd", "string", "--cwd", "Directory the agents of the new thread work in."),
-            MAX_STEPS,
-            MAX_TIME,
-            MAX_TOKENS,
-            MAX_COST,
-        ],
+        command: "thread fork",
+        options: &["id", "from-role", "cwd", "max-steps", "max-time", "max-tokens", "max-cost"],
         is_long: false,
-        description: "Begin a second thread at the head, or at an earlier step (`step`), or with another task (`prompt`).",
+        note: "",
         report: SchemaGenerator::subschema_for::<Forked>,
     },
     Action {
         name: "answer",
-        command: &["thread", "answer"],
-        fields: &[ATTEMPT],
+        command: "thread answer",
+        options: &[EXPECT_ATTEMPT],
         is_long: false,
-        description: "Play a role that a person plays, or reply to what an agent asks: `data` is the output as JSON, `text` a text \
-                      under a header; or `output.KEY` for each key.",
+        note: "`output.KEY` is a key of the output, as forms send it.",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
 ];
 
 /// Whether an action can be told which attempt it is meant for.
 pub(crate) fn names_attempt(action: &str) -> bool {
-    let of_action = |known: &&Action| known.name == action;
-    ACTIONS.iter().find(of_action).is_some_and(|action| action.fields.iter().any(|field| field.name == ATTEMPT.name))
+    ACTIONS.iter().any(|known| known.name == action && known.options.contains(&EXPECT_ATTEMPT))
 }
 
 /// Fields that are no options of a command, of every action or of one.
@@ -258,23 +212,21 @@ fn wait(fields: &Fields) -> Result<u64, Failure> {
 /// The command for an action and its fields.
 async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) -> Result<Change, Failure> {
     let keys_of_output = |name: &str| action.name == "answer" && name.starts_with(answer::KEY);
-    let is_known = |name: &str| OWN.contains(&name) || action.fields.iter().any(|field| field.name == name);
+    let options: Vec<(String, &str)> = action.options.iter().map(|option| (json_name(option), *option)).collect();
+    let is_known = |name: &str| OWN.contains(&name) || options.iter().any(|(field, _)| field == name);
     if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name)) {
-        let known: Vec<&str> = action.fields.iter().map(|field| field.name).chain(["expectedHead"]).collect();
+        let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(["expectedHead"]).collect();
         return Err(Failure::bad_request(format!("`{}` has no field `{unknown}`", action.name))
             .hint(format!("it takes {}", known.join(", "))));
     }
-    let mut change = Change::new(action.command.iter().copied());
-    for field in action.fields {
-        if let Some(value) = fields.text(field.name).filter(|value| !value.is_empty()) {
+    let mut change = Change::new(action.command.split(' '));
+    for (field, option) in &options {
+        if let Some(value) = fields.text(field).filter(|value| !value.is_empty()) {
             if action.name == "limit" && value.starts_with('+') {
-                return Err(Failure::bad_request(format!(
-                    "`{}` must be the whole limit, not how much more",
-                    field.name
-                ))
-                .hint("a request that is repeated would add it twice"));
+                return Err(Failure::bad_request(format!("`{field}` must be the whole limit, not how much more"))
+                    .hint("a request that is repeated would add it twice"));
             }
-            change = change.option(field.option, value);
+            change = change.option(&format!("--{option}"), value);
         }
     }
     let step = fields.text("step").filter(|step| !step.is_empty() && action.name == "fork");

@@ -1,5 +1,6 @@
-//! The API described: one table of what it answers, from which the OpenAPI document is made.
+//! The API described: a table of what it answers. Fields and options are those of the commands, answers those of their reports.
 
+use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 use json_cas::Hash;
@@ -18,16 +19,19 @@ use uwf_engine::verbs::steps::Steps;
 use uwf_engine::verbs::why::Reasons;
 use uwf_engine::verbs::workflows::{NamedWorkflow, ShownWorkflow, Version};
 
-use super::actions::{ACTIONS, Action, Field};
+use super::actions::{ACTIONS, Action, EXPECT_ATTEMPT};
+use super::start;
 use super::threads::ThreadAnswer;
 use crate::app::App;
+use crate::command_line::{CommandLine, json_name};
 use crate::gateway::lists;
 
 /// A value in a query.
-struct Query {
-    name: &'static str,
-    kind: &'static str,
-    description: &'static str,
+enum Query {
+    /// An option of the endpoint's command.
+    Option(&'static str),
+    /// One that has another name or meaning here.
+    Own { name: &'static str, kind: &'static str, description: &'static str },
 }
 
 /// Something that can be asked for. Changes of threads are in [`ACTIONS`].
@@ -48,10 +52,6 @@ pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
-
-const fn query(name: &'static str, kind: &'static str, description: &'static str) -> Query {
-    Query { name, kind, description }
-}
 
 const fn report<T: JsonSchema>(
     path: &'static str,
@@ -77,10 +77,7 @@ fn openapi(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "required": ["openapi", "info", "paths", "components"] })
 }
 
-const COSTS: [Query; 2] = [
-    query("since", "string", "Since when: so long ago (`7d`), or a day."),
-    query("by", "string", "What a row is of: thread, role, agent, model, workflow or day."),
-];
+const COSTS: [Query; 2] = [Query::Option("since"), Query::Option("by")];
 
 const ENDPOINTS: &[Endpoint] = &[
     report::<Vec<Named>>(
@@ -88,12 +85,16 @@ const ENDPOINTS: &[Endpoint] = &[
         "uwf thread list --all",
         "Threads, newest first. The header Link has the next page.",
         &[
-            query("state", "string", "States, separated by commas."),
-            query("workflow", "string", "A name, all versions of which are meant, or a hash."),
-            query("role", "string", "Role of the last step."),
-            query("q", "string", "Text in the id, the name of the workflow or the task."),
-            query("limit", "integer", "At most so many; 100 if nobody says."),
-            query("after", "string", "Threads older than this one."),
+            Query::Option("state"),
+            Query::Option("workflow"),
+            Query::Option("role"),
+            Query::Own {
+                name: "q",
+                kind: "string",
+                description: "Only threads with this text in their id, the name of their workflow or their task.",
+            },
+            Query::Own { name: "limit", kind: "integer", description: "At most this many; 100 unless given." },
+            Query::Option("after"),
         ],
     ),
     report::<ThreadAnswer>(
@@ -115,10 +116,7 @@ const ENDPOINTS: &[Endpoint] = &[
         path: "/threads/{thread}/events",
         summary: "What happens in a thread, as it happens. `Last-Event-ID` goes on where a client was.",
         command: "uwf thread live",
-        query: &[
-            query("tail", "integer", "Steps of the past to begin with; all if nobody says."),
-            query("debug", "boolean", "Also what agents print on stderr."),
-        ],
+        query: &[Query::Option("tail"), Query::Option("debug")],
         media: EVENTS,
         schema: SchemaGenerator::subschema_for::<String>,
     },
@@ -211,11 +209,11 @@ const STATUSES: [(&str, &str); 11] = [
 ];
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/openapi.json", get(|| async { Json(document()) }))
+    Router::new().route("/openapi.json", get(|State(app): State<App>| async move { Json(document(app.commands())) }))
 }
 
 /// The document, OpenAPI 3.1.
-pub(crate) fn document() -> Value {
+pub(crate) fn document(commands: &CommandLine) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -223,12 +221,12 @@ pub(crate) fn document() -> Value {
     let mut generator = settings.into_generator();
     let mut paths = Map::new();
     for endpoint in ENDPOINTS {
-        let operation = of_endpoint(endpoint, &mut generator);
+        let operation = of_endpoint(endpoint, commands, &mut generator);
         add(&mut paths, endpoint.path, "get", operation);
     }
-    add(&mut paths, "/threads", "post", of_start(&mut generator));
+    add(&mut paths, "/threads", "post", of_start(commands, &mut generator));
     for action in ACTIONS {
-        let operation = of_action(action, &mut generator);
+        let operation = of_action(action, commands, &mut generator);
         add(&mut paths, &format!("/threads/{{thread}}/{}", action.name), "post", operation);
     }
     let mut schemas = generator.take_definitions(true);
@@ -256,10 +254,20 @@ fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Valu
     item[method] = operation;
 }
 
-fn of_endpoint(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
+fn of_endpoint(endpoint: &Endpoint, commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let mut parameters = path_parameters(endpoint.path);
+    let words = endpoint.command.split(' ').skip(1).take_while(|word| !word.starts_with('-'));
+    let command = words.collect::<Vec<_>>().join(" ");
     parameters.extend(endpoint.query.iter().map(|query| {
-        json!({ "name": query.name, "in": "query", "description": query.description, "schema": { "type": query.kind } })
+        let (name, mut schema) = match query {
+            Query::Option(option) => (json_name(option), commands.option_schema(&command, option)),
+            Query::Own { name, kind, description } => {
+                ((*name).to_owned(), json!({ "type": kind, "description": description }))
+            }
+        };
+        let description = schema["description"].take();
+        schema.as_object_mut().map(|schema| schema.shift_remove("description"));
+        json!({ "name": name, "in": "query", "description": description, "schema": schema })
     }));
     let schema = (endpoint.schema)(generator);
     let mut operation = json!({
@@ -275,23 +283,17 @@ fn of_endpoint(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
 }
 
 /// Starting a thread.
-fn of_start(generator: &mut SchemaGenerator) -> Value {
+fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
+    let own = |kind: &str, description: &str| json!({ "type": kind, "description": description });
     let mut properties = Map::new();
-    for (name, kind, description) in [
-        ("workflow", "string", "A name, or a hash."),
-        ("prompt", "string", "What the thread is to do."),
-        ("id", "string", "Its id, a ULID: with it the request can be repeated."),
-        ("cwd", "string", "Directory its agents work in; the server's own if nobody says."),
-        ("agent", "string", "Agent for every role: an alias. `agent.ROLE` is the one for a role."),
-        ("worktree", "boolean", "Whether it gets a git worktree of its own; as configured if nobody says."),
-        ("maxSteps", "integer", "Most steps it may have."),
-        ("maxTime", "string", "Longest time, as 90s, 15m, 2h or 1d."),
-        ("maxTokens", "integer", "Most tokens it may use."),
-        ("maxCost", "number", "Most US dollars it may cost."),
-        ("run", "boolean", "Whether it is run at once; it goes on by itself."),
-    ] {
-        properties.insert(name.to_owned(), json!({ "type": kind, "description": description }));
-    }
+    properties.insert("workflow".to_owned(), own("string", "A name, or a hash."));
+    properties.insert("prompt".to_owned(), commands.option_schema(start::COMMAND, "prompt"));
+    properties.extend(start::OPTIONS.map(|option| (json_name(option), commands.option_schema(start::COMMAND, option))));
+    let agent = "Agent for every role: an alias. `agent.ROLE` is the one for a role.";
+    properties.insert(start::AGENT.to_owned(), own("string", agent));
+    let worktree = "Whether it gets a git worktree of its own. Default: as configured.";
+    properties.insert("worktree".to_owned(), own("boolean", worktree));
+    properties.insert("run".to_owned(), own("boolean", "Whether it is run at once; it continues by itself."));
     let body = json!({ "type": "object", "properties": properties, "required": ["workflow", "prompt"] });
     let run = json!({
         "description": "With `run`: the report of the first steps, the failure, or null if they are not over yet.",
@@ -302,20 +304,26 @@ fn of_start(generator: &mut SchemaGenerator) -> Value {
     });
     json!({
         "operationId": "post-threads",
-        "summary": "Start a thread.",
+        "summary": commands.about(start::COMMAND),
         "description": "The report of `uwf thread start`.",
         "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
         "responses": responses(JSON, &[("201", started)]),
     })
 }
 
-fn of_action(action: &Action, generator: &mut SchemaGenerator) -> Value {
+fn of_action(action: &Action, commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let path = format!("/threads/{{thread}}/{}", action.name);
-    let mut properties = Map::new();
-    for Field { name, kind, description, .. } in action.fields {
-        properties.insert((*name).to_owned(), json!({ "type": kind, "description": description }));
-    }
     let text = |description: &str| json!({ "type": "string", "description": description });
+    let mut properties = Map::new();
+    for option in action.options {
+        let schema = match *option {
+            EXPECT_ATTEMPT => text(
+                "Newest attempt at that head (`lastAttempt` of the thread), or `none`. If there is another one, nothing is done (409).",
+            ),
+            option => commands.option_schema(action.command, option),
+        };
+        properties.insert(json_name(option), schema);
+    }
     properties.insert(
         "expectedHead".to_owned(),
         text("Head of the thread this is meant for. If the thread has moved on, nothing is done (409)."),
@@ -324,12 +332,14 @@ fn of_action(action: &Action, generator: &mut SchemaGenerator) -> Value {
     match action.name {
         "fork" => {
             properties.insert("step".to_owned(), text("The step to fork at; then no head is expected."));
-            properties.insert("prompt".to_owned(), text("Another task, for a fork at the start of a thread."));
+            properties.insert("prompt".to_owned(), commands.option_schema(action.command, "prompt"));
             required.clear();
         }
         "answer" => {
-            properties.insert("data".to_owned(), json!({ "description": "The role's output." }));
-            properties.insert("text".to_owned(), text("Markdown under a YAML header, or the reply to a question."));
+            let mut data = commands.option_schema(action.command, "data");
+            data.as_object_mut().map(|data| data.shift_remove("type"));
+            properties.insert("data".to_owned(), data);
+            properties.insert("text".to_owned(), commands.option_schema(action.command, "message"));
         }
         _ if action.is_long => {
             let wait = json!({ "type": "integer", "minimum": 0, "maximum": 3600, "default": 30,
@@ -341,7 +351,7 @@ fn of_action(action: &Action, generator: &mut SchemaGenerator) -> Value {
     let body = json!({ "type": "object", "properties": properties, "required": required });
     json!({
         "operationId": operation_id("post", &path),
-        "summary": action.description,
+        "summary": format!("{} {}", commands.about(action.command), action.note).trim_end(),
         "parameters": path_parameters(&path),
         "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
         "responses": of_outcomes(action, generator),

@@ -13,6 +13,7 @@ use uwf_engine::thread::load::Thread;
 
 use crate::app::App;
 use crate::changes::{self, Change, Done};
+use crate::command_line::json_name;
 use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::respond::wants_json;
@@ -23,18 +24,16 @@ const RUN_WAIT: Duration = Duration::from_millis(800);
 /// How the name of a field begins that names the agent of a role.
 pub(crate) const AGENT_OF: &str = "agent.";
 
-/// Fields that are options of the command.
-const OPTIONS: [(&str, &str); 7] = [
-    ("id", "--id"),
-    ("cwd", "--cwd"),
-    ("agent", "--agent"),
-    ("maxSteps", "--max-steps"),
-    ("maxTime", "--max-time"),
-    ("maxTokens", "--max-tokens"),
-    ("maxCost", "--max-cost"),
-];
+/// The command.
+pub(crate) const COMMAND: &str = "thread start";
 
-/// Fields that are not.
+/// Its options that are fields.
+pub(super) const OPTIONS: [&str; 7] = ["id", "cwd", AGENT, "max-steps", "max-time", "max-tokens", "max-cost"];
+
+/// The option that a field `agent.ROLE` is, too.
+pub(super) const AGENT: &str = "agent";
+
+/// Fields that are no options of the same name.
 const OWN: [&str; 4] = ["workflow", "prompt", "worktree", "run"];
 
 pub(super) fn routes() -> Router<App> {
@@ -110,10 +109,11 @@ async fn run(app: &App, thread: ThreadId) -> Value {
 }
 
 fn change(fields: &Fields) -> Result<Change, Failure> {
-    let is_option = |name: &str| OPTIONS.iter().any(|(field, _)| *field == name);
+    let options = OPTIONS.map(|option| (json_name(option), option));
+    let is_option = |name: &str| options.iter().any(|(field, _)| field == name);
     let is_known = |name: &str| OWN.contains(&name) || is_option(name) || name.starts_with(AGENT_OF);
     if let Some(unknown) = fields.names().find(|name| !is_known(name)) {
-        let known: Vec<&str> = OWN.into_iter().chain(OPTIONS.map(|(field, _)| field)).collect();
+        let known: Vec<&str> = OWN.into_iter().chain(options.iter().map(|(field, _)| field.as_str())).collect();
         return Err(Failure::bad_request(format!("starting a thread takes no field `{unknown}`"))
             .hint(format!("it takes {}, and agent.ROLE for the agent of a role", known.join(", "))));
     }
@@ -125,9 +125,9 @@ fn change(fields: &Fields) -> Result<Change, Failure> {
     let mut change = Change::new(["thread", "start", "--prompt=-"]);
     // A form sends the lines of a text area as mail does.
     change.input = if fields.is_form { prompt.replace("\r\n", "\n") } else { prompt.to_owned() };
-    for (field, option) in OPTIONS {
+    for (field, option) in &options {
         if let Some(value) = given(field) {
-            change = change.option(option, value.trim());
+            change = change.option(&format!("--{option}"), value.trim());
         }
     }
     for name in fields.names() {

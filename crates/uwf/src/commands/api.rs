@@ -4,6 +4,7 @@ use uwf_engine::error::ErrorKind;
 use uwf_server::Call;
 
 use crate::context::Context;
+use crate::described;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, Printed};
@@ -45,7 +46,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let path = format!("/api{below}");
     let method = args.method.to_ascii_uppercase();
-    let call = Call { home: &context.home, cwd: &context.cwd, method: &method, path: &path, body };
+    let call = Call {
+        home: &context.home,
+        cwd: &context.cwd,
+        commands: described::command_line,
+        method: &method,
+        path: &path,
+        body,
+    };
     let mut failed = None;
     let mut said = Vec::new();
     let answered = uwf_server::call(call, |piece| {

@@ -9,6 +9,7 @@ use uwf_engine::error::ErrorKind;
 use uwf_server::{Connect, ConnectError, Event, GatewayUrl, MACHINE_TOKEN_VARIABLE, MachineName};
 
 use crate::context::Context;
+use crate::described;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
@@ -74,7 +75,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         Event::Asked { by, what } => printer.talk(&format!("{what}, asked for by {by}")),
     };
     let (home, cwd, version) = (&context.home, &*context.cwd, env!("CARGO_PKG_VERSION"));
-    let settings = Connect { home, cwd, name, gateway, token, read_only, version };
+    let settings = Connect { home, cwd, name, gateway, token, read_only, version, commands: described::command_line };
     uwf_server::connect(settings, tell).map_err(|error| failure(&error))?;
     Ok(Printed::nothing())
 }

@@ -13,8 +13,10 @@ use agent_kit::mcp;
 use agent_kit::mcp::protocol::{McpTool, ToolOutcome, ToolSet};
 use serde_json::{Map, Value, json};
 use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_server::{CommandLine, json_name};
 
 use crate::context::Context;
+use crate::described;
 use crate::printer::{CommandResult, Printed};
 
 /// How long `step` and `run` are waited for when nobody says. Clients give up after a minute or more.
@@ -51,185 +53,134 @@ pub(crate) struct Args {
     pub(crate) root: Option<PathBuf>,
 }
 
-/// An argument of a tool, and how it is given to the command.
-struct Argument {
-    name: &'static str,
-    kind: &'static str,
-    is_required: bool,
-    /// The option; an argument without one comes as it is.
-    option: Option<&'static str>,
-    description: &'static str,
+/// An argument of a tool. What it means, and of which type it is, is known from the command.
+#[derive(Clone, Copy)]
+enum Argument {
+    /// The command's argument without an option.
+    Plain(&'static str),
+    /// The same where the tool has several names for it.
+    EitherPlain(&'static str),
+    /// An option.
+    Option(&'static str),
+    /// An option that has another name here.
+    Named(&'static str, &'static str),
+    /// The option that is a task: it is given on stdin, and the tool needs it.
+    Task,
+    /// Seconds to wait.
+    Wait,
 }
 
 /// A tool: a command line, and what is added to it.
 struct Tool {
     name: &'static str,
-    description: &'static str,
-    command: &'static [&'static str],
+    command: &'static str,
+    /// What a model should know besides what the command does.
+    note: &'static str,
     arguments: &'static [Argument],
     changes: bool,
+    /// Whether its report is text, not JSON.
+    is_text: bool,
     /// Whether it can take long: then it continues in the background after the wait.
     is_long: bool,
 }
 
-const fn required(name: &'static str, description: &'static str) -> Argument {
-    Argument { name, kind: "string", is_required: true, option: None, description }
+const THREAD: Argument = Argument::Plain("thread");
+
+/// The option of a task.
+const PROMPT: &str = "prompt";
+
+/// The argument that is asked of the server itself.
+const WAITED: &str = "wait";
+
+const fn reads(name: &'static str, command: &'static str, arguments: &'static [Argument]) -> Tool {
+    Tool { name, command, note: "", arguments, changes: false, is_text: false, is_long: false }
 }
-
-const fn option(name: &'static str, kind: &'static str, option: &'static str, description: &'static str) -> Argument {
-    Argument { name, kind, is_required: false, option: Some(option), description }
-}
-
-const THREAD: Argument =
-    required("thread", "The thread: its id, a unique start or end of the id, or @ for the newest.");
-
-const WAITED: Argument = Argument {
-    name: "wait",
-    kind: "integer",
-    is_required: false,
-    option: None,
-    description: "Seconds to wait for the end, 45 unless given. A longer run continues by itself: ask `show`.",
-};
-
-/// The option of a task, which is given on stdin.
-const PROMPT: &str = "--prompt";
 
 /// The tools, in the order they are shown.
 const TOOLS: &[Tool] = &[
+    reads("workflows", "workflow list", &[]),
+    reads("validate", "workflow validate", &[Argument::Plain("workflow")]),
     Tool {
-        name: "workflows",
-        description: "List the workflows that can be started: of this project and those that are registered.",
-        command: &["workflow", "list"],
-        arguments: &[],
-        changes: false,
-        is_long: false,
-    },
-    Tool {
-        name: "validate",
-        description: "Say everything that is wrong with a workflow file. Nothing is stored.",
-        command: &["workflow", "validate"],
-        arguments: &[required("workflow", "A file, a name, or a hash.")],
-        changes: false,
-        is_long: false,
-    },
-    Tool {
-        name: "start",
-        description: "Begin a thread: a run of a workflow with a task. No agent runs yet; `step` or `run` does that.",
-        command: &["thread", "start"],
-        arguments: &[
-            required("workflow", "A workflow: path, name or hash."),
-            Argument {
-                name: "prompt",
-                kind: "string",
-                is_required: true,
-                option: Some(PROMPT),
-                description: "What the thread is to do, in full: it sees nothing else of what you know.",
-            },
-            option("cwd", "string", "--cwd", "Directory its agents work in; this project's unless given."),
-            option("maxSteps", "integer", "--max-steps", "Most steps it may have."),
-            option("maxCost", "number", "--max-cost", "Most US dollars it may cost."),
-        ],
         changes: true,
-        is_long: false,
+        note: "The thread sees nothing of what you know, so give it the task in full. No agent runs yet; `step` or `run` does that.",
+        ..reads(
+            "start",
+            "thread start",
+            &[
+                Argument::Plain("workflow"),
+                Argument::Task,
+                Argument::Option("cwd"),
+                Argument::Option("max-steps"),
+                Argument::Option("max-cost"),
+            ],
+        )
     },
     Tool {
-        name: "step",
-        description: "Do one step of a thread: choose the next role, let its agent play it, keep the result. Costs money.",
-        command: &["thread", "step"],
-        arguments: &[THREAD, option("agent", "string", "--agent", "Another agent for this step."), WAITED],
         changes: true,
         is_long: true,
+        note: "Costs money.",
+        ..reads("step", "thread step", &[THREAD, Argument::Option("agent"), Argument::Wait])
     },
     Tool {
-        name: "run",
-        description: "Step a thread until it is done, waits for a person, is stuck or at a limit. Costs money.",
-        command: &["run"],
-        arguments: &[
-            THREAD,
-            option("until", "string", "--until", "Stop before this role would be played."),
-            option("steps", "integer", "--steps", "Stop after this many steps."),
-            WAITED,
-        ],
         changes: true,
         is_long: true,
+        note: "Costs money.",
+        ..reads("run", "thread run", &[THREAD, Argument::Option("until"), Argument::Option("steps"), Argument::Wait])
     },
+    reads("show", "thread show", &[THREAD]),
+    Tool { is_text: true, ..reads("read", "thread read", &[THREAD, Argument::Option("quota")]) },
+    reads("why", "thread why", &[Argument::EitherPlain("thread"), Argument::EitherPlain("step")]),
     Tool {
-        name: "show",
-        description: "Where a thread stands: state, role, steps, and why it does not continue.",
-        command: &["thread", "show"],
-        arguments: &[THREAD],
-        changes: false,
-        is_long: false,
-    },
-    Tool {
-        name: "read",
-        description: "A thread as a page of markdown: what each role wrote, newest in full.",
-        command: &["--format", "text", "thread", "read"],
-        arguments: &[THREAD, option("quota", "integer", "--quota", "Most characters.")],
-        changes: false,
-        is_long: false,
-    },
-    Tool {
-        name: "why",
-        description: "Why a step was done: the transitions that were tried, the values they read, how the output was obtained.",
-        command: &["thread", "why"],
-        arguments: &[
-            Argument { is_required: false, ..required("thread", "The thread whose newest step it is; or `step`.") },
-            Argument { is_required: false, ..required("step", "Any step, by its hash.") },
-        ],
-        changes: false,
-        is_long: false,
-    },
-    Tool {
-        name: "answer",
-        description: "Answer for a role that a person plays. Only with what the person has told you.",
-        command: &["thread", "answer"],
-        arguments: &[
-            THREAD,
-            option(
-                "text",
-                "string",
-                "--message",
-                "The answer as text, with a header if the role asks for keys; or the reply to an agent's question.",
-            ),
-            option("data", "string", "--data", "The answer as JSON, valid under the role's schema."),
-        ],
         changes: true,
-        is_long: false,
+        note: "Only with what the person has told you.",
+        ..reads("answer", "thread answer", &[THREAD, Argument::Named("text", "message"), Argument::Option("data")])
     },
-    Tool {
-        name: "list",
-        description: "List threads, newest first.",
-        command: &["thread", "list"],
-        arguments: &[
-            option("state", "string", "--state", "Only those: active, running, waiting, stuck, completed, …"),
-            option("search", "string", "--search", "Only those with this text in id, task or name of the workflow."),
-            option("limit", "integer", "--limit", "At most so many."),
-        ],
-        changes: false,
-        is_long: false,
-    },
-    Tool {
-        name: "kill",
-        description: "End a thread and its running agent. What was done is kept.",
-        command: &["thread", "kill"],
-        arguments: &[THREAD],
-        changes: true,
-        is_long: false,
-    },
+    reads("list", "thread list", &[Argument::Option("state"), Argument::Option("search"), Argument::Option("limit")]),
+    Tool { changes: true, note: "What was done is kept.", ..reads("kill", "thread kill", &[THREAD]) },
 ];
 
+impl Argument {
+    fn name(self) -> String {
+        match self {
+            Argument::Plain(name) | Argument::EitherPlain(name) | Argument::Named(name, _) => name.to_owned(),
+            Argument::Option(option) => json_name(option),
+            Argument::Task => PROMPT.to_owned(),
+            Argument::Wait => WAITED.to_owned(),
+        }
+    }
+
+    fn is_required(self) -> bool {
+        matches!(self, Argument::Plain(_) | Argument::Task)
+    }
+
+    fn schema(self, command: &str, commands: &CommandLine) -> Value {
+        match self {
+            Argument::Plain(_) | Argument::EitherPlain(_) => match commands.positional_schema(command) {
+                // A command can take several; a tool takes one.
+                Value::Object(mut schema) => {
+                    schema.insert("type".to_owned(), json!("string"));
+                    schema.into()
+                }
+                other => other,
+            },
+            Argument::Option(option) | Argument::Named(_, option) => commands.option_schema(command, option),
+            Argument::Task => commands.option_schema(command, PROMPT),
+            Argument::Wait => json!({
+                "type": "integer",
+                "description": format!("Seconds to wait for the end, {WAIT} unless given. A longer run continues by itself: ask `show`."),
+            }),
+        }
+    }
+}
+
 impl Tool {
-    fn offered(&self) -> McpTool {
-        let properties: Map<String, Value> = self
-            .arguments
-            .iter()
-            .map(|it| (it.name.to_owned(), json!({ "type": it.kind, "description": it.description })))
-            .collect();
-        let required: Vec<&str> = self.arguments.iter().filter(|it| it.is_required).map(|it| it.name).collect();
+    fn offered(&self, commands: &CommandLine) -> McpTool {
+        let schemas = self.arguments.iter().map(|it| (it.name(), it.schema(self.command, commands)));
+        let properties: Map<String, Value> = schemas.collect();
+        let required: Vec<String> = self.arguments.iter().filter(|it| it.is_required()).map(|it| it.name()).collect();
         McpTool {
             name: self.name.to_owned(),
-            description: self.description.to_owned(),
+            description: format!("{} {}", commands.about(self.command), self.note).trim_end().to_owned(),
             input_schema: json!({
                 "type": "object",
                 "properties": properties,
@@ -240,32 +191,33 @@ impl Tool {
     }
 
     /// The command for these arguments, without what is asked of the server itself.
-    fn call(&self, given: &Map<String, Value>) -> Result<Call, String> {
-        if let Some(unknown) = given.keys().find(|key| self.arguments.iter().all(|it| it.name != **key)) {
-            let known: Vec<&str> = self.arguments.iter().map(|it| it.name).collect();
+    fn call(&self, given: &Map<String, Value>, commands: &CommandLine) -> Result<Call, String> {
+        let known: Vec<String> = self.arguments.iter().map(|it| it.name()).collect();
+        if let Some(unknown) = given.keys().find(|key| !known.contains(key)) {
             return Err(format!("`{}` has no argument `{unknown}`; it takes {}", self.name, known.join(", ")));
         }
-        let mut line: Vec<String> = self.command.iter().map(|&word| word.to_owned()).collect();
+        let mut line: Vec<String> = self.command.split(' ').map(str::to_owned).collect();
         let (mut plain, mut input) = (Vec::new(), String::new());
-        for argument in self.arguments.iter().filter(|it| it.name != WAITED.name) {
-            let value = match (given.get(argument.name), argument.kind) {
-                (None | Some(Value::Null), _) if argument.is_required => {
-                    return Err(format!("`{}` needs `{}`", self.name, argument.name));
+        for (argument, name) in self.arguments.iter().zip(&known).filter(|(_, name)| *name != WAITED) {
+            let kind = argument.schema(self.command, commands)["type"].take();
+            let value = match (given.get(name), kind.as_str()) {
+                (None | Some(Value::Null), _) if argument.is_required() => {
+                    return Err(format!("`{}` needs `{name}`", self.name));
                 }
                 (None | Some(Value::Null), _) => continue,
                 (Some(Value::String(text)), _) => text.clone(),
-                (Some(Value::Number(number)), "integer" | "number") => number.to_string(),
-                (Some(_), kind) => return Err(format!("`{}` must be a {kind}", argument.name)),
+                (Some(Value::Number(number)), Some("integer" | "number")) => number.to_string(),
+                (Some(_), kind) => return Err(format!("`{name}` must be a {}", kind.unwrap_or("string"))),
             };
-            match argument.option {
+            match argument {
                 // It may be longer than an argument, and `-` may be all of it.
-                Some(PROMPT) => {
-                    line.push(format!("{PROMPT}=-"));
+                Argument::Task => {
+                    line.push(format!("--{PROMPT}=-"));
                     input = value;
                 }
                 // One word, so that a value that begins with a dash is none of our options.
-                Some(option) => line.push(format!("{option}={value}")),
-                None => plain.push(value),
+                Argument::Option(option) | Argument::Named(_, option) => line.push(format!("--{option}={value}")),
+                _ => plain.push(value),
             }
         }
         line.push("--".to_owned());
@@ -288,6 +240,7 @@ struct Commands<'c> {
     root: &'c Path,
     cwd: &'c Path,
     read_only: bool,
+    described: CommandLine,
 }
 
 impl Commands<'_> {
@@ -299,23 +252,23 @@ impl Commands<'_> {
     fn outcome(&self, tool: &Tool, arguments: &Value) -> Result<ToolOutcome, String> {
         let none = Map::new();
         let given = arguments.as_object().unwrap_or(&none);
-        let call = tool.call(given)?;
-        let wait = match given.get(WAITED.name) {
+        let call = tool.call(given, &self.described)?;
+        let wait = match given.get(WAITED) {
             None | Some(Value::Null) => WAIT,
             Some(wait) => wait.as_u64().filter(|wait| *wait <= MAX_WAIT).ok_or("`wait` is 0 to 3600 seconds")?,
         };
         let limit = tool.is_long.then(|| Duration::from_secs(wait));
-        self.run(&call, limit).map_err(|error| format!("cannot run uwf: {error}"))
+        self.run(&call, tool.is_text, limit).map_err(|error| format!("cannot run uwf: {error}"))
     }
 
     /// Runs a command to its end, or for so long: then it continues alone.
-    fn run(&self, call: &Call, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
+    fn run(&self, call: &Call, is_text: bool, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
         let line = &call.line;
         let (mut stdin, mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
         stdin.write_all(call.input.as_bytes())?;
         stdin.rewind()?;
         let mut command = Command::new(self.bin);
-        command.args(["--format", "json"].into_iter().filter(|_| line[0] != "--format")).args(line);
+        command.args(["--format", if is_text { "text" } else { "json" }]).args(line);
         command.env(ROOT_VARIABLES[0], self.root).current_dir(self.cwd).stdin(stdin);
         command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).process_group(0);
         let mut child = command.spawn()?;
@@ -356,7 +309,7 @@ fn text(file: &mut File) -> std::io::Result<String> {
 
 impl ToolSet for Commands<'_> {
     fn list(&self) -> Vec<McpTool> {
-        self.tools().map(Tool::offered).collect()
+        self.tools().map(|tool| tool.offered(&self.described)).collect()
     }
 
     fn call(&mut self, name: &str, arguments: &Value) -> Option<ToolOutcome> {
@@ -368,32 +321,31 @@ impl ToolSet for Commands<'_> {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let Context { home, cwd, .. } = context;
-    let commands = Commands { bin: home.bin(), root: home.root(), cwd, read_only: args.read_only };
+    let commands = Commands {
+        bin: home.bin(),
+        root: home.root(),
+        cwd,
+        read_only: args.read_only,
+        described: described::command_line(),
+    };
     mcp::serve_tools(commands, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
     Ok(Printed::nothing())
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::cli::Cli;
 
     /// An option that the command does not have would make every call with that argument fail.
     #[test]
-    fn each_tool_is_a_command_with_these_options() {
+    fn tools_and_their_arguments_are_described() {
+        let commands = described::command_line();
         for tool in TOOLS {
-            let mut command = Cli::command();
-            let words = tool.command.iter().skip_while(|word| word.starts_with("--") || **word == "text");
-            for word in words {
-                command =
-                    command.find_subcommand(word).unwrap_or_else(|| panic!("`{word}` of `{}`", tool.name)).clone();
-            }
-            for option in tool.arguments.iter().filter_map(|argument| argument.option) {
-                let long = option.trim_start_matches("--");
-                let has = command.get_arguments().any(|arg| arg.get_long() == Some(long));
-                assert!(has, "`{}` has no {option}", tool.command.join(" "));
+            assert!(!commands.about(tool.command).is_empty(), "{}", tool.command);
+            for argument in tool.arguments {
+                let schema = argument.schema(tool.command, &commands);
+                let described = schema["description"].as_str().unwrap_or_default();
+                assert!(!described.is_empty(), "`{}` of `{}`", argument.name(), tool.command);
             }
         }
     }

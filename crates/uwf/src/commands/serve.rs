@@ -7,6 +7,7 @@ use uwf_engine::error::ErrorKind;
 use uwf_server::{Certificate, SECRET_VARIABLE, Secret, Serve, ServeError};
 
 use crate::context::Context;
+use crate::described;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
@@ -56,7 +57,8 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let certificate = tls_cert.zip(tls_key).map(|(chain, key)| Certificate { chain, key });
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let (home, cwd) = (&context.home, &*context.cwd);
-    let settings = Serve { home, cwd, address, hosts, secret, read_only, is_gateway: gateway, certificate };
+    let commands = described::command_line;
+    let settings = Serve { home, cwd, address, hosts, secret, read_only, commands, is_gateway: gateway, certificate };
     let served = uwf_server::serve(settings, |served| {
         context.printer.talk(&format!("serving at {scheme}://{}; Ctrl-C ends it", served.address));
         context.printer.talk(&format!("open {}", served.url));

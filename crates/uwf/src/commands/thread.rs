@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Do the step again whose last attempt failed.
     Retry(retry::Args),
-    /// Answer for a role that is played by a person.
+    /// Answer for a role that a person plays, or reply to an agent's question.
     Answer(answer::Args),
     /// Pause a thread.
     Pause(pause::Args),

@@ -74,6 +74,35 @@ fn the_description_has_every_path_and_no_other() {
     assert_eq!(ids.iter().map(|id| id.as_str()).collect::<BTreeSet<_>>().len(), ids.len(), "ids are unique");
 }
 
+/// A field that names an option which the command does not have would be described by nothing.
+#[test]
+fn fields_and_queries_are_described_by_their_commands() {
+    let document = home().json(&["api", "GET", "/openapi.json"]);
+    let operations =
+        document["paths"].as_object().into_iter().flatten().flat_map(|(_, item)| item.as_object().unwrap());
+    let mut described = 0;
+    for (_, operation) in operations {
+        assert!(operation["summary"].as_str().is_some_and(|summary| summary.ends_with('.')), "{operation}");
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let body = &operation["requestBody"]["content"]["application/json"]["schema"]["properties"];
+        let fields = body.as_object().into_iter().flatten().map(|(_, field)| field);
+        for field in parameters.chain(fields) {
+            assert!(
+                field["description"].as_str().is_some_and(|text| !text.is_empty()),
+                "{}: {field}",
+                operation["operationId"]
+            );
+            described += 1;
+        }
+    }
+    assert!(described > 50, "{described}");
+    let limit =
+        &document["paths"]["/threads/{thread}/limit"]["post"]["requestBody"]["content"]["application/json"]["schema"];
+    assert_eq!(limit["properties"]["steps"], json!({ "type": "integer", "description": "Most steps." }));
+    let by = &document["paths"]["/cost"]["get"]["parameters"][1];
+    assert_eq!(by["schema"]["enum"][0], "thread", "{by}");
+}
+
 mod with_tools {
     use super::*;
 

@@ -27,6 +27,11 @@ fn an_agent_runs_a_thread_from_its_start_to_its_end() {
         names,
         ["workflows", "validate", "start", "step", "run", "show", "read", "why", "answer", "list", "kill"]
     );
+    let list = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "list").unwrap();
+    let help = home.uwf(&["thread", "list", "--help"]).stdout;
+    let limit = &list["inputSchema"]["properties"]["limit"];
+    assert_eq!(limit["type"], "integer");
+    assert!(help.contains(limit["description"].as_str().unwrap().trim_end_matches('.')), "{limit}");
     assert_eq!(client.report("workflows", json!({}))[0]["name"], "count-rounds");
     assert_eq!(client.report("validate", json!({ "workflow": "count-rounds" }))[0]["valid"], true);
     // A prompt may begin with what looks like an option.

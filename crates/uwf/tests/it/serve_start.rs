@@ -82,6 +82,12 @@ fn a_form_starts_a_thread_and_runs_it() {
     let home = counting_home();
     let server = Server::start(&home, &[]);
     let page = server.page("/workflows/count-rounds/start").body;
+    // What a limit means, and which keys it takes, is known from the option of the command.
+    assert!(
+        page.contains("name=\"maxCost\" inputmode=\"decimal\"") && page.contains("name=\"maxTime\" inputmode=\"text\""),
+        "{page}"
+    );
+    assert!(page.contains("title=\"Limit of the thread: number of steps.\""), "{page}");
     for part in [
         "<textarea id=\"prompt\" name=\"prompt\"",
         &format!("name=\"cwd\" required spellcheck=\"false\" autocomplete=\"off\" value=\"{}\"", home.work().display()),

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
+use serde_json::Value;
 use uwf_core::config::{Config, Workspace};
 use uwf_core::text::one_line;
 use uwf_core::workflow::{Workflow, role_order};
@@ -13,9 +14,10 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, project};
 use uwf_engine::verbs::workflows::ShownWorkflow;
 
-use crate::api::start::begin;
+use crate::api::start::{COMMAND, begin};
 use crate::api::workflows::look;
 use crate::app::App;
+use crate::command_line::json_name;
 use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::pages::layout::{Page, Section};
@@ -95,7 +97,7 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
             (task(typed))
             (place(app, offer, typed))
             (agents(offer, typed))
-            (limits(&offer.shown.workflow, typed))
+            (limits(app, &offer.shown.workflow, typed))
             div.actions {
                 button { "Start" }
                 button.primary name="run" value="yes" { "Start and run" }
@@ -201,24 +203,36 @@ fn agent(config: &Config, workflow: &str, role: &str, description: &str, typed: 
     }
 }
 
+/// The keys that a phone shows for a value of this schema.
+fn keys(schema: &Value) -> &'static str {
+    match schema["type"].as_str() {
+        Some("integer") => "numeric",
+        Some("number") => "decimal",
+        _ => "text",
+    }
+}
+
 /// Limits; those of the workflow hold where nothing is filled in.
-fn limits(workflow: &Workflow, typed: &Fields) -> Markup {
+fn limits(app: &App, workflow: &Workflow, typed: &Fields) -> Markup {
     let own = workflow.limits;
     let number = |limit: Option<u64>| limit.map(|limit| limit.to_string());
     let fields = [
-        ("maxSteps", "Steps", "numeric", number(own.max_steps)),
-        ("maxTime", "Time", "text", number(own.max_time).map(|seconds| format!("{seconds}s"))),
-        ("maxTokens", "Tokens", "numeric", number(own.max_tokens)),
-        ("maxCost", "US dollars", "decimal", own.max_cost.map(|cost| format!("{cost:.2}"))),
+        ("max-steps", "Steps", number(own.max_steps)),
+        ("max-time", "Time", number(own.max_time).map(|seconds| format!("{seconds}s"))),
+        ("max-tokens", "Tokens", number(own.max_tokens)),
+        ("max-cost", "US dollars", own.max_cost.map(|cost| format!("{cost:.2}"))),
     ];
+    let commands = app.commands();
     html! {
         fieldset {
             legend { "Limits" }
             div.limits {
-                @for (name, label, mode, default) in fields {
+                @for (option, label, default) in fields {
+                    @let name = json_name(option);
+                    @let described = commands.option_schema(COMMAND, option);
                     div.field {
-                        label for=(name) { (label) }
-                        input id=(name) name=(name) inputmode=(mode) autocomplete="off" value=(typed.text(name).unwrap_or_default())
+                        label for=(name) title=[described["description"].as_str()] { (label) }
+                        input id=(name) name=(name) inputmode=(keys(&described)) autocomplete="off" value=(typed.text(&name).unwrap_or_default())
                             placeholder=(default.as_deref().unwrap_or("no limit"));
                     }
                 }

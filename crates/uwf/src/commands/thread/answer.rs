@@ -69,8 +69,8 @@ pub(crate) struct Args {
     /// The role's output, JSON; `-` reads it from stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
-    /// Markdown under a YAML header; or just the text, when that is all the role asks for. The text is stored as typed; an empty one needs
-    /// --data.
+    /// Markdown under a YAML header, just the text if that is all the role asks for, or the reply to a question. The text is stored as typed; an
+    /// empty one needs --data.
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// A file with JSON, or with markdown under a YAML header; `-` is stdin.

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Most steps; +N is so many more than now.
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     steps: Option<Change<u64>>,
-    /// Longest time since its beginning; +TIME is so much more than now.
+    /// Longest time since its beginning, as 90s, 15m, 2h or 1d; +TIME is so much more than now.
     #[arg(long, value_name = "TIME", value_parser = time, allow_negative_numbers = true)]
     time: Option<Change<u64>>,
     /// Most tokens; +N is so many more than now.

@@ -1,0 +1,104 @@
+//! The command line as its own definition describes it. What tools and the HTTP API say of an argument comes from here, so that
+//! it is said once.
+
+use serde_json::{Value, json};
+
+/// Commands by their words, without `uwf`.
+#[derive(Debug, Clone, Default)]
+pub struct CommandLine {
+    /// The commands that do something, groups left out.
+    pub commands: Vec<CommandHelp>,
+}
+
+/// What a command does and takes.
+#[derive(Debug, Clone)]
+pub struct CommandHelp {
+    /// Its words: `thread step`.
+    pub path: String,
+    /// What it does, in a sentence.
+    pub about: String,
+    /// What it takes, in the order of its help.
+    pub arguments: Vec<ArgumentHelp>,
+}
+
+/// An argument or option.
+#[derive(Debug, Clone)]
+pub struct ArgumentHelp {
+    /// The option without its dashes; an argument without an option has the name of its value.
+    pub name: String,
+    /// Whether it is given by its place.
+    pub is_positional: bool,
+    /// What it holds.
+    pub kind: ArgumentKind,
+    /// What it means.
+    pub help: String,
+    /// The values it can have; empty if it can have others.
+    pub choices: Vec<String>,
+}
+
+/// What an argument holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// Nothing: it is there or not.
+    Flag,
+    /// A whole number.
+    Integer,
+    /// An amount.
+    Number,
+    /// A text.
+    Text,
+}
+
+impl CommandLine {
+    /// The command of these words.
+    pub fn command(&self, path: &str) -> Option<&CommandHelp> {
+        self.commands.iter().find(|command| command.path == path)
+    }
+
+    /// JSON Schema of an option's value; without a description if there is no such option.
+    pub fn option_schema(&self, command: &str, option: &str) -> Value {
+        let command = self.command(command);
+        let found =
+            command.and_then(|command| command.arguments.iter().find(|it| !it.is_positional && it.name == option));
+        found.map_or_else(|| json!({}), ArgumentHelp::schema)
+    }
+
+    /// JSON Schema of a command's first argument without an option.
+    pub fn positional_schema(&self, command: &str) -> Value {
+        let found = self.command(command).and_then(|command| command.arguments.iter().find(|it| it.is_positional));
+        found.map_or_else(|| json!({}), ArgumentHelp::schema)
+    }
+
+    /// What a command does; empty if there is no such command.
+    pub fn about(&self, command: &str) -> &str {
+        self.command(command).map_or("", |command| &command.about)
+    }
+}
+
+impl ArgumentHelp {
+    /// JSON Schema of its value.
+    pub fn schema(&self) -> Value {
+        let kind = match self.kind {
+            ArgumentKind::Flag => "boolean",
+            ArgumentKind::Integer => "integer",
+            ArgumentKind::Number => "number",
+            ArgumentKind::Text => "string",
+        };
+        let mut schema = json!({ "type": kind, "description": self.help });
+        if !self.choices.is_empty() {
+            schema["enum"] = json!(self.choices);
+        }
+        schema
+    }
+}
+
+/// The name of an option where names are JSON: `max-steps` is `maxSteps`, and what a command expects is what was expected.
+pub fn json_name(option: &str) -> String {
+    let option = option.strip_prefix("expect-").map_or_else(|| option.to_owned(), |what| format!("expected-{what}"));
+    let mut words = option.split('-');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (initial, rest) = word.split_at(word.len().min(1));
+        name + &initial.to_uppercase() + rest
+    })
+}
