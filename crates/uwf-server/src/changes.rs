@@ -3,21 +3,18 @@
 //! The server never steps a thread itself. The command is a process in a group of its own whose output goes to files, so that
 //! it ends well whatever becomes of the server.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use uwf_call::{Call, Outcome};
 use uwf_engine::root::home::ROOT_VARIABLES;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::guard::token::SECRET_VARIABLE;
+use crate::machines::tokens::MACHINE_TOKEN_VARIABLE;
 use crate::open_files;
-
-/// Most bytes of a report that are read.
-const MAX_REPORT: u64 = 8 << 20;
 
 /// A command to start.
 #[derive(Debug, Clone, Default)]
@@ -67,21 +64,13 @@ pub(crate) enum Done {
 /// The report of a command that failed.
 pub(crate) async fn run(app: &App, change: Change) -> Result<Done, Failure> {
     let failed = |error| Failure::internal(format!("cannot run uwf: {error}"));
-    let files = || -> std::io::Result<(File, File, File)> {
-        let mut input = tempfile::tempfile()?;
-        input.write_all(change.input.as_bytes())?;
-        input.seek(SeekFrom::Start(0))?;
-        Ok((input, tempfile::tempfile()?, tempfile::tempfile()?))
-    };
-    let (input, stdout, stderr) = files().map_err(failed)?;
-    let mut command = tokio::process::Command::new(app.bin());
-    command.args(open_files::arguments()).args(["--format", "json"]).args(&change.line);
-    command.env(ROOT_VARIABLES[0], app.root()).env_remove(crate::guard::token::SECRET_VARIABLE);
-    command.env_remove(crate::machines::tokens::MACHINE_TOKEN_VARIABLE);
-    command.current_dir(change.cwd.as_deref().unwrap_or(app.cwd())).process_group(0);
-    command.stdin(Stdio::from(input));
-    command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
-    let mut child = command.spawn().map_err(failed)?;
+    let args = open_files::arguments().into_iter().chain(["--format".to_owned(), "json".to_owned()]).chain(change.line);
+    let call = Call::new(app.bin(), change.cwd.as_deref().unwrap_or(app.cwd()), args);
+    let mut call = call.variable(ROOT_VARIABLES[0], app.root());
+    call.removed = vec![SECRET_VARIABLE.into(), MACHINE_TOKEN_VARIABLE.into()];
+    call.input = change.input;
+    let (command, files) = call.command().map_err(failed)?;
+    let mut child = tokio::process::Command::from(command).spawn().map_err(failed)?;
     let status = match change.wait {
         None => child.wait().await,
         Some(limit) => match tokio::time::timeout(limit, child.wait()).await {
@@ -90,35 +79,23 @@ pub(crate) async fn run(app: &App, change: Change) -> Result<Done, Failure> {
             Err(_) => return Ok(Done::GoesOn),
         },
     };
-    let code = status.map_err(failed)?.code().and_then(|code| u8::try_from(code).ok());
-    let report = text(stdout).map_err(failed)?;
-    match code {
-        Some(code @ (0 | 1 | 10 | 20 | 30)) => Ok(Done::Reported(code, last_value(&report))),
-        code => Err(failure(code, &report, &text(stderr).map_err(failed)?)),
+    let outcome = files.outcome(Some(status.map_err(failed)?)).map_err(failed)?;
+    match outcome.code() {
+        Some(code) if outcome.is_news() => Ok(Done::Reported(code, outcome.report())),
+        _ => Err(failure(&outcome)),
     }
 }
 
-fn failure(code: Option<u8>, report: &str, talk: &str) -> Failure {
-    match (code, last_value(report)) {
+/// The failure that the command reports, or one that says how it ended.
+fn failure(outcome: &Outcome) -> Failure {
+    match (outcome.code(), outcome.report()) {
         (Some(code), Value::Object(report)) if report.contains_key("error") => Failure::reported(code, report),
         (code, _) => {
             let how = code.map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with code {code}"));
             let mut report = Map::new();
-            let message = format!("the command {how}: {}", talk.trim());
+            let message = format!("the command {how}: {}", outcome.stderr.trim());
             report.insert("error".to_owned(), serde_json::json!({ "message": message, "exitCode": code, "hints": [] }));
             Failure::reported(code.unwrap_or(70), report)
         }
     }
-}
-
-/// The report: a command may print more than one, such as `run`, which reports each step.
-fn last_value(report: &str) -> Value {
-    serde_json::Deserializer::from_str(report).into_iter::<Value>().map_while(Result::ok).last().unwrap_or_default()
-}
-
-fn text(mut file: File) -> std::io::Result<String> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_REPORT).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

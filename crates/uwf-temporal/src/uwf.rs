@@ -1,19 +1,14 @@
 //! The command `uwf`, which does what is done.
 
-use std::fs::File;
 use std::future::Future;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::Command;
+use uwf_call::Call;
 
 use crate::address::is_secret;
-
-/// Most bytes of a report that are read.
-const MAX_REPORT: u64 = 8 << 20;
 
 /// How the command is called.
 #[derive(Debug, Clone)]
@@ -50,17 +45,16 @@ impl Ran {
 impl Uwf {
     /// Runs it to its end. When `ended` is ready first, it is told to end with TERM, and waited for.
     ///
-    /// Its output goes to files and it has a process group of its own: whatever becomes of this process, it ends well.
+    /// Whatever becomes of this process, it ends well: see [`Call::command`].
     pub(crate) async fn run(&self, args: &[&str], ended: impl Future<Output = ()>) -> std::io::Result<Ran> {
-        let stdout = tempfile::tempfile()?;
-        let mut command = Command::new(&self.program);
-        command.args(["--format", "json"]).args(args).envs(self.variables.iter().cloned());
-        for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_secret(&variable.to_string_lossy())) {
-            command.env_remove(variable);
+        let mut call = Call::new(&self.program, &self.cwd, ["--format", "json"].iter().chain(args));
+        for (variable, value) in &self.variables {
+            call = call.variable(variable, value);
         }
-        command.current_dir(&self.cwd).process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::from(stdout.try_clone()?)).stderr(Stdio::null());
-        let mut child = command.spawn()?;
+        let secrets = std::env::vars_os().map(|(variable, _)| variable);
+        call.removed = secrets.filter(|variable| is_secret(&variable.to_string_lossy())).collect();
+        let (command, files) = call.command()?;
+        let mut child = Command::from(command).spawn()?;
         let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let status = tokio::select! {
             status = child.wait() => status?,
@@ -72,18 +66,7 @@ impl Uwf {
                 child.wait().await?
             }
         };
-        let code = status.code().and_then(|code| u8::try_from(code).ok());
-        Ok(Ran { code, report: last_value(stdout)? })
+        let outcome = files.outcome(Some(status))?;
+        Ok(Ran { code: outcome.code(), report: outcome.report() })
     }
-}
-
-fn last_value(mut file: File) -> std::io::Result<Value> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_REPORT).read_to_end(&mut bytes)?;
-    Ok(serde_json::Deserializer::from_slice(&bytes)
-        .into_iter::<Value>()
-        .map_while(Result::ok)
-        .last()
-        .unwrap_or_default())
 }

@@ -12,6 +12,7 @@ use uwf_engine::root::home::AttemptId;
 use uwf_engine::root::received_keys;
 use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, otel as spans, step};
+use uwf_server::CommandLine;
 
 use crate::commands::{
     agent, api, cas, completions, config, connect, doctor, gateway, gc, help, init, log, man, mcp, otel, pack, recover,
@@ -19,6 +20,7 @@ use crate::commands::{
 };
 use crate::complete;
 use crate::context::Context;
+use crate::described;
 use crate::error::CommandError;
 use crate::help_text;
 use crate::printer::{CommandResult, Format, Printed, Printer, Stdout};
@@ -304,9 +306,9 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Recover(args) => recover::run(context, &args),
         Group::Gc(args) => gc::run(context, &args),
         Group::Pack(args) => pack::run(context, &args),
-        Group::Serve(args) => serve::run(context, args),
-        Group::Api(args) => api::run(context, &args),
-        Group::Connect(args) => connect::run(context, args),
+        Group::Serve(args) => serve::run(context, args, command_line),
+        Group::Api(args) => api::run(context, &args, command_line),
+        Group::Connect(args) => connect::run(context, args, command_line),
         Group::Gateway(command) => gateway::run(context, command),
         Group::Store(command) => store::run(context, command),
         Group::Worker(args) => worker::run(context, args),
@@ -314,13 +316,18 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Config(command) => config::run(context, command),
         Group::Log(args) => log::run(context, &args),
         Group::Otel(command) => otel::run(context, command),
-        Group::Mcp(args) => mcp::run(context, &args),
+        Group::Mcp(args) => mcp::run(context, &args, command_line()),
     }
 }
 
 /// The whole command line as clap knows it.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
+}
+
+/// The commands as the HTTP API and tools describe them.
+fn command_line() -> CommandLine {
+    described::command_line(command())
 }
 
 /// The command line as a shell completes it. `uwf help` takes the names of the commands themselves, so what completes them

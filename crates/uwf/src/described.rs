@@ -4,8 +4,7 @@ use clap::{Arg, ArgAction, Command};
 use uwf_server::{ArgumentHelp, ArgumentKind, CommandHelp, CommandLine};
 
 /// All commands.
-pub(crate) fn command_line() -> CommandLine {
-    let mut root = crate::cli::command();
+pub(crate) fn command_line(mut root: Command) -> CommandLine {
     root.build();
     let mut commands = Vec::new();
     for below in root.get_subcommands() {

@@ -130,8 +130,8 @@ pub(crate) fn overview() -> String {
 pub(crate) fn reference(root: clap::Command) -> String {
     let mut root = help_text::laid_out(root, PAGE_WIDTH);
     let mut markdown = String::from(
-        "# Reference\n\nMade by `uwf reference` from the same definitions as `--help`. Every command takes `--format` and\n\
-         `--help` too; exit codes are those of the first section.\n",
+        "# Reference\n\nMade by `uwf reference` from the same definitions as `--help`. Every command also takes `--format`\n\
+         and `--help`; the first section lists the exit codes.\n",
     );
     section(&mut markdown, &mut root, "uwf");
     markdown

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use schemars::SchemaGenerator;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::thread_ids;
@@ -20,7 +20,6 @@ use uwf_engine::verbs::show::{self, ThreadStatus};
 use uwf_engine::verbs::step::StepReport;
 
 use super::answer;
-use super::openapi::SchemaOf;
 use crate::app::App;
 use crate::changes::{self, Change, Done};
 use crate::command_line::json_name;
@@ -37,6 +36,9 @@ const MOST: u64 = 3600;
 
 /// How long a form waits: long enough to see that a step is refused, short enough for a person.
 const FORM_WAIT: Duration = Duration::from_millis(800);
+
+/// How a schema is made; what it refers to, the generator collects.
+pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// What can be done with a thread. What a field means, and of which type it is, is known from the option of the command.
 pub(crate) struct Action {

@@ -1,4 +1,4 @@
-//! The API described: a table of what it answers. Fields and options are those of the commands, answers those of their reports.
+//! The API described: a table of what it answers. The commands define fields and queries, their reports the answers.
 
 use axum::extract::State;
 use axum::routing::get;
@@ -19,7 +19,7 @@ use uwf_engine::verbs::steps::Steps;
 use uwf_engine::verbs::why::Reasons;
 use uwf_engine::verbs::workflows::{NamedWorkflow, ShownWorkflow, Version};
 
-use super::actions::{ACTIONS, Action, EXPECT_ATTEMPT};
+use super::actions::{ACTIONS, Action, EXPECT_ATTEMPT, SchemaOf};
 use super::start;
 use super::threads::ThreadAnswer;
 use crate::app::App;
@@ -46,9 +46,6 @@ struct Endpoint {
     /// What it holds.
     schema: SchemaOf,
 }
-
-/// How a schema is made; what it refers to, the generator collects.
-pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -373,8 +370,8 @@ fn path_parameters(path: &str) -> Vec<Value> {
         .collect()
 }
 
-/// What an action answers. A step or run that continues answers the status of its thread; one that ends because of the number of
-/// steps asked for, with 422, its report; and a thread that waits, with 202, the failure.
+/// The answers of an action. With 202, a step or run that continues answers the status of its thread, and a thread that waits the
+/// failure. With 422, a run that stops after the given number of steps answers its report.
 fn of_outcomes(action: &Action, generator: &mut SchemaGenerator) -> Value {
     let report = json!((action.report)(generator));
     if !action.is_long {

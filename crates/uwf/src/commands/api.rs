@@ -1,10 +1,9 @@
 //! `uwf api`
 
 use uwf_engine::error::ErrorKind;
-use uwf_server::Call;
+use uwf_server::{Call, CommandLine};
 
 use crate::context::Context;
-use crate::described;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, Printed};
@@ -33,7 +32,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &Context, args: &Args, commands: fn() -> CommandLine) -> CommandResult {
     let body = match args.data.as_deref() {
         Some("-") => input::from_stdin()?,
         data => data.unwrap_or_default().to_owned(),
@@ -46,14 +45,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let path = format!("/api{below}");
     let method = args.method.to_ascii_uppercase();
-    let call = Call {
-        home: &context.home,
-        cwd: &context.cwd,
-        commands: described::command_line,
-        method: &method,
-        path: &path,
-        body,
-    };
+    let call = Call { home: &context.home, cwd: &context.cwd, commands, method: &method, path: &path, body };
     let mut failed = None;
     let mut said = Vec::new();
     let answered = uwf_server::call(call, |piece| {

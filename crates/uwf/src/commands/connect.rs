@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use durable_files::regular;
 use uwf_engine::error::ErrorKind;
-use uwf_server::{Connect, ConnectError, Event, GatewayUrl, MACHINE_TOKEN_VARIABLE, MachineName};
+use uwf_server::{CommandLine, Connect, ConnectError, Event, GatewayUrl, MACHINE_TOKEN_VARIABLE, MachineName};
 
 use crate::context::Context;
-use crate::described;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
@@ -57,7 +56,7 @@ fn name(text: &str) -> Result<MachineName, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) -> CommandResult {
     let Args { name, gateway, token_file, read_only } = args;
     let name = name
         .map_or_else(MachineName::of_host, Ok)
@@ -75,7 +74,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         Event::Asked { by, what } => printer.talk(&format!("{what}, asked for by {by}")),
     };
     let (home, cwd, version) = (&context.home, &*context.cwd, env!("CARGO_PKG_VERSION"));
-    let settings = Connect { home, cwd, name, gateway, token, read_only, version, commands: described::command_line };
+    let settings = Connect { home, cwd, name, gateway, token, read_only, version, commands };
     uwf_server::connect(settings, tell).map_err(|error| failure(&error))?;
     Ok(Printed::nothing())
 }

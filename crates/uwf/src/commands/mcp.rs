@@ -2,21 +2,17 @@
 //!
 //! Each tool is a command line. So a tool can do what the command does, no more, and what it answers is the command's report.
 
-use std::fs::File;
-use std::io::{Read, Seek, Write as _};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agent_kit::mcp;
 use agent_kit::mcp::protocol::{McpTool, ToolOutcome, ToolSet};
 use serde_json::{Map, Value, json};
+use uwf_call::{Call, End};
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_server::{CommandLine, json_name};
 
 use crate::context::Context;
-use crate::described;
 use crate::printer::{CommandResult, Printed};
 
 /// How long `step` and `run` are waited for when nobody says. Clients give up after a minute or more.
@@ -25,14 +21,8 @@ const WAIT: u64 = 45;
 /// Longest time somebody may ask for.
 const MAX_WAIT: u64 = 3600;
 
-/// How often is looked whether a command has ended.
-const LOOK: Duration = Duration::from_millis(20);
-
 /// Bytes of an answer: a model can use no more at once.
-const MAX_ANSWER: u64 = 200_000;
-
-/// Exit codes that report the state of a thread, not a failure of the call: done, killed by its supervisor, waiting, at a limit.
-const NEWS: [i32; 5] = [0, 1, 10, 20, 30];
+const MAX_ANSWER: usize = 200_000;
 
 /// Arguments of `uwf mcp`.
 #[derive(Debug, clap::Args)]
@@ -191,7 +181,7 @@ impl Tool {
     }
 
     /// The command for these arguments, without what is asked of the server itself.
-    fn call(&self, given: &Map<String, Value>, commands: &CommandLine) -> Result<Call, String> {
+    fn call(&self, given: &Map<String, Value>, commands: &CommandLine) -> Result<ToolLine, String> {
         let known: Vec<String> = self.arguments.iter().map(|it| it.name()).collect();
         if let Some(unknown) = given.keys().find(|key| !known.contains(key)) {
             return Err(format!("`{}` has no argument `{unknown}`; it takes {}", self.name, known.join(", ")));
@@ -222,14 +212,14 @@ impl Tool {
         }
         line.push("--".to_owned());
         line.extend(plain);
-        Ok(Call { line, input })
+        Ok(ToolLine { args: line, input })
     }
 }
 
-/// A command to run.
-struct Call {
+/// The command that a tool is called for.
+struct ToolLine {
     /// Its arguments.
-    line: Vec<String>,
+    args: Vec<String>,
     /// Its stdin.
     input: String,
 }
@@ -252,59 +242,39 @@ impl Commands<'_> {
     fn outcome(&self, tool: &Tool, arguments: &Value) -> Result<ToolOutcome, String> {
         let none = Map::new();
         let given = arguments.as_object().unwrap_or(&none);
-        let call = tool.call(given, &self.described)?;
+        let line = tool.call(given, &self.described)?;
         let wait = match given.get(WAITED) {
             None | Some(Value::Null) => WAIT,
             Some(wait) => wait.as_u64().filter(|wait| *wait <= MAX_WAIT).ok_or("`wait` is 0 to 3600 seconds")?,
         };
         let limit = tool.is_long.then(|| Duration::from_secs(wait));
-        self.run(&call, tool.is_text, limit).map_err(|error| format!("cannot run uwf: {error}"))
+        self.run(line, tool.is_text, limit).map_err(|error| format!("cannot run uwf: {error}"))
     }
 
     /// Runs a command to its end, or for so long: then it continues alone.
-    fn run(&self, call: &Call, is_text: bool, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
-        let line = &call.line;
-        let (mut stdin, mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
-        stdin.write_all(call.input.as_bytes())?;
-        stdin.rewind()?;
-        let mut command = Command::new(self.bin);
-        command.args(["--format", if is_text { "text" } else { "json" }]).args(line);
-        command.env(ROOT_VARIABLES[0], self.root).current_dir(self.cwd).stdin(stdin);
-        command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).process_group(0);
-        let mut child = command.spawn()?;
-        let begun = Instant::now();
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break Some(status);
-            }
-            if limit.is_some_and(|limit| begun.elapsed() >= limit) {
-                // It stays a zombie until it is waited for.
-                std::thread::spawn(move || child.wait());
-                break None;
-            }
-            std::thread::sleep(LOOK);
-        };
-        let (said, talk) = (text(&mut stdout)?, text(&mut stderr)?);
-        let Some(status) = status else {
+    fn run(&self, line: ToolLine, is_text: bool, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
+        let format = if is_text { "text" } else { "json" };
+        let args = ["--format", format].into_iter().chain(line.args.iter().map(String::as_str));
+        let mut call = Call::new(self.bin, self.cwd, args).variable(ROOT_VARIABLES[0], self.root);
+        call.input = line.input;
+        let outcome = call.run(limit)?;
+        let (said, talk) = (shortened(&outcome.stdout), shortened(&outcome.stderr));
+        if outcome.end == End::Running {
             let told = format!("It is still running and continues by itself; `show` returns its state.\n{talk}");
             return Ok(ToolOutcome::done(told));
-        };
-        let is_news = status.code().is_some_and(|code| NEWS.contains(&code));
+        }
         // What was said beside the report is a text of its own, so that the report stays JSON.
         let texts = match said.is_empty() {
             true => vec![talk],
             false => [said, talk].into_iter().filter(|text| !text.is_empty()).collect(),
         };
-        Ok(ToolOutcome { texts, is_error: !is_news })
+        Ok(ToolOutcome { texts, is_error: !outcome.is_news() })
     }
 }
 
-/// What was written into a file.
-fn text(file: &mut File) -> std::io::Result<String> {
-    file.rewind()?;
-    let mut bytes = Vec::new();
-    file.take(MAX_ANSWER).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+/// As much of a text as a model can use.
+fn shortened(text: &str) -> String {
+    text[..text.floor_char_boundary(MAX_ANSWER)].trim_end().to_owned()
 }
 
 impl ToolSet for Commands<'_> {
@@ -319,15 +289,9 @@ impl ToolSet for Commands<'_> {
 }
 
 /// Runs the command.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &Context, args: &Args, described: CommandLine) -> CommandResult {
     let Context { home, cwd, .. } = context;
-    let commands = Commands {
-        bin: home.bin(),
-        root: home.root(),
-        cwd,
-        read_only: args.read_only,
-        described: described::command_line(),
-    };
+    let commands = Commands { bin: home.bin(), root: home.root(), cwd, read_only: args.read_only, described };
     mcp::serve_tools(commands, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
     Ok(Printed::nothing())
 }
@@ -339,7 +303,7 @@ mod tests {
     /// An option that the command does not have would make every call with that argument fail.
     #[test]
     fn tools_and_their_arguments_are_described() {
-        let commands = described::command_line();
+        let commands = crate::described::command_line(crate::cli::command());
         for tool in TOOLS {
             assert!(!commands.about(tool.command).is_empty(), "{}", tool.command);
             for argument in tool.arguments {

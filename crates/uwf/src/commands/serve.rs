@@ -4,10 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use uwf_engine::error::ErrorKind;
-use uwf_server::{Certificate, SECRET_VARIABLE, Secret, Serve, ServeError};
+use uwf_server::{Certificate, CommandLine, SECRET_VARIABLE, Secret, Serve, ServeError};
 
 use crate::context::Context;
-use crate::described;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
@@ -51,13 +50,12 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) -> CommandResult {
     let secret = secret(context)?;
     let Args { address, hosts, read_only, gateway, tls_cert, tls_key, open } = args;
     let certificate = tls_cert.zip(tls_key).map(|(chain, key)| Certificate { chain, key });
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let (home, cwd) = (&context.home, &*context.cwd);
-    let commands = described::command_line;
     let settings = Serve { home, cwd, address, hosts, secret, read_only, commands, is_gateway: gateway, certificate };
     let served = uwf_server::serve(settings, |served| {
         context.printer.talk(&format!("serving at {scheme}://{}; Ctrl-C ends it", served.address));

@@ -7,7 +7,7 @@ mod draw;
 mod threads;
 
 use std::io::{self, IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, mpsc};
@@ -18,6 +18,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGTERM};
+use uwf_call::Call;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{AtPath, ErrorKind};
 use uwf_engine::root::home::ROOT_VARIABLES;
@@ -315,22 +316,15 @@ impl Top<'_> {
         self.mode = Mode::Page(page);
     }
 
-    /// `uwf` with these arguments, on the same root.
-    fn command(&self, line: &[impl AsRef<str>]) -> Command {
-        let mut command = Command::new(self.context.home.bin());
-        command.args(line.iter().map(AsRef::as_ref)).current_dir(&self.context.cwd);
-        command.env(ROOT_VARIABLES[0], self.context.home.root());
-        command
-    }
-
     /// What a command prints, or why it failed, one line.
     fn output(&self, line: &[&str]) -> Result<String, String> {
-        let output = self.command(line).stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        let Context { home, cwd, .. } = self.context;
+        let call = Call::new(home.bin(), cwd, line).variable(ROOT_VARIABLES[0], home.root());
+        let outcome = call.run(None).map_err(|error| error.to_string())?;
+        if outcome.code() == Some(0) {
+            return Ok(outcome.stdout);
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let why = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it failed and said nothing");
+        let why = outcome.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it failed and said nothing");
         Err(why.to_owned())
     }
 
@@ -351,7 +345,10 @@ impl Top<'_> {
         // Ctrl-C ends the command, not this.
         let heard = Arc::new(AtomicBool::new(false));
         let guard = signal_hook::flag::register(signal_hook::consts::SIGINT, heard);
-        let said = match self.command(line).status() {
+        let Context { home, cwd, .. } = self.context;
+        let mut command = Command::new(home.bin());
+        command.args(line).current_dir(cwd).env(ROOT_VARIABLES[0], home.root());
+        let said = match command.status() {
             Ok(_) => String::new(),
             Err(error) => format!("cannot run uwf: {error}\n"),
         };

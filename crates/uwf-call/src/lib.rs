@@ -1,0 +1,176 @@
+//! `uwf` as a child process: how its server, its tools, its screen and its workers start a command and read its report.
+//!
+//! It is a crate of its own because the workers of `uwf-temporal` know no engine.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Most bytes of an output that are read.
+const MAX_OUTPUT: u64 = 8 << 20;
+
+/// How often a call with a limit looks whether its command has ended.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Exit codes that report the state of a thread: done, killed by its supervisor, ended with --exit-code, waiting, at a limit. All
+/// others are failures of the command.
+const NEWS: [u8; 5] = [0, 1, 10, 20, 30];
+
+/// A command of `uwf` to run.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its stdin.
+    pub input: String,
+    /// Directory it runs in.
+    pub cwd: PathBuf,
+    /// Variables it gets besides those of this process.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Variables of this process that it doesn't get.
+    pub removed: Vec<OsString>,
+}
+
+impl Call {
+    /// A call without input, in the environment of this process.
+    pub fn new(
+        program: impl Into<PathBuf>,
+        cwd: impl Into<PathBuf>,
+        args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Call {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        let (input, variables, removed) = (String::new(), Vec::new(), Vec::new());
+        Call { program: program.into(), args, input, cwd: cwd.into(), variables, removed }
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Call {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// The command, not started yet, and the files it will write to.
+    ///
+    /// A file never breaks like a pipe, and the process has a group of its own, so the command ends well if its caller dies.
+    ///
+    /// # Errors
+    /// If temporary files can't be created.
+    pub fn command(&self) -> io::Result<(Command, OutputFiles)> {
+        let mut input = tempfile::tempfile()?;
+        input.write_all(self.input.as_bytes())?;
+        input.rewind()?;
+        let files = OutputFiles { stdout: tempfile::tempfile()?, stderr: tempfile::tempfile()? };
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).current_dir(&self.cwd).process_group(0);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        for name in &self.removed {
+            command.env_remove(name);
+        }
+        command.stdin(input).stdout(files.stdout.try_clone()?).stderr(files.stderr.try_clone()?);
+        Ok((command, files))
+    }
+
+    /// Runs the command to its end, or until the limit: then it continues by itself.
+    ///
+    /// # Errors
+    /// If temporary files can't be created, or the program can't be started.
+    pub fn run(&self, limit: Option<Duration>) -> io::Result<Outcome> {
+        let (mut command, files) = self.command()?;
+        let mut child = command.spawn()?;
+        let Some(limit) = limit else { return files.outcome(Some(child.wait()?)) };
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return files.outcome(Some(status));
+            }
+            if begun.elapsed() >= limit {
+                // A child stays a zombie until it is waited for.
+                std::thread::spawn(move || child.wait());
+                return files.outcome(None);
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+/// The files that a command writes to.
+#[derive(Debug)]
+pub struct OutputFiles {
+    stdout: File,
+    stderr: File,
+}
+
+impl OutputFiles {
+    /// What the command wrote, and how it ended; without a status it still runs.
+    ///
+    /// # Errors
+    /// If the files can't be read.
+    pub fn outcome(self, status: Option<ExitStatus>) -> io::Result<Outcome> {
+        let code = status.and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+        let end = match (status, code) {
+            (None, _) => End::Running,
+            (Some(_), Some(code)) => End::Code(code),
+            (Some(_), None) => End::Signal,
+        };
+        Ok(Outcome { end, stdout: text(self.stdout)?, stderr: text(self.stderr)? })
+    }
+}
+
+fn text(mut file: File) -> io::Result<String> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_OUTPUT).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// With this exit code.
+    Code(u8),
+    /// By a signal.
+    Signal,
+    /// It still runs.
+    Running,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How the command ended.
+    pub end: End,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// Its exit code, if it ended with one.
+    pub fn code(&self) -> Option<u8> {
+        match self.end {
+            End::Code(code) => Some(code),
+            End::Signal | End::Running => None,
+        }
+    }
+
+    /// Whether it reports the state of a thread, and not a failure.
+    pub fn is_news(&self) -> bool {
+        self.code().is_some_and(|code| NEWS.contains(&code))
+    }
+
+    /// Its report: the last JSON value, because `run` reports each step. Null if there is none.
+    pub fn report(&self) -> Value {
+        let values = serde_json::Deserializer::from_str(&self.stdout).into_iter::<Value>();
+        values.map_while(Result::ok).last().unwrap_or_default()
+    }
+}
