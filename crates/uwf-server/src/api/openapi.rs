@@ -50,13 +50,22 @@ struct Endpoint {
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-const fn report<T: JsonSchema>(
-    path: &'static str,
-    command: &'static str,
-    summary: &'static str,
-    query: &'static [Query],
-) -> Endpoint {
-    Endpoint { path, summary, command, query, media: JSON, schema: SchemaGenerator::subschema_for::<T> }
+const fn described(path: &'static str, command: &'static str, summary: &'static str, schema: SchemaOf) -> Endpoint {
+    Endpoint { path, summary, command, query: &[], media: JSON, schema }
+}
+
+const fn report<T: JsonSchema>(path: &'static str, command: &'static str, summary: &'static str) -> Endpoint {
+    described(path, command, summary, SchemaGenerator::subschema_for::<T>)
+}
+
+const fn text(media: &'static str, path: &'static str, command: &'static str, summary: &'static str) -> Endpoint {
+    Endpoint { media, ..report::<String>(path, command, summary) }
+}
+
+impl Endpoint {
+    const fn query(self, query: &'static [Query]) -> Endpoint {
+        Endpoint { query, ..self }
+    }
 }
 
 /// The node of a step: its keys depend on its type.
@@ -81,113 +90,76 @@ const ENDPOINTS: &[Endpoint] = &[
         "/threads",
         "uwf thread list --all",
         "Threads, newest first. The header Link has the next page.",
-        &[
-            Query::Option("state"),
-            Query::Option("workflow"),
-            Query::Option("role"),
-            Query::Own {
-                name: "q",
-                kind: "string",
-                description: "Only threads with this text in their id, the name of their workflow or their task.",
-            },
-            Query::Own { name: "limit", kind: "integer", description: "At most this many; 100 unless given." },
-            Query::Option("after"),
-        ],
-    ),
+    )
+    .query(&[
+        Query::Option("state"),
+        Query::Option("workflow"),
+        Query::Option("role"),
+        Query::Own {
+            name: "q",
+            kind: "string",
+            description: "Only threads with this text in their id, the name of their workflow or their task.",
+        },
+        Query::Own { name: "limit", kind: "integer", description: "At most this many; 100 unless given." },
+        Query::Option("after"),
+    ]),
     report::<ThreadAnswer>(
         "/threads/{thread}",
         "uwf thread show",
         "Where a thread stands, and as `records` its start and steps.",
-        &[],
     ),
-    report::<Vec<RunningStep>>("/running", "uwf thread ps", "The steps that are under way.", &[]),
-    Endpoint {
-        path: "/events",
-        summary: "Says when the list of threads changes.",
-        command: "",
-        query: &[],
-        media: EVENTS,
-        schema: SchemaGenerator::subschema_for::<String>,
-    },
-    Endpoint {
-        path: "/threads/{thread}/events",
-        summary: "What happens in a thread, as it happens. `Last-Event-ID` goes on where a client was.",
-        command: "uwf thread live",
-        query: &[Query::Option("tail"), Query::Option("debug")],
-        media: EVENTS,
-        schema: SchemaGenerator::subschema_for::<String>,
-    },
-    report::<Steps>("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps.", &[]),
-    Endpoint {
-        path: "/threads/{thread}/steps/{step}",
-        summary: "A step with all that is recorded of it.",
-        command: "uwf thread step-details",
-        query: &[],
-        media: JSON,
-        schema: expanded_node,
-    },
-    report::<Reasons>("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done.", &[]),
+    report::<Vec<RunningStep>>("/running", "uwf thread ps", "The steps that are under way."),
+    text(EVENTS, "/events", "", "Says when the list of threads changes."),
+    text(
+        EVENTS,
+        "/threads/{thread}/events",
+        "uwf thread live",
+        "What happens in a thread, as it happens. `Last-Event-ID` goes on where a client was.",
+    )
+    .query(&[Query::Option("tail"), Query::Option("debug")]),
+    report::<Steps>("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps."),
+    described(
+        "/threads/{thread}/steps/{step}",
+        "uwf thread step-details",
+        "A step with all that is recorded of it.",
+        expanded_node,
+    ),
+    report::<Reasons>("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done."),
     report::<Reasons>(
         "/threads/{thread}/why",
         "uwf thread why",
         "Why a thread stands where it stands, and what comes next.",
-        &[],
     ),
-    report::<Costs>("/threads/{thread}/cost", "uwf thread cost", "What a thread spent.", &COSTS),
-    report::<Costs>("/cost", "uwf thread cost", "What all threads spent.", &COSTS),
-    Endpoint {
-        path: "/cost.csv",
-        summary: "What all threads spent, as a table.",
-        command: "uwf thread cost --format csv",
-        query: &COSTS,
-        media: "text/csv",
-        schema: SchemaGenerator::subschema_for::<String>,
-    },
+    report::<Costs>("/threads/{thread}/cost", "uwf thread cost", "What a thread spent.").query(&COSTS),
+    report::<Costs>("/cost", "uwf thread cost", "What all threads spent.").query(&COSTS),
+    text("text/csv", "/cost.csv", "uwf thread cost --format csv", "What all threads spent, as a table.").query(&COSTS),
     report::<Vec<NamedWorkflow>>(
         "/workflows",
         "uwf workflow list",
         "The workflows that can be started, with the times of their names.",
-        &[],
     ),
-    report::<ShownWorkflow>(
-        "/workflows/{workflow}",
-        "uwf workflow show",
-        "A workflow, with the versions of its name.",
-        &[],
-    ),
-    report::<Vec<Version>>("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow.", &[]),
-    report::<StoredNode>("/cas/{hash}", "uwf cas get", "A node.", &[]),
-    report::<DoctorReport>("/doctor", "uwf doctor", "What is wrong in the storage root, as far as reading tells.", &[]),
+    report::<ShownWorkflow>("/workflows/{workflow}", "uwf workflow show", "A workflow, with the versions of its name."),
+    report::<Vec<Version>>("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow."),
+    report::<StoredNode>("/cas/{hash}", "uwf cas get", "A node."),
+    report::<DoctorReport>("/doctor", "uwf doctor", "What is wrong in the storage root, as far as reading tells."),
     report::<Vec<lists::Endpoint>>(
         "/gateway/endpoints",
         "",
         "The machines of a gateway: since when each is connected or not, and its threads by state.",
-        &[],
     ),
-    Endpoint {
-        path: "/gateway/threads",
-        summary: "The threads of all machines that have not ended, each with the name of its machine.",
-        command: "",
-        query: &[],
-        media: JSON,
-        schema: lists::thread_schema,
-    },
-    Endpoint {
-        path: "/gateway/events",
-        summary: "Says when the threads of a gateway or of its machines change, and who is connected.",
-        command: "",
-        query: &[],
-        media: EVENTS,
-        schema: SchemaGenerator::subschema_for::<String>,
-    },
-    Endpoint {
-        path: "/openapi.json",
-        summary: "This document.",
-        command: "",
-        query: &[],
-        media: JSON,
-        schema: openapi,
-    },
+    described(
+        "/gateway/threads",
+        "",
+        "The threads of all machines that have not ended, each with the name of its machine.",
+        lists::thread_schema,
+    ),
+    text(
+        EVENTS,
+        "/gateway/events",
+        "",
+        "Says when the threads of a gateway or of its machines change, and who is connected.",
+    ),
+    described("/openapi.json", "", "This document.", openapi),
 ];
 
 /// Statuses of answers, and what they mean.
