@@ -125,7 +125,7 @@ fn answer(value: Value, asked: Vec<String>, ran: Ran) -> Answer {
 /// Removes what an earlier, failed try of the same step may have left, so that a file that is there was made now.
 fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }

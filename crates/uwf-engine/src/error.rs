@@ -2,7 +2,6 @@
 //!
 //! Each room below the verbs has an enum beside its code: [`RootError`], [`ThreadError`](crate::thread::error::ThreadError),
 //! [`AttemptError`](crate::attempt::error::AttemptError). It becomes an [`Error`] when it is shown to somebody.
-//! What the verbs refuse is a `VerbError`.
 
 use json_cas::RemoteError;
 
@@ -13,9 +12,6 @@ use crate::root::error::{RootError, is_damage};
 pub use crate::error_kind::{ErrorKind, SentError};
 
 mod conversion;
-mod verb_error;
-
-pub(crate) use self::verb_error::{Instead, VerbError};
 
 /// A failure of the engine. `hints` say what to try next.
 #[derive(Debug, thiserror::Error)]
@@ -41,11 +37,69 @@ impl Error {
         Error { kind, message: message.into(), hints: Vec::new(), source: None }
     }
 
+    /// Asked for in a way that makes no sense.
+    pub fn usage(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Usage, message)
+    }
+
+    /// A workflow, node or file holds bad data.
+    pub fn data(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Data, message)
+    }
+
+    /// There is no such thing.
+    pub fn not_found(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::NotFound, message)
+    }
+
+    /// A bug in uwf.
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Internal, message)
+    }
+
+    /// Another process is at work, or the head moved.
+    pub fn busy(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Busy, message)
+    }
+
+    /// The configuration.
+    pub fn config(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Config, message)
+    }
+
+    /// The thread waits for a person, or is paused.
+    pub fn waiting(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Waiting, message)
+    }
+
+    /// A limit or budget was hit.
+    pub fn limit(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Limit, message)
+    }
+
+    /// The agent failed.
+    pub fn agent_failed(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::AgentFailed, message)
+    }
+
     /// Adds what to try next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Adds what to try next, if anything.
+    #[must_use]
+    pub fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Error {
+        self.hints.extend(hints);
+        self
+    }
+
+    /// Adds the underlying error.
+    #[must_use]
+    pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+        Error { source: Some(Box::new(source)), ..self }
     }
 
     /// The error without secrets in what it says and suggests.
@@ -56,7 +110,7 @@ impl Error {
     }
 
     /// A failed operation on a file.
-    pub fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
+    pub fn file(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
         RootError::file(action, path, source).into()
     }
 

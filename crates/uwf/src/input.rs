@@ -54,7 +54,7 @@ pub(crate) fn from_stdin() -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_OBJECT + 1).read_to_end(&mut bytes).at("read", "stdin")?;
     if bytes.len() as u64 > MAX_OBJECT {
-        return Err(Error::io("read", Path::new("stdin"), Refused::TooLarge { limit: MAX_OBJECT }.into()).into());
+        return Err(Error::file("read", Path::new("stdin"), Refused::TooLarge { limit: MAX_OBJECT }.into()).into());
     }
     utf8(bytes, "stdin")
 }

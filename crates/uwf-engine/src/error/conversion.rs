@@ -4,7 +4,6 @@ mod attempt;
 mod root;
 mod store;
 mod thread;
-mod verb;
 
 use super::Error;
 use crate::attempt::error::AttemptError;

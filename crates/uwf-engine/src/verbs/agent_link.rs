@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::program;
-use crate::error::{AtPath, Result, VerbError};
+use crate::error::{AtPath, Error, Result};
 
 /// A name for a built-in agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,9 @@ pub fn link(bin: &Path, dir: &Path) -> Result<Vec<Linked>> {
         .map(|path| path.display().to_string())
         .collect();
     if !taken.is_empty() {
-        return Err(VerbError::OtherProgram(taken).into());
+        let are = if taken.len() == 1 { "is" } else { "are" };
+        return Err(Error::usage(format!("{} {are} another program", taken.join(", ")))
+            .hint("nothing was changed; move it away, or choose another directory"));
     }
     paths.into_iter().map(|path| one(bin, path)).collect()
 }

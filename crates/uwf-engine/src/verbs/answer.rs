@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use json_cas::Hash;
 use uwf_core::config::Happening;
 use uwf_core::moderator::Next;
+use uwf_core::node::StepNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
@@ -17,7 +18,7 @@ use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::Batch;
-use crate::error::{Error, ErrorKind, Result, VerbError};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
@@ -32,6 +33,9 @@ use crate::verbs::{notify, otel};
 
 /// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
+
+/// The end of what is said about another answer.
+const NOT_RECORDED: &str = "nothing of this one was recorded";
 
 /// What a person is asked, as the thread stood when it was looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,13 +99,15 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, cwd)?;
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
-        return Err(VerbError::AsksNobody(id.clone()).into());
+        return Err(Error::usage(format!("thread {id} asks nobody: its next step ends it"))
+            .hint(format!("end it: `uwf thread step {id}`")));
     };
     let waits = marks::at_head(home, id, &BTreeSet::from([Mark::Waiting]), head.hash);
     let mark = waits.first().and_then(|mark| marks::get(home, id, *mark));
     let last = elsewhere::newest(home, id, head.hash)?;
     if seen.attempt.is_some() && last.as_ref().is_some_and(|last| last.was_replied_to_at(head.hash)) {
-        return Err(VerbError::RepliedSince(id.clone()).into());
+        return Err(Error::busy(format!("the question of thread {id} has a reply already"))
+            .hint(format!("nothing of this one was recorded; `uwf thread step {id}` continues with that reply")));
     }
     let question = last.as_ref().and_then(|last| {
         let text = last.question_at(head.hash, &role)?.question.clone()?;
@@ -121,22 +127,32 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
             .collect();
         return match waiting.as_slice() {
             // What the child is asked may have changed while nothing did above it.
-            [only] if seen.attempt.is_some() => {
-                Err(VerbError::AsksChild { thread: id.clone(), child: only.clone() }.into())
-            }
+            [child] if seen.attempt.is_some() => Err(Error::usage(format!(
+                "child thread {child} of thread {id} is asked, and an attempt of {id} says nothing about it"
+            ))
+            .hint(format!("answer it with its own head and attempt: `uwf thread answer {child}`"))),
             [only] if generations > 0 => asked_within(home, only, Seen::default(), cwd, generations - 1),
             [] => {
                 let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
-                Err(VerbError::AsksNobodyItself { thread: id.clone(), why }.into())
+                Err(Error::usage(format!("thread {id} asks nobody itself: {why}")).hint(step_it(id)))
             }
-            _ => Err(VerbError::SeveralWait { thread: id.clone(), children: waiting }.into()),
+            _ => Err(Error::usage(format!("several child threads of thread {id} wait"))
+                .hints(waiting.iter().map(|child| format!("answer one: `uwf thread answer {child}`")))),
         };
     }
     if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {
-        return Err(VerbError::PlayedByAgent { thread: id.clone(), role, agent: agent.name }.into());
+        return Err(Error::usage(format!(
+            "thread {id} does not wait for a person: its next role `{role}` is played by `{}`",
+            agent.name
+        ))
+        .hint(step_it(id)));
     }
     let cwd = cwd.cloned();
     Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since, question, cwd })
+}
+
+fn step_it(id: &ThreadId) -> String {
+    format!("step it: `uwf thread step {id}`")
 }
 
 /// An agent without an alias goes by the name of the built-in one.
@@ -168,7 +184,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
         other => other?,
     };
     if head.hash != asked.head {
-        return Err(too_late(asked, format!("the head is {} now", head.hash)));
+        return Err(too_late(asked, &format!("the head is {} now", head.hash)));
     }
     step::refuse_paused(home, id)?;
     let before = otel::Before::of(home, id);
@@ -229,7 +245,7 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
     }
     let last = recorded::read(home, id)?.filter(|last| last.opened.attempt == question.attempt);
     let Some(last) = last.filter(|_| head.hash == asked.head) else {
-        return Err(too_late(asked, format!("the head is {} now", head.hash)));
+        return Err(too_late(asked, &format!("the head is {} now", head.hash)));
     };
     let redactor = Redactor::of(home)?;
     let mut batch = Batch::default();
@@ -243,7 +259,9 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
         Some(earlier) => earlier.reply,
     };
     if counts != reply {
-        return Err(VerbError::OtherReply { thread: id.clone(), reply: counts }.into());
+        return Err(Error::busy(format!("the agent's question has another reply already, {counts}"))
+            .hint(format!("`uwf cas get {counts}` shows it, `uwf thread step {id}` continues with it"))
+            .hint(NOT_RECORDED));
     }
     marks::clear(home, id, &[Mark::Waiting])?;
     let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);
@@ -256,9 +274,14 @@ fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<(
     if step.output == output {
         return Ok(());
     }
-    Err(VerbError::OtherAnswer { thread: thread.id.clone(), role: step.role, output: step.output }.into())
+    let StepNode { role, output, .. } = step;
+    Err(Error::busy(format!("role `{role}` has another answer already, {output}"))
+        .hint(format!("`uwf cas get {output}` shows it, `uwf thread step {}` takes it over", thread.id))
+        .hint(NOT_RECORDED))
 }
 
-fn too_late(asked: &Asked, now: impl Into<String>) -> Error {
-    VerbError::TooLate { thread: asked.thread.clone(), role: asked.role.clone(), now: now.into() }.into()
+fn too_late(asked: &Asked, now: &str) -> Error {
+    let Asked { thread, role, .. } = asked;
+    Error::busy(format!("role `{role}` was played by somebody else meanwhile: {now}"))
+        .hint(format!("`uwf thread read {thread}` shows what was answered; nothing of yours was recorded"))
 }

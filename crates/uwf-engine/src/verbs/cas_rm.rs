@@ -3,7 +3,7 @@
 use json_cas::{Hash, READ_AT_ONCE, Reclaim, StoreError};
 use serde::Serialize;
 
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::verbs::gc::{self, Marked};
 
@@ -31,7 +31,9 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
     let mut marked = Marked::of(home);
     refuse_reached(&mut marked, hash)?;
     if let Some(referrer) = referrer(home, hash)? {
-        return Err(VerbError::Referred { hash, referrer }.into());
+        return Err(Error::usage(format!("node {referrer} refers to node {hash}")).hint(format!(
+            "nothing was removed; nothing leads to either: `uwf cas rm {referrer}` first, or `uwf gc` removes both"
+        )));
     }
     // While it was looked, somebody may have let something lead to it.
     let sweep = objects.sweep()?;
@@ -45,7 +47,9 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
 }
 
 fn refuse_reached(marked: &mut Marked<'_>, hash: Hash) -> Result<()> {
-    marked.root_of(hash)?.map_or(Ok(()), |root| Err(VerbError::Reachable { hash, from: root.to_string() }.into()))
+    marked.root_of(hash)?.map_or(Ok(()), |root| {
+        Err(Error::usage(format!("node {hash} is in use: {root} leads to it")).hint("nothing was removed"))
+    })
 }
 
 /// A node that refers to this one, or has it as its type. What cannot be read refers to nothing.

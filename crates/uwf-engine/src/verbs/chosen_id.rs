@@ -4,7 +4,7 @@ use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::worktree::Worktree;
@@ -34,7 +34,8 @@ pub(crate) fn begun(home: &Home, id: &ThreadId, is_it: impl FnOnce(Hash) -> bool
         None => Thread::any(home, id)?.start_hash,
     };
     if !is_it(at) {
-        return Err(VerbError::OtherThread { thread: id.clone(), at }.into());
+        return Err(Error::usage(format!("thread id {id} is taken: the thread that has it began otherwise, at {at}"))
+            .hint(format!("choose another id; `uwf thread show {id}` shows that thread")));
     }
     Ok(Some(Begun { at, worktree: settings.and_then(|settings| settings.worktree) }))
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
@@ -269,7 +269,10 @@ impl Copy<'_> {
         }
         let Some((_, line)) = &source.ended else { return Ok(Outcome::Copied) };
         let head = self.to.heads().read(name)?.filter(|head| head.hash == source.head);
-        let head = head.ok_or_else(|| VerbError::CopyRaced(source.thread.clone()))?;
+        let head = head.ok_or_else(|| {
+            Error::busy(format!("somebody changed thread {name} in the other store while it was being copied"))
+                .hint("try again: what was copied stays copied")
+        })?;
         match self.to.heads().remove(name, &head.version, line)? {
             Swap::Done => Ok(Outcome::Copied),
             Swap::Moved(_) => self.outrun(source),

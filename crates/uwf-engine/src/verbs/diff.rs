@@ -13,12 +13,13 @@ use crate::attempt::git::{Git, Kept};
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot;
 use crate::attempt::travel;
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
 use crate::thread::steps::{self, Parts};
+use crate::verbs::worktrees;
 
 /// One of the two that are compared, as it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +137,7 @@ pub fn compare(home: &Home, a: &Named, b: Option<&Named>, wanted: Wanted, cwd: &
     let (one, a, other, b) = match b {
         Some(b) => (one, a.clone(), load(home, b)?, b.clone()),
         None => {
-            let Some(step) = &one.last else { return Err(VerbError::NothingBefore(one.head).into()) };
+            let Some(step) = &one.last else { return Err(nothing_before(one.head)) };
             let before = Thread::at(home, one.id.clone(), step.prev.unwrap_or(one.start_hash))?;
             (before, a.clone(), one, a.clone())
         }
@@ -239,13 +240,19 @@ fn add_changes(at: &str, a: Option<Value>, b: Option<Value>, changes: &mut Vec<C
     }
 }
 
+fn nothing_before(start: Hash) -> Error {
+    Error::usage(format!("{start} is the start of a thread: there is nothing before it to compare it with"))
+        .hint("name two steps, or two threads")
+}
+
 /// Compares the files of both, if one repository has them.
 fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -> Result<ComparedFiles> {
     let [a, b] = sides;
     let (repository, one) = tree(home, a, cwd)?;
     let (other_repository, other) = tree(home, b, cwd)?;
     if repository != other_repository {
-        return Err(VerbError::TwoRepositories(repository, other_repository).into());
+        let (one, other) = (repository.display(), other_repository.display());
+        return Err(Error::usage(format!("the files are in two git repositories: {one} and {other}")));
     }
     let git = Git::at(&repository);
     let changed = git.changed_files(&one, &other)?;
@@ -260,7 +267,11 @@ fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
         Some(id) => files_of(home, id, side.step, cwd)?,
         None => snapshot::find_anywhere(home, cwd, side.step)?,
     };
-    let (repository, files) = found.ok_or(VerbError::NoFilesOf(side.step))?;
+    let (repository, files) = found.ok_or_else(|| {
+        Error::not_found(format!("the files of {} are in no git repository that is known here", side.step))
+            .hint("files are recorded of threads that work in a worktree: `uwf thread start --worktree`")
+            .hint("stand in the repository of the thread, or name the thread")
+    })?;
     Ok((repository, files.tree))
 }
 
@@ -269,7 +280,7 @@ fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
 fn files_of(home: &Home, id: &ThreadId, step: Hash, cwd: &Path) -> Result<Option<(PathBuf, Kept)>> {
     let repository = match Settings::load(home, id)?.map(|settings| settings.worktree) {
         Some(Some(worktree)) => worktree.repository,
-        Some(None) => return Err(VerbError::WithoutWorktree(id.clone()).into()),
+        Some(None) => return Err(worktrees::without_worktree(id)),
         None => {
             let found = snapshot::find_anywhere(home, cwd, step)?;
             let Some(here) = Git::at(cwd).repository().ok().filter(|_| found.is_none()) else { return Ok(found) };

@@ -4,7 +4,7 @@
 use json_cas::{Hash, Head};
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::root::missing_thread;
@@ -18,14 +18,21 @@ use crate::thread::load::Thread;
 pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> {
     match (home.heads().read(id.as_str())?, expected) {
         (Some(head), Some(expected)) if head.hash != expected => {
-            Err(VerbError::MovedOn { thread: id.clone(), head: head.hash, expected }.into())
+            Err(moved_on(id, format!("thread {id} has moved on: its head is {}, not {expected}", head.hash)))
         }
         (Some(head), _) => Ok(head),
         (None, expected) => Err(match (missing_thread::not_active(home, id), expected) {
-            (RootError::Ended { thread, was_killed }, Some(_)) => VerbError::EndedSince { thread, was_killed }.into(),
+            (RootError::Ended { was_killed, .. }, Some(_)) => {
+                moved_on(id, format!("thread {id} {} since", if was_killed { "was killed" } else { "has ended" }))
+            }
             (error, _) => error.into(),
         }),
     }
+}
+
+/// The refusal of a change of a thread that is no longer as it was seen.
+pub(crate) fn moved_on(id: &ThreadId, message: String) -> Error {
+    Error::busy(message).hint(format!("nothing was changed; `uwf thread show {id}` shows where it stands"))
 }
 
 /// The same with the thread that it is the head of.

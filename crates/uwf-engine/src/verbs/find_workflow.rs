@@ -7,7 +7,7 @@ use json_cas::Hash;
 use json_cas::nearest;
 use uwf_core::workflow::Workflow;
 
-use crate::error::{Instead, Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files;
 use crate::root::registry::{self, Registry};
@@ -120,18 +120,23 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     let project = if with_project { project_files::all(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
     let nearest = nearest::nearest(typed, names).map(str::to_owned);
-    let instead = if let Some(gone) = registry::gone(home)? {
-        Instead::NoRegistry(gone)
+    let error = Error::not_found(format!("there is no workflow `{typed}`"));
+    Err(if let Some(gone) = registry::gone(home)? {
+        error.hint(format!("{gone}: {}", gone.remedy()))
     } else if let Some(file) = project_file(typed, cwd).filter(|_| !with_project) {
-        Instead::ForPersons(file)
+        let file = file.display();
+        error
+            .hint(format!(
+                "{file} counts only when a person starts a thread, or binds it again: `uwf run THREAD --agent ROLE=AGENT`"
+            ))
+            .hint(format!("`uwf workflow put {file}` stores it for all"))
     } else if let Some(near) = nearest {
-        Instead::Near(near)
+        error.hint(format!("did you mean `{near}`?"))
     } else if looks_like_path {
-        Instead::NoFile(as_path)
+        error.hint(format!("the file {} does not exist", as_path.display()))
     } else {
-        Instead::Nothing
-    };
-    Err(VerbError::NoWorkflow { typed: typed.to_owned(), instead }.into())
+        error.hint("`uwf workflow list` shows what there is; a path to a YAML file works too")
+    })
 }
 
 /// The workflow that was typed, read for its names only: nothing is stored or said.
@@ -158,7 +163,7 @@ fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
 fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
     let Validated { problems, draft, .. } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
-    let draft = draft.ok_or(VerbError::Workflow(problems))?;
+    let draft = draft.ok_or_else(|| validate::invalid(&problems))?;
     let (_, hash) = put::store(home, draft)?;
     Ok(Found { hash, origin, notes })
 }

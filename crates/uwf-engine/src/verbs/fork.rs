@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::{Hash, StoreError};
+use json_cas::{Hash, StoreError, nearest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::node::{self, StartNode};
@@ -17,7 +17,7 @@ use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
 use crate::attempt::travel;
 use crate::attempt::worktree::{NewWorktree, checkout_of};
-use crate::error::{Error, ErrorKind, Result, VerbError};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::project_files;
@@ -120,11 +120,11 @@ fn forked(created: Created, step: Hash, note: Option<String>) -> Forked {
 /// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
 fn with_task(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash, Option<String>)> {
     let Some(prompt) = &changes.prompt else { return Ok((node, None)) };
-    if prompt.trim().is_empty() {
-        return Err(VerbError::EmptyPrompt.into());
-    }
+    start::refuse_empty_prompt(prompt)?;
     if node != thread.start_hash {
-        return Err(VerbError::TaskOfStep { step: node, start: thread.start_hash }.into());
+        let start = thread.start_hash;
+        return Err(Error::usage(format!("{node} is a step: only the start of a thread can get another task"))
+            .hint(format!("fork the start with another task: uwf thread fork {start} -p 'TEXT'")));
     }
     let (prompt, note) = start::without_secrets(&Redactor::of(thread.home())?, prompt);
     let start = StartNode { prompt, parent: None, depth: None, ..thread.start.clone() };
@@ -196,7 +196,8 @@ fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<
     let Some(worktree) = known.worktree_in_use() else { return Ok(None) };
     let Worktree { dir, repository, .. } = worktree;
     let Some(files) = travel::find(home, repository, id, node)? else {
-        return Err(VerbError::NoFiles { thread: id.clone(), node }.into());
+        return Err(Error::not_found(format!("the files of thread {id} at {node} were not recorded"))
+            .hint(format!("`uwf thread fork {id} --cwd DIR` forks the conversation alone")));
     };
     let origin = project_files::origin(home, dir);
     let from = if origin == *dir { checkout_of(repository) } else { origin };
@@ -216,12 +217,21 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
     Ok(settings)
 }
 
+fn never_played(thread: &Thread<'_>, role: &str, has_steps: bool) -> Result<Error> {
+    let (id, roles) = (&thread.id, thread.workflow()?.roles);
+    let others = roles.keys().map(String::as_str).filter(|other| *other != role);
+    let hint = match nearest::did_you_mean(role, others) {
+        _ if !has_steps => Some(format!("it has no steps yet: `uwf thread fork {id}` forks it at its start")),
+        _ if roles.contains_key(role) => Some(format!("`uwf thread steps {id}` lists the roles that were")),
+        near => near,
+    };
+    Ok(Error::not_found(format!("role `{role}` was never played in thread {id}")).hints(hint))
+}
+
 fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
     let chain = thread.chain()?;
     let Some(last) = chain.last_of(role) else {
-        let roles = thread.workflow()?.roles.into_keys().collect();
-        let (thread, role, has_steps) = (thread.id.clone(), role.to_owned(), !chain.is_empty());
-        return Err(VerbError::NeverPlayed { thread, role, roles, has_steps }.into());
+        return Err(never_played(thread, role, !chain.is_empty())?);
     };
     let before = last.checked_sub(1).and_then(|before| chain.get(before));
     Ok(before.map_or(thread.start_hash, |record| record.step))

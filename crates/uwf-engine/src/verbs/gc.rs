@@ -21,7 +21,7 @@ use json_cas::{Hash, Layers, Missing, READ_AT_ONCE, Reached, Reclaim, Stopped, S
 use serde::Serialize;
 
 use self::roots::{Root, Roots};
-use crate::error::{Result, VerbError};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::verbs::{removed_files, worktrees};
 
@@ -170,7 +170,10 @@ pub(crate) fn not_reclaimed(reclaimed: Result<(), StoreError>) -> Result<Option<
 pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     let path = home.gc_lock();
     let lock = FileLock::acquire(&path, LOCK_WAIT)?;
-    Ok(lock.ok_or(VerbError::GcBusy(path))?)
+    lock.ok_or_else(|| {
+        Error::busy(format!("another process removes or packs nodes: {} stayed locked", path.display()))
+            .hint("try again when it has finished")
+    })
 }
 
 /// Removes candidates, the first ones first. After each second others may continue, and it is looked again what leads where. They wait
@@ -300,16 +303,21 @@ impl<'h> Marked<'h> {
         let young = nodes.iter().zip(stored).filter(|(_, stored)| is_young(stored));
         let young: Vec<Hash> = young.map(|(hash, _)| *hash).collect();
         let reached = self.reached.add_all(&young, Missing::IsFine, &mut |_| ());
-        reached.map_err(|Stopped { root, source }| VerbError::Unfollowed {
-            from: format!("node {root}, which is younger than the grace"),
-            hint: None,
-            source,
-        })?;
-        Ok(())
+        reached.map_err(|Stopped { root, source }| {
+            unfollowed(&format!("node {root}, which is younger than the grace"), source)
+        })
     }
 }
 
-fn stopped(root: &Root, source: StoreError) -> VerbError {
+/// The refusal to remove anything while it is not known what is reachable.
+fn unfollowed(from: &str, source: StoreError) -> Error {
+    let message = format!("cannot follow {from}: {source}; nothing was removed");
+    let error = Error::from(source);
+    let kind = if error.kind == ErrorKind::Io { ErrorKind::Io } else { ErrorKind::Data };
+    Error { kind, message, ..error }
+}
+
+fn stopped(root: &Root, source: StoreError) -> Error {
     let hint = match root {
         Root::Thread(thread) => {
             Some(format!("if the nodes are lost for good: `uwf thread kill {thread}`, then `uwf thread rm {thread}`"))
@@ -320,5 +328,5 @@ fn stopped(root: &Root, source: StoreError) -> VerbError {
         )),
         Root::Names | Root::Record(_) | Root::Configuration | Root::OwnType => None,
     };
-    VerbError::Unfollowed { from: root.to_string(), hint, source }
+    unfollowed(&root.to_string(), source).hints(hint)
 }

@@ -11,7 +11,7 @@ use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::{leftover, processes, recorded};
-use crate::error::{Error, ErrorKind, Result, VerbError};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::{lock, sharing};
@@ -150,7 +150,9 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
         None => {}
     }
     let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)? else {
-        return Err(VerbError::StillHeld(id.clone()).into());
+        return Err(Error::busy(format!(
+            "the lock of thread {id} is still held, by a process that could not be ended"
+        )));
     };
     match left {
         Some(attempt) if attempt.finished.is_none() => {

@@ -17,11 +17,12 @@ pub use crate::attempt::git::{How, Manner};
 use crate::attempt::settings::Settings;
 use crate::attempt::travel;
 use crate::attempt::worktree;
-use crate::error::{AtPath, Error, Result, VerbError};
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
+use crate::verbs::worktrees;
 
 use self::begun::Turn;
 
@@ -76,13 +77,17 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     let turn = Turn::take(&target, &here.top)?;
     let own = format!("refs/heads/{branch}");
     if target.commit(&own)?.is_none() {
-        return Err(VerbError::BranchGone { thread: id.clone(), branch: branch.clone() }.into());
+        return Err(branch_gone(id, branch));
     }
     if target.merging()?.is_some() || !target.conflicts()?.is_empty() {
-        return Err(VerbError::MergeUnderWay { thread: id.clone(), top: here.top.clone() }.into());
+        return Err(Error::usage(format!("a merge is under way in {}", here.top.display()))
+            .hint("conclude it: `git commit`, once its conflicts are resolved and added")
+            .hint(format!("or go back to before it: `uwf thread merge {id} --abort`")));
     }
     if manner == Manner::Squash && target.has_staged()? {
-        return Err(VerbError::Staged(here.top.clone()).into());
+        let top = here.top.display();
+        return Err(Error::usage(format!("there are staged changes in {top}, which would become part of the commit"))
+            .hint("commit them, or unstage them: `git restore --staged .`"));
     }
     let subject = text::ellipsize(&text::one_line(&thread.start.prompt), SUBJECT).to_string();
     let message = match manner {
@@ -102,13 +107,20 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     let how = match brought {
         Brought::In(how) => how,
         Brought::Conflicts(files) => {
-            return Err(
-                VerbError::Conflicts { thread: id.clone(), branch: branch.clone(), files, top: here.top }.into()
-            );
+            let (top, files) = (here.top.display(), files.join(", "));
+            return Err(Error::waiting(format!("{branch} has conflicts with what is checked out in {top}: {files}"))
+                .hint("resolve them there, then `git add` these files and `git commit`")
+                .hint(format!("or go back to before the merge: `uwf thread merge {id} --abort`")));
         }
     };
     let commit = target.commit("HEAD")?.ok_or_else(|| GitError::NoCommit(here.top.clone()))?;
     Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
+}
+
+fn branch_gone(id: &ThreadId, branch: &str) -> Error {
+    Error::not_found(format!("branch {branch} of thread {id} is gone"))
+        .hint(format!("`uwf thread steps {id}` lists the steps; the files of each are a commit below refs/uwf/{id}"))
+        .hint(format!("have the branch again: git branch {branch} COMMIT"))
 }
 
 /// What a merge failed for: the signal, if one ended it.
@@ -127,32 +139,38 @@ pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
     match target.merging()? {
         Some(merging) if Some(&merging) == tip.as_ref() => Ok(target.abort_merge()?),
         None if tip.as_deref().map_or(Ok(false), |tip| target.squashing(tip))? => Ok(target.abort_squash()?),
-        _ => Err(VerbError::NothingToAbort { branch, top: here.top }.into()),
+        _ => Err(Error::usage(format!("no merge of {branch} is under way in {}", here.top.display()))
+            .hint("`git status` shows what is under way there")),
     }
 }
 
 /// The worktree of a thread, and the working tree that a directory is in, of the same repository.
 fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Worktree, Checkout)> {
     let worktree = settings.and_then(|settings| settings.worktree.clone());
-    let worktree = worktree.ok_or_else(|| VerbError::WithoutWorktree(id.clone()))?;
+    let worktree = worktree.ok_or_else(|| worktrees::without_worktree(id))?;
     if !worktree::is_there(&worktree.repository)? {
         let Worktree { repository, branch, .. } = worktree;
-        return Err(VerbError::RepositoryGone { thread: id.clone(), repository, branch }.into());
+        return Err(Error::not_found(format!("the git repository {} of thread {id} is gone", repository.display()))
+            .hint(format!("if it was moved, stand in it and merge there: git merge {branch}"))
+            .hint("or move it back"));
     }
-    let elsewhere = |here: &Path| VerbError::OtherRepository {
-        thread: id.clone(),
-        repository: worktree.repository.clone(),
-        here: here.to_owned(),
+    let elsewhere = |here: &Path| {
+        let (here, repository) = (here.display(), worktree.repository.display());
+        Error::usage(format!(
+            "{here} is in no working tree of the git repository {repository}, to which thread {id} belongs"
+        ))
+        .hint("run this where a branch of that repository is checked out: the one that is to have the work")
     };
     let here = match Checkout::of(cwd) {
-        Err(GitError::NoRepository(_) | GitError::NoWorkTree(_)) => return Err(elsewhere(cwd).into()),
+        Err(GitError::NoRepository(_) | GitError::NoWorkTree(_)) => return Err(elsewhere(cwd)),
         here => here?,
     };
     if !is_same(&here.repository, &worktree.repository)? {
-        return Err(elsewhere(&here.top).into());
+        return Err(elsewhere(&here.top));
     }
     if is_same(&here.top, &worktree.dir)? {
-        return Err(VerbError::InItsWorktree { thread: id.clone(), branch: worktree.branch }.into());
+        return Err(Error::usage(format!("this is the worktree of thread {id} itself"))
+            .hint(format!("stand where the branch is checked out that is to have {}", worktree.branch)));
     }
     Ok((worktree, here))
 }
@@ -175,12 +193,15 @@ fn commit(id: &ThreadId, worktree: &Worktree, subject: &str, signing: &Signing) 
     let git = Git::of_worktree(repository, dir)?;
     let found = git.checked_out()?;
     if found.as_ref() != Some(branch) {
-        let (dir, branch) = (dir.clone(), branch.clone());
-        return Err(VerbError::OtherBranch { dir, branch, found }.into());
+        let found = found.map_or_else(|| "a bare commit".to_owned(), |found| format!("the branch {found}"));
+        return Err(Error::usage(format!("{} has {found} checked out, not {branch}", dir.display()))
+            .hint("check it out there, or merge yourself what is to be merged"));
     }
     let files = git.conflicts()?;
     if !files.is_empty() {
-        return Err(VerbError::UnresolvedThere { dir: dir.clone(), files }.into());
+        let (dir, files) = (dir.display(), files.join(", "));
+        return Err(Error::usage(format!("{dir} has conflicts that are not resolved: {files}"))
+            .hint("resolve them there first, and `git add` the files"));
     }
     let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
     let view = Git::view(repository, dir, &scratch.path().join("view"))?;

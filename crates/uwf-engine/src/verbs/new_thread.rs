@@ -169,7 +169,7 @@ pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
     let path = home.record_file(thread);
     match regular::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io("open", &path, error)),
+        Err(error) => Err(Error::file("open", &path, error)),
         Ok(file) => Ok(matches!(file.try_lock(), Err(TryLockError::WouldBlock))),
     }
 }

@@ -6,8 +6,9 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::elsewhere;
 pub use crate::attempt::newest_attempt::NewestAttempt;
-use crate::error::{Result, VerbError};
+use crate::error::Result;
 use crate::root::home::Home;
+use crate::verbs::expected_head;
 
 /// The newest attempt at this head, as far as the record of the thread tells, and the claim where machines share a store.
 ///
@@ -29,5 +30,6 @@ pub fn check(home: &Home, id: &ThreadId, head: Hash, expected: Option<NewestAtte
     if newest == expected {
         return Ok(());
     }
-    Err(VerbError::TriedSince { thread: id.clone(), newest, expected }.into())
+    let message = format!("thread {id} has been tried since: its newest attempt is {newest}, not {expected}");
+    Err(expected_head::moved_on(id, message))
 }

@@ -18,7 +18,7 @@ use self::otlp::Span;
 use self::spans::Range;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::log::{Log, log};
@@ -116,7 +116,10 @@ pub fn destination(home: &Home, otel: &Otel) -> Result<Destination> {
     let env_file = env_file::read(&home.env_file())?;
     for (header, variable) in &otel.headers_env {
         let value = env_file::value_of(variable, &env_file);
-        let value = value.ok_or_else(|| VerbError::HeaderNotSet { variable: variable.clone() })?;
+        let value = value.ok_or_else(|| {
+            Error::config(format!("{variable} is not set, which holds a header for `otel`"))
+                .hint(format!("put it into the environment or into `.env`: {variable}=…"))
+        })?;
         headers.push((header.clone(), value.trim().to_owned()));
     }
     Ok(Destination { url: otel.traces_url(), headers })

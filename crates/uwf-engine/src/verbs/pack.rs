@@ -13,7 +13,7 @@ use json_cas::{DamagedPack, ForgottenPack, Hash, Node, Objects, PackRequest, Rec
 use serde::Serialize;
 use uwf_core::node::OWN_TYPES;
 
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::{ids, registry};
@@ -181,14 +181,19 @@ pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> 
 pub fn forget(home: &Home, pack: Hash) -> Result<Forgotten> {
     let files = home.files()?;
     if !home.has_objects_dir()? {
-        return Err(VerbError::NoPack(pack).into());
+        return Err(no_pack(pack));
     }
     let _lock = gc::lock(home)?;
     match files.forget_pack(pack, &Node::is_stored_as)? {
-        ForgottenPack::Unknown => Err(VerbError::NoPack(pack).into()),
-        ForgottenPack::Whole => Err(VerbError::WholePack(pack).into()),
+        ForgottenPack::Unknown => Err(no_pack(pack)),
+        ForgottenPack::Whole => Err(Error::usage(format!("pack {pack} is whole: all nodes in it can be read"))
+            .hint("`uwf pack --undo` gives every node a file again")),
         ForgottenPack::Done { unpacked, moved_to } => Ok(Forgotten { pack, moved_to, unpacked: unpacked.into() }),
     }
+}
+
+fn no_pack(pack: Hash) -> Error {
+    Error::not_found(format!("there is no pack {pack}")).hint("`uwf doctor` names packs that are damaged or missing")
 }
 
 /// Nodes that stay in their files: workflows with a name, their schemas, and types of uwf.

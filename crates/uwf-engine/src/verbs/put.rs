@@ -9,7 +9,7 @@ use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{self, Role, Workflow, WorkflowDraft};
 
 use crate::attempt::redactor::Redactor;
-use crate::error::{Error, Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::error::RootError;
 use crate::root::home::Home;
@@ -45,7 +45,8 @@ pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Res
     if let Some(name) = name
         && let Some(fault) = workflow::name_fault(name)
     {
-        return Err(VerbError::BadName { name: name.to_owned(), fault }.into());
+        return Err(Error::usage(format!("the workflow name `{}` {fault}", name.escape_debug()))
+            .hint("use words joined by `-`"));
     }
     let Validated { text, problems, draft } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(Problem::is_refused_strictly)) else {
@@ -90,7 +91,8 @@ pub(crate) fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
     let redactor = Redactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());
     match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
         None => Ok(()),
-        Some(name) => Err(VerbError::SecretInWorkflow { variable: name.to_owned() }.into()),
+        Some(variable) => Err(Error::data(format!("the workflow has the value of {variable} in it"))
+            .hint("take it out: agents are given secrets by `env` in config.yaml")),
     }
 }
 

@@ -6,7 +6,7 @@ use json_cas::Hash;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view::{self, LeftOut, MIN_SECTION, Page, Section};
 
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
@@ -105,7 +105,8 @@ impl Wanted {
         };
         if range.is_empty() && !chain.is_empty() {
             let place = if range.start == 0 { "before its first" } else { "after its last" };
-            return Err(VerbError::NoStepThere { thread: id.clone(), place }.into());
+            return Err(Error::not_found(format!("thread {id} has no step {place}"))
+                .hint(format!("`uwf thread read {id}` shows the newest")));
         }
         Ok(Wanted { range, newest_first })
     }
@@ -129,17 +130,21 @@ impl Wanted {
 fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     let wanted = typed.to_ascii_uppercase();
     let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
+    let lists_steps = || format!("`uwf thread steps {id}` lists its steps");
     if !is_hash {
-        let (thread, typed) = (id.clone(), typed.to_owned());
-        return Err(VerbError::NotAHash { thread, typed, least: MIN_SYMBOLS }.into());
+        return Err(Error::usage(format!(
+            "`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"
+        ))
+        .hint(lists_steps()));
     }
     let mut matches =
         chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
     match (matches.next(), matches.next()) {
         (Some((position, _)), None) => Ok(position),
-        (None, _) => Err(VerbError::NoStep { thread: id.clone(), wanted }.into()),
+        (None, _) => Err(Error::not_found(format!("thread {id} has no step {wanted}")).hint(lists_steps())),
         (Some((_, one)), Some((_, other))) => {
-            Err(VerbError::ManySteps { typed: typed.to_owned(), one: one.step, other: other.step }.into())
+            Err(Error::usage(format!("`{typed}` is not unique: {}, {}", one.step, other.step))
+                .hint("give more symbols"))
         }
     }
 }

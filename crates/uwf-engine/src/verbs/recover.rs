@@ -22,7 +22,7 @@ use uwf_core::view;
 
 pub use evidence::Source;
 
-use crate::error::{AtPath, Error, Result, VerbError};
+use crate::error::{AtPath, Error, Result};
 use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::node_types;
@@ -157,7 +157,8 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     }
     let suffix = format!(".broken-{}", stamp(ids::now_ms()));
     if !index.rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
-        return Err(VerbError::IndexChanged(home.index_file()).into());
+        return Err(Error::busy("somebody who does not lock it changed the index while it was being recovered")
+            .hint("nothing was changed; try again"));
     }
     let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));
     plan.report.kept_as = kept.symlink_metadata().is_ok().then_some(kept);
@@ -209,7 +210,7 @@ fn refuse_unread(salvaged: &Salvaged) -> Result<()> {
     let Some(HeadsError::Io { source, path, action }) = &salvaged.fault else { return Ok(()) };
     // An error of the system is no value to be copied.
     let source = source.raw_os_error().map_or_else(|| source.kind().into(), std::io::Error::from_raw_os_error);
-    match Error::io(action, path, source) {
+    match Error::file(action, path, source) {
         error if error.is_damage() => Ok(()),
         error => Err(error.hint("nothing was changed; if it can never be read, move it away and try again")),
     }

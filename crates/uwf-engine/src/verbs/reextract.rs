@@ -4,7 +4,7 @@ use json_cas::Hash;
 use uwf_core::node::Content;
 
 use crate::attempt::agents::{self, AgentSpec};
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
@@ -37,7 +37,9 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: boo
             return Ok(Readable { agent, attempt: Some(*hash) });
         }
     }
-    Err(VerbError::NothingToRead { thread: thread.id.clone(), role: role.to_owned() }.into())
+    let id = &thread.id;
+    Err(Error::not_found(format!("thread {id} has no failed attempt at role `{role}` whose text could be read again"))
+        .hint(format!("`uwf thread step {id}` runs the agent")))
 }
 
 /// That the child thread of a role has an end to be read.
@@ -45,7 +47,10 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
     if child_threads::has_ended(thread, role)? {
         return Ok(());
     }
-    Err(VerbError::ChildGoesOn { thread: thread.id.clone(), role: role.to_owned() }.into())
+    Err(Error::usage(format!(
+        "role `{role}` is played by a child thread that has not ended: there is no result of it to read"
+    ))
+    .hint(format!("`uwf thread step {}` continues with it", thread.id)))
 }
 
 /// What the agent of an attempt had printed.

@@ -12,7 +12,7 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::recorded::claim;
 use crate::attempt::settings::Settings;
 use crate::attempt::worktree::Removed;
-use crate::error::{AtPath, ErrorKind, Result, VerbError};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
@@ -64,7 +64,9 @@ fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock
 
 fn check_ended(home: &Home, id: &ThreadId) -> Result<()> {
     if home.heads().read(id.as_str())?.is_some() {
-        return Err(VerbError::Active(id.clone()).into());
+        return Err(
+            Error::usage(format!("thread {id} is active")).hint(format!("`uwf thread kill {id}` ends it first"))
+        );
     }
     if history::of(home, id)?.is_none() {
         return Err(missing_thread::not_found(home, id).into());

@@ -19,7 +19,7 @@ use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::travel;
 use crate::attempt::worktree::NewWorktree;
-use crate::error::{Error, ErrorKind, Result, VerbError};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
 use crate::root::worktree::Worktree;
@@ -78,9 +78,7 @@ pub struct Started {
 /// `Usage` for an empty prompt, an id that another thread has, an unknown role in `--agent` or `--until`, or a worktree without a repository, `NotFound` for an unknown
 /// workflow or workspace, those of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
-    if request.prompt.trim().is_empty() {
-        return Err(VerbError::EmptyPrompt.into());
-    }
+    refuse_empty_prompt(&request.prompt)?;
     // From the workflow, which may have no name, to the head.
     let _hold = home.hold_nodes()?;
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
@@ -206,11 +204,22 @@ pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result
     })
 }
 
+/// A thread needs a task.
+pub(crate) fn refuse_empty_prompt(prompt: &str) -> Result<()> {
+    if !prompt.trim().is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage("the prompt is empty")
+        .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"))
+}
+
 /// Returns a note for each limit that the agents of the thread keep from working; with `strict` they are an error.
 fn check_limits(plan: &Plan, strict: bool) -> Result<Vec<String>> {
     let unenforced = plan.unenforced(plan.limits());
     match strict && !unenforced.is_empty() {
-        true => Err(VerbError::UnenforcedLimits(unenforced).into()),
+        true => Err(Error::config(unenforced.join("; "))
+            .hint("`maxSteps` and `maxTime` work with every agent; `maxCost` works with tokens and a price in `prices` of config.yaml")
+            .hint("without --strict-limits the thread starts with a warning")),
         false => Ok(unenforced),
     }
 }
@@ -255,7 +264,10 @@ pub(crate) fn create(
         }
         Swap::Moved(_) => match chosen_id::begun(home, &thread, |at| at == head)? {
             Some(begun) => Ok(Created { thread, worktree: begun.worktree, note: None }),
-            None => Err(VerbError::RecordedId(thread).into()),
+            None => Err(Error::usage(format!(
+                "thread id {thread} is taken: there are records of a thread with it, which is neither active nor finished"
+            ))
+            .hint("choose another id, or have that thread again: `uwf recover --dry-run` shows what is known of it")),
         },
     }
 }

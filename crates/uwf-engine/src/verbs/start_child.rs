@@ -8,7 +8,7 @@ use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
-use crate::error::{AtPath, Result, VerbError};
+use crate::error::{AtPath, Error, Result};
 use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
@@ -46,7 +46,10 @@ pub fn find_or_begin(
     }
     let depth = parent.start.depth.unwrap_or(0).saturating_add(1);
     if depth > max_depth {
-        return Err(VerbError::TooDeep { role: role.to_owned(), depth, most: max_depth }.into());
+        return Err(Error::limit(format!(
+            "role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"
+        ))
+        .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"));
     }
     let task = task()?;
     let settings = of_child(parent, task.settings)?;
@@ -84,7 +87,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     note_child(parent, &id)?;
     match new_thread::begin(home, &id, head, settings, None)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
-        Swap::Moved(None) => return Err(VerbError::ChildNotBegun(id).into()),
+        Swap::Moved(None) => return Err(Error::internal(format!("child thread {id} cannot be begun"))),
     }
     if home.heads().read(parent.id.as_str())?.is_none() {
         kill::kill(home, &id, None)?;

@@ -35,7 +35,7 @@ use crate::attempt::plan::Plan;
 use crate::attempt::recorded::Attempt;
 use crate::attempt::settings::Settings;
 use crate::attempt::travel;
-use crate::error::{Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::log::Log;
@@ -280,5 +280,7 @@ impl<'a, 'h> Step<'a, 'h> {
 
 pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
     let Some((paused, reason)) = child_threads::paused(home, thread)? else { return Ok(()) };
-    Err(VerbError::Paused { thread: thread.clone(), paused, why: reason.why }.into())
+    let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
+    Err(Error::waiting(format!("thread {thread} is paused{with}: {}", reason.why))
+        .hint(format!("`uwf thread resume {paused}` resumes it")))
 }

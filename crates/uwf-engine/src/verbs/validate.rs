@@ -9,7 +9,7 @@ use uwf_core::document::{Problem, Severity};
 use uwf_core::node::Payload;
 use uwf_core::workflow::{self, Parsed, WorkflowDraft};
 
-use crate::error::{Error, Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::nodes;
 
@@ -89,9 +89,20 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     // Named by a person, or found by a search for files.
     let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| match Refused::of(&error) {
         // As of one that is a little smaller, and is looked at.
-        Some(refused) => VerbError::NotAFile { path: path.to_owned(), refused }.into(),
-        None => Error::io("read", path, error),
+        Some(refused) => Error::data(format!("{}: {refused}", path.display())),
+        None => Error::file("read", path, error),
     })?;
-    String::from_utf8(bytes)
-        .map_err(|error| VerbError::NotText { path: path.to_owned(), at: error.utf8_error().valid_up_to() }.into())
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::data(format!("{} is not UTF-8 text (byte {at})", path.display()))
+    })
+}
+
+/// The refusal of a workflow with errors.
+pub(crate) fn invalid(problems: &[Problem]) -> Error {
+    let text = |problem: &Problem| match &problem.hint {
+        Some(hint) => format!("{problem}\n  hint: {hint}"),
+        None => problem.to_string(),
+    };
+    Error::data(problems.iter().map(text).collect::<Vec<_>>().join("\n"))
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use uwf_core::node::Payload;
 use uwf_core::workflow::{Meta, Role, Workflow};
 
-use crate::error::{Error, Result, VerbError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files;
 use crate::root::registry::{self, Entry, Registry};
@@ -157,7 +157,7 @@ pub fn look(home: &Home, typed: &str, cwd: &Path) -> Result<(ShownWorkflow, Orig
 
 fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
     let checked = validate::file(home, file)?;
-    let draft = checked.draft.ok_or(VerbError::Workflow(checked.problems))?;
+    let draft = checked.draft.ok_or_else(|| validate::invalid(&checked.problems))?;
     let hash = validate::hash(draft.clone())?;
     if home.store().has(hash)? {
         return show(home, hash);
@@ -225,8 +225,13 @@ fn versions(entry: &Entry) -> Vec<Version> {
 /// `NotFound` when the registry does not have it; a file of the project that `cwd` is in is named then.
 pub fn entry<'r>(home: &Home, registry: &'r Registry, name: &str, cwd: &Path) -> Result<&'r Entry> {
     registry.get(name).ok_or_else(|| {
-        let file = project_files::all(cwd).into_iter().find(|(project, _)| project == name).map(|(_, file)| file);
-        let near = nearest::did_you_mean(name, registry.keys().map(String::as_str));
-        VerbError::NotRegistered { name: name.to_owned(), registry: home.registry_file(), file, near }.into()
+        let hint = match project_files::all(cwd).into_iter().find(|(project, _)| project == name) {
+            Some((_, file)) => {
+                format!("`{name}` is the project's file {}: its history is that of the file", file.display())
+            }
+            None => nearest::did_you_mean(name, registry.keys().map(String::as_str))
+                .unwrap_or_else(|| "`uwf workflow list` shows the names there are".to_owned()),
+        };
+        Error::not_found(format!("{} has no workflow `{name}`", home.registry_file().display())).hint(hint)
     })
 }

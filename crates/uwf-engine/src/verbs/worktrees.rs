@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::AttemptError;
 use crate::attempt::settings::Settings;
-use crate::attempt::worktree::{self, Removed};
-use crate::error::{AtPath, Result, VerbError};
+use crate::attempt::worktree::{self, Removed, Unsaved};
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 use crate::root::{history, lock, sharing};
@@ -39,9 +39,26 @@ fn saved_worktree(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Wo
     let Some(worktree) = worktree_of(home, id)? else { return Ok(None) };
     let unsaved = if discard { None } else { worktree::unsaved(&worktree)? };
     match unsaved {
-        Some(unsaved) => Err(VerbError::Unsaved { thread: id.clone(), dir: worktree.dir, unsaved }.into()),
+        Some(unsaved) => Err(would_be_lost(id, &worktree.dir, &unsaved)),
         None => Ok(Some(worktree)),
     }
+}
+
+fn would_be_lost(id: &ThreadId, dir: &Path, unsaved: &Unsaved) -> Error {
+    let dir = dir.display();
+    let merge = matches!(unsaved, Unsaved::Uncommitted(_)).then(|| {
+        format!("`uwf thread merge {id}` commits it and brings it into the branch checked out where you stand")
+    });
+    Error::usage(format!("thread {id} has a worktree, {dir}, and {unsaved}"))
+        .hints(merge)
+        .hint(format!("look at it: git -C {dir} status"))
+        .hint(format!("`uwf thread rm {id} --discard` removes it all the same; what is committed stays"))
+}
+
+/// The refusal of what only a thread with a worktree has.
+pub(crate) fn without_worktree(id: &ThreadId) -> Error {
+    Error::usage(format!("thread {id} has no git worktree: its agents work in the directory itself"))
+        .hint("`uwf thread start --worktree` gives a thread one")
 }
 
 fn worktree_of(home: &Home, id: &ThreadId) -> Result<Option<Worktree>> {

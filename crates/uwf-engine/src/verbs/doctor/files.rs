@@ -47,7 +47,7 @@ pub(super) fn root(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     }
     let how = match writable(root, remedy) {
         Ok(how) => how,
-        Err(error) => return Ok(vec![Finding::of_error("storage", &Error::io("write to", root, error))]),
+        Err(error) => return Ok(vec![Finding::of_error("storage", &Error::file("write to", root, error))]),
     };
     let space = rustix::fs::statvfs(root).map_err(std::io::Error::from).at("look at", root)?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);

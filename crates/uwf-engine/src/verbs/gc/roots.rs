@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
 use durable_files::regular;
 use json_cas::{Hash, bootstrap};
@@ -14,10 +15,11 @@ use uwf_core::node::OWN_TYPES;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded::{self, claim};
-use crate::error::{AtPath, Result, VerbError};
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::root::{ids, record, registry, workplace};
+use crate::root::registry::{self, Gone};
+use crate::root::{ids, record, workplace};
 
 /// How a line of the history begins that was torn before its thread was named. Such a thread never left the index.
 const TORN_LINE: &[u8] = b"{\"thread\":\"";
@@ -124,7 +126,7 @@ impl Roots {
             let Some(thread) = text("thread") else { continue };
             let root = || Root::Ended(thread.to_owned());
             let hash = |key: &str| text(key).and_then(|hash| hash.parse::<Hash>().ok());
-            let head = hash("head").ok_or_else(|| VerbError::NoHead { thread: thread.to_owned() })?;
+            let head = hash("head").ok_or_else(|| no_head(thread))?;
             self.needed.push((head, root()));
             self.needed.extend(hash("end").map(|end| (end, root())));
             self.named.extend(hash("workflow").map(|workflow| (workflow, root())));
@@ -141,7 +143,7 @@ impl Roots {
     fn check_damaged(&self, home: &Home, problem: &str) -> Result<()> {
         let path = home.history_file();
         if home.shared().is_some() {
-            return Err(VerbError::DamagedHistory { path, problem: problem.to_owned() }.into());
+            return Err(damaged_history(&path, problem));
         }
         let bytes = regular::read(&path, regular::MAX_LIST).at("read", &path)?;
         let recorded = home.recorded_threads()?;
@@ -158,7 +160,7 @@ impl Roots {
                 threads => threads.iter().all(is_known),
             };
             if !is_harmless {
-                return Err(VerbError::DamagedHistory { path, problem: problem.to_owned() }.into());
+                return Err(damaged_history(&path, problem));
             }
         }
         Ok(())
@@ -169,7 +171,7 @@ impl Roots {
         if registry.is_empty()
             && let Some(gone) = registry::gone(home)?
         {
-            return Err(VerbError::RegistryGone(gone).into());
+            return Err(registry_gone(&gone));
         }
         for (name, entry) in registry {
             self.needed.extend(entry.history.iter().map(|past| (past.hash, Root::Version(name.clone()))));
@@ -253,6 +255,29 @@ fn hashes(text: &[u8]) -> impl Iterator<Item = Hash> {
 
 fn words(text: &[u8]) -> impl Iterator<Item = &str> {
     text.split(|byte| !byte.is_ascii_alphanumeric()).filter_map(|word| std::str::from_utf8(word).ok())
+}
+
+fn no_head(thread: &str) -> Error {
+    Error::data(format!(
+        "cannot tell where thread {thread} ended: its line in the history names no head; nothing was removed"
+    ))
+    .hint(format!("`uwf thread rm {thread}` removes that line"))
+}
+
+fn damaged_history(path: &Path, problem: &str) -> Error {
+    let path = path.display();
+    Error::data(format!("cannot tell which threads have ended: {path}, {problem}; nothing was removed"))
+        .hint("repair that line or restore the file from a backup; `uwf recover` may know more")
+}
+
+fn registry_gone(gone: &Gone) -> Error {
+    let error = Error::data(format!("cannot tell which workflows have names: {gone}; nothing was removed"));
+    match gone {
+        Gone::Head(_) => error.hint(gone.remedy()),
+        Gone::File(_) => {
+            error.hint("restore it from a backup").hint("or register a workflow again: `uwf workflow put FILE`")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use durable_files::{FileLock, TEMP_PREFIX, regular};
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::git::{Git, GitError};
-use crate::error::{AtPath, Result, VerbError};
+use crate::error::{AtPath, Error, Result};
 
 /// How long to wait for another merge into the same checkout.
 const OTHERS: Duration = Duration::from_secs(30);
@@ -65,7 +65,10 @@ impl<'t> Turn<'t> {
     pub(super) fn take(target: &'t Git<'t>, top: &'t Path) -> Result<Turn<'t>> {
         let git_dir = target.git_dir()?;
         let lock = git_dir.join("uwf-merge.lock");
-        let lock = FileLock::acquire(&lock, OTHERS)?.ok_or_else(|| VerbError::OtherMerge(top.to_owned()))?;
+        let lock = FileLock::acquire(&lock, OTHERS)?.ok_or_else(|| {
+            Error::busy(format!("another `uwf thread merge` is at work in {}", top.display()))
+                .hint("repeat it when that one has ended")
+        })?;
         let turn = Turn { target, top, note: git_dir.join("uwf-merge"), git_dir, _lock: lock };
         // Notes that were being written.
         turn.sweep(TEMP_PREFIX)?;

@@ -3,13 +3,14 @@
 use json_cas::{Hash, Version};
 use uwf_core::moderator::Next;
 
+use super::check;
 use super::link::{Linked, Stored};
 use super::{Step, Verified};
 use crate::attempt::agent_process::Signals;
 use crate::attempt::agents::HUMAN;
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::recorded::Attempt;
-use crate::error::{ErrorKind, Result, VerbError};
+use crate::error::{ErrorKind, Result};
 use crate::root::log::log;
 use crate::thread::moderate;
 
@@ -74,6 +75,10 @@ impl<'a, 'h> Step<'a, 'h> {
             Next::Role(next) => Some(next),
             Next::End(_) => None,
         };
-        Err(VerbError::RecordedRefused { step: recorded, role: role.clone(), next }.into())
+        let turn = next
+            .map_or_else(|| "the thread is at its end".to_owned(), |next| format!("it is the turn of role `{next}`"));
+        Err(check::refused(format!(
+            "the recorded result {recorded} was refused: it is one of role `{role}`, but {turn}"
+        )))
     }
 }

@@ -14,7 +14,7 @@ use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::worktree;
-use crate::error::{AtPath, Error, Result, VerbError};
+use crate::error::{AtPath, Error, Result};
 use crate::root::log::log;
 use crate::root::marks::{self, Mark};
 use crate::root::{node_types, sharing};
@@ -70,7 +70,7 @@ impl Step<'_, '_> {
             return None;
         }
         let reason = marks::get(self.home, &self.thread.id, Mark::Waiting)?;
-        Some(VerbError::Waits { thread: self.thread.id.clone(), why: reason.message() }.into())
+        Some(Error::waiting(reason.message()))
     }
 
     /// What the agent of the last attempt asks, while nobody has replied. An agent that is given for this step begins anew.
@@ -81,7 +81,7 @@ impl Step<'_, '_> {
         if marks::get(self.home, &self.thread.id, Mark::Waiting).is_none() {
             self.mark(Mark::Waiting, role, why);
         }
-        Some(VerbError::Waits { thread: self.thread.id.clone(), why: why.clone() }.into())
+        Some(Error::waiting(why))
     }
 
     /// An attempt in which uwf reads what the agent of an earlier one wrote; of one that is `unread` also the value it

@@ -4,7 +4,7 @@ use json_cas::{Hash, StoreError};
 use uwf_core::node::{NodeKind, StepNode};
 use uwf_core::workflow::Role;
 
-use crate::error::{Error, Result, VerbError};
+use crate::error::{Error, Result};
 use crate::thread::closure::{self, Bounds, Unsound};
 use crate::thread::digest::{Digest, Digester};
 use crate::thread::load::Thread;
@@ -100,7 +100,12 @@ fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
 }
 
 fn refuse(step: Hash, why: &str) -> Error {
-    VerbError::ResultRefused { step, why: why.to_owned() }.into()
+    refused(format!("the agent's result {step} was refused: {why}"))
+}
+
+/// The refusal of a result that is not the step it should be.
+pub(super) fn refused(message: String) -> Error {
+    Error::agent_failed(message).hint("the node is kept; nothing was linked")
 }
 
 fn shown(hash: Option<Hash>) -> String {

@@ -8,7 +8,7 @@ use crate::attempt::environment;
 use crate::attempt::leftover;
 use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
-use crate::error::{Error, ErrorKind, VerbError};
+use crate::error::{Error, ErrorKind};
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark, Reason};
@@ -53,8 +53,12 @@ impl Step<'_, '_> {
         log!(self.log, "K3F6D2XN", Warn, "{why}");
         // The result is in the log and in the error whether or not the record can be written.
         let _ = recorded::closed(self.home, opened, Outcome::Quarantined, Some(why.clone()), None);
-        let (thread, now) = (self.thread.id.clone(), now.map(|head| head.hash));
-        VerbError::Quarantined { thread, step, why, now }.into()
+        match now {
+            Some(Head { hash, .. }) => Error::busy(format!("{why} (head is {hash})"))
+                .hint(format!("`uwf thread step-details {step}` shows it")),
+            None => Error::not_found(format!("thread {} ended meanwhile: {why}", self.thread.id))
+                .hint(format!("`uwf thread fork {step}` continues from it")),
+        }
     }
 
     /// What becomes of an attempt that could not be linked: a finished result stays on record for the next step to
