@@ -117,7 +117,7 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
         let thread = context.thread();
         // What an agent said last is part of the error, and it may have said a key.
         let (error, question) = match context.redactor() {
-            Ok(redactor) => (error.redacted(&redactor), Asks::of(error).map(|asks| redactor.text(&asks.question))),
+            Ok(redactor) => (redactor.error(error), Asks::of(error).map(|asks| redactor.text(&asks.question))),
             Err(unreadable) => (Error::new(error.kind, unreadable.message), None),
         };
         let attempt = attempt.opened.attempt.clone();

@@ -4,7 +4,6 @@
 use std::io::Write;
 
 use uwf_core::node::Tokens;
-use uwf_engine::attempt::error::AttemptError;
 use uwf_engine::attempt::live_trace::{self, Trace, TracedSession, Writer};
 use uwf_engine::attempt::redactor::Redactor;
 use uwf_engine::error::Result;
@@ -130,7 +129,7 @@ impl Recorder {
         }
     }
 
-    fn check(&mut self, done: Result<(), AttemptError>) {
+    fn check(&mut self, done: Result<()>) {
         if let Err(error) = done {
             self.writer = None;
             // stderr may be closed; the work continues.

@@ -329,7 +329,7 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
         .stdin(stdin)
         .stdout(with_room(&files.raw)?)
         .spawn()
-        .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, source))?;
+        .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
     process.wait().map_err(|source| {
         Error::new(ErrorKind::AgentFailed, format!("cannot wait for agent `{}`: {source}", spec.name))
     })

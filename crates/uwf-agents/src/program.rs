@@ -132,7 +132,7 @@ impl<'a> Program<'a> {
     pub(crate) fn run(mut self, mut on_line: impl FnMut(&str), on_silence: impl FnMut()) -> Result<Ran> {
         let begun = Instant::now();
         let mut transcript = self.transcript.as_deref().map(agent_process::create).transpose()?;
-        let mut process = self.command.spawn().map_err(|source| self.cannot_start(source))?;
+        let mut process = self.command.spawn().map_err(|source| self.cannot_start(&source))?;
         let (send, printed) = channel();
         process.stdout.take().into_iter().for_each(|pipe| forward(pipe, PrintedPiece::Stdout, send.clone()));
         process.stderr.take().into_iter().for_each(|pipe| forward(pipe, PrintedPiece::Stderr, send.clone()));
@@ -202,10 +202,10 @@ impl<'a> Program<'a> {
         }
     }
 
-    fn cannot_start(&self, source: std::io::Error) -> Error {
+    fn cannot_start(&self, source: &std::io::Error) -> Error {
         let program = self.command.get_program().to_string_lossy();
         let args: Vec<String> = self.command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        agent_process::cannot_start(&program, &args, &self.opened.workspace, source).into()
+        agent_process::cannot_start(&program, &args, &self.opened.workspace, source)
     }
 }
 

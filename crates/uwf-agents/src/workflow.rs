@@ -187,7 +187,7 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
 fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: &mut Relay<'_>) -> Result<bool> {
     let mut waited = false;
     loop {
-        let is_elsewhere = elsewhere::is_at_work(home, child).map_err(Error::from)?;
+        let is_elsewhere = elsewhere::is_at_work(home, child)?;
         if !is_elsewhere && !lock::is_held(home, child)? {
             return Ok(waited);
         }

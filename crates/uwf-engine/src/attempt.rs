@@ -11,7 +11,6 @@ pub mod delegation;
 pub mod elsewhere;
 pub(crate) mod ended;
 pub mod environment;
-pub mod error;
 pub(crate) mod git;
 pub mod keeper;
 pub(crate) mod lease;

@@ -5,7 +5,6 @@
 
 use json_cas::RemoteError;
 
-use crate::attempt::redactor::Redactor;
 pub use crate::root::error::AtPath;
 use crate::root::error::{RootError, is_damage};
 
@@ -23,9 +22,22 @@ pub struct Error {
     pub message: String,
     /// What to try next, each one line.
     pub hints: Vec<String>,
-    /// The underlying error, for the log.
+    /// What code decides on, if it does.
+    pub cause: Option<ErrorCause>,
+    /// The underlying error.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The few failures after which code continues in another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCause {
+    /// The settings in the record of a thread are damaged.
+    DamagedSettings,
+    /// This machine has no record of where a thread works.
+    UnknownWorkspace,
+    /// There is no program `git`.
+    NoGit,
 }
 
 /// What engine functions return.
@@ -34,7 +46,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// A failure without hints.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into(), hints: Vec::new(), source: None }
+        Error { kind, message: message.into(), hints: Vec::new(), cause: None, source: None }
     }
 
     /// Asked for in a way that makes no sense.
@@ -55,6 +67,11 @@ impl Error {
     /// A bug in uwf.
     pub fn internal(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Internal, message)
+    }
+
+    /// Files: disk full, permissions, missing directories.
+    pub fn io(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Io, message)
     }
 
     /// Another process is at work, or the head moved.
@@ -96,17 +113,16 @@ impl Error {
         self
     }
 
+    /// Adds what code decides on.
+    #[must_use]
+    pub(crate) fn with_cause(self, cause: ErrorCause) -> Error {
+        Error { cause: Some(cause), ..self }
+    }
+
     /// Adds the underlying error.
     #[must_use]
     pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
         Error { source: Some(Box::new(source)), ..self }
-    }
-
-    /// The error without secrets in what it says and suggests.
-    #[must_use]
-    pub fn redacted(&self, redactor: &Redactor) -> Error {
-        let hints = self.hints.iter().map(|hint| redactor.text(hint)).collect();
-        Error { hints, ..Error::new(self.kind, redactor.text(&self.message)) }
     }
 
     /// A failed operation on a file.
@@ -139,6 +155,6 @@ impl From<Error> for SentError {
 
 impl From<SentError> for Error {
     fn from(sent: SentError) -> Error {
-        Error { kind: sent.kind, message: sent.message, hints: sent.hints, source: None }
+        Error { kind: sent.kind, message: sent.message, hints: sent.hints, cause: None, source: None }
     }
 }

@@ -93,7 +93,7 @@ impl Client {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| cannot_start(&settings.command, &settings.args, &opened.workspace, source))?;
+            .map_err(|source| cannot_start(&settings.command, &settings.args, &opened.workspace, &source))?;
         let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("stdout was piped"));
         let (outgoing, messages) = channel::<String>();
         std::thread::spawn(move || {

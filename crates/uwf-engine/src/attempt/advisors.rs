@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::agent_process::{self, Ended, Job, Signals};
 use crate::attempt::agents;
 use crate::attempt::environment;
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::lease::Lease;
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::OutputFiles;
+use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::log::{Log, log};
 use crate::root::received_keys;
@@ -115,10 +115,11 @@ impl Advisors<'_, '_> {
         // Left-overs only cost space; the next step sweeps them.
         let _ = std::fs::remove_file(&files.out).and_then(|()| std::fs::remove_file(&files.err));
         match ended? {
-            Ended::Exited(0) => serde_json::from_str(out.trim()).map_err(AttemptError::AdvisorReply),
+            Ended::Exited(0) => serde_json::from_str(out.trim())
+                .map_err(|error| Error::agent_failed(format!("its reply is not readable: {error}"))),
             ended => {
-                let last_words = err.trim_end().lines().last().unwrap_or_default().to_owned();
-                Err(AttemptError::AdvisorEnded { ended, last_words })
+                let last_words = err.trim_end().lines().last().unwrap_or_default();
+                Err(Error::agent_failed(format!("it {ended}; its last words: {last_words}")))
             }
         }
     }

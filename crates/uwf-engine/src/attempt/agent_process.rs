@@ -1,5 +1,6 @@
 //! Running an agent: its output goes to capped files, its time is limited, and nothing of it is left behind.
 
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -18,10 +19,10 @@ use signal_hook::consts::SIGCHLD;
 
 use crate::attempt::broker::Broker;
 pub use crate::attempt::ended::Ended;
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::lease::Lease;
 use crate::attempt::stop_signals::{self, STOP_SIGNALS};
 use crate::attempt::{processes, program};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::error::{AtPath, RootError};
 use crate::root::store_keys::Handover;
 
@@ -84,7 +85,7 @@ impl Signals {
             }
             Ok(Signals { told, wake })
         };
-        install().map_err(AttemptError::Signals)
+        install().map_err(|error| Error::io(format!("cannot listen for signals: {error}")))
     }
 
     /// The signal that told us to stop, if one did.
@@ -174,8 +175,14 @@ fn check_workspace(dir: &Path) -> Result<()> {
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(RootError::file("look at", dir, error).into())
         }
-        _ => Err(AttemptError::NoWorkspace(dir.to_owned())),
+        _ => Err(no_workspace(dir)),
     }
+}
+
+/// The refusal of a workspace that is not there.
+pub(crate) fn no_workspace(dir: &Path) -> Error {
+    Error::not_found(format!("the workspace {} is not an existing directory", dir.display()))
+        .hint("give another one: `--cwd DIR`")
 }
 
 fn spawn(job: &Job) -> Result<Child> {
@@ -189,7 +196,7 @@ fn spawn(job: &Job) -> Result<Child> {
         keys.through_stdin(&mut command);
     }
     let started = command.stdout(stdout).stderr(stderr).process_group(0).spawn();
-    let mut child = started.map_err(|source| cannot_start(program, args, &job.cwd, source))?;
+    let mut child = started.map_err(|source| cannot_start(program, args, &job.cwd, &source))?;
     if let Some(keys) = &job.keys {
         // One that is gone already has ended, which is noticed.
         let _ = keys.send(&mut child);
@@ -198,14 +205,41 @@ fn spawn(job: &Job) -> Result<Child> {
 }
 
 /// Why a program could not be started in a directory, as far as its file tells.
-pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: io::Error) -> AttemptError {
+pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &io::Error) -> Error {
     if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
         && let Err(why) = program::look_up(program, dir)
     {
-        return AttemptError::Unusable { agent: program.to_owned(), why };
+        return why.refusal(program);
     }
     let longest_argument = args.iter().map(String::len).max().unwrap_or(0);
-    AttemptError::NotStarted { program: program.to_owned(), longest_argument, source }
+    Error::new(start_kind(source), format!("cannot start agent `{program}`: {source}"))
+        .hints(start_hint(longest_argument, source))
+}
+
+/// What the machine lacks at the moment is no fault of the configuration.
+fn start_kind(source: &io::Error) -> ErrorKind {
+    let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
+    let is_passing = Errno::from_io_error(source).is_some_and(|errno| lacks.contains(&errno));
+    if is_passing { ErrorKind::Io } else { ErrorKind::Config }
+}
+
+fn start_hint(longest_argument: usize, source: &io::Error) -> Option<String> {
+    let hint = match source.kind() {
+        io::ErrorKind::NotFound => "a program or library that the file itself asks for is missing",
+        io::ErrorKind::ArgumentListTooLong => {
+            return Some(format!(
+                "an argument has {longest_argument} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"
+            ));
+        }
+        io::ErrorKind::PermissionDenied => {
+            "may you execute the file and enter its directories? is its file system mounted `noexec`?"
+        }
+        _ if Errno::from_io_error(source) == Some(Errno::NOEXEC) => {
+            "a script begins with a line that names its interpreter, such as #!/bin/sh"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 /// Opens an output file so that every write goes to its end, also after the middle was cut out.
@@ -293,7 +327,7 @@ fn is_misplaced(error: &io::Error) -> bool {
 /// `Io`; an absent file is empty.
 pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
     match read_capped(path, cap) {
-        Err(misplaced @ AttemptError::Misplaced { .. }) => Ok(format!("[{misplaced}]\n")),
+        Err(misplaced) if misplaced.kind == ErrorKind::AgentFailed => Ok(format!("[{misplaced}]\n")),
         other => other,
     }
 }
@@ -317,7 +351,12 @@ pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
     use std::io::{Seek, SeekFrom};
     let mut file = match regular::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
-        Err(source) if is_misplaced(&source) => return Err(AttemptError::Misplaced { path: path.to_owned(), source }),
+        Err(source) if is_misplaced(&source) => {
+            return Err(Error::agent_failed(format!(
+                "the agent put something else in the place of its output file {}: {source}",
+                path.display()
+            )));
+        }
         other => other.at("open", path)?,
     };
     let size = file.metadata().at("read", path)?.len();

@@ -1,5 +1,6 @@
 //! Which agent plays a role, as a person or the configuration says: an alias, or a command line.
 
+use json_cas::nearest;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,9 +9,9 @@ use uwf_core::config::{self, Config, OutputMode};
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::program::{self, Unusable};
 use crate::attempt::redactor::Redactor;
+use crate::error::{Error, Result};
 
 /// An agent as it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +96,8 @@ impl Bindings {
     pub fn check(&self, config: &Config, workflow: &Workflow, dir: &Path) -> Result<()> {
         for (role, agent) in &self.agents {
             if !workflow.roles.contains_key(role) {
-                return Err(AttemptError::no_role(workflow, role, true));
+                return Err(no_role(workflow, role)
+                    .hints(nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str))));
             }
             agent.spec(config, dir)?;
         }
@@ -120,7 +122,9 @@ pub fn choose(
         return named.spec(config, dir);
     }
     let Some(alias) = config.agent_for(workflow, role) else {
-        return Err(AttemptError::NoAgent { role: role.to_owned() });
+        return Err(Error::config(format!("no agent is configured for role `{role}`"))
+            .hint("set `defaultAgent` in config.yaml: `uwf setup`, or `uwf config set defaultAgent ALIAS`")
+            .hint("or choose one for this thread: `--agent ALIAS`, or `--agent 'COMMAND ARGS'`"));
     };
     let agent = config.agent(alias).ok_or_else(|| unknown(config, alias))?;
     Ok(AgentSpec::new(alias, agent))
@@ -134,7 +138,8 @@ impl Named {
     pub(crate) fn refuse_secret(&self, redactor: &Redactor) -> Result<()> {
         match redactor.found_in(&self.agent) {
             None => Ok(()),
-            Some(variable) => Err(AttemptError::SecretInCommand { variable: variable.to_owned() }),
+            Some(variable) => Err(Error::usage(format!("the agent's command line has the value of {variable} in it"))
+                .hint(format!("leave it out and give the agent the variable: `env: [{variable}]` in config.yaml"))),
         }
     }
 
@@ -153,19 +158,22 @@ impl Named {
         let text = &self.agent;
         if let Some(agent) = config.agent(text) {
             if let Some(output) = self.output {
-                return Err(AttemptError::OutputOfAlias { alias: text.clone(), output });
+                let output = output.as_str();
+                return Err(Error::usage(format!("`{text}` is an alias: --output belongs to a command line")).hint(
+                    format!("what an alias prints is in config.yaml: `uwf config set agents.{text}.output {output}`"),
+                ));
             }
             return Ok(AgentSpec::new(text, agent));
         }
-        let words = shlex::split(text)
-            .filter(|words| !words.is_empty())
-            .ok_or_else(|| AttemptError::NotACommandLine(text.clone()))?;
+        let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
+            Error::usage(format!("`{text}` is neither an agent alias nor a command line (unbalanced quotes?)"))
+        })?;
         if let Err(why) = program::look_up(&words[0], dir)
             && !words[0].strip_prefix(BUILT_IN_PREFIX).is_some_and(|name| BUILT_IN.contains(&name))
         {
             return Err(match why {
                 Unusable::Missing(_) => unknown(config, text),
-                why => AttemptError::Unusable { agent: text.clone(), why },
+                why => why.refusal(text),
             });
         }
         let output = self.output.unwrap_or_else(|| of_command_line(&words));
@@ -184,8 +192,28 @@ pub fn is_uwf_program(word: &str) -> bool {
     program::file_name(word).starts_with(BUILT_IN_PREFIX)
 }
 
-fn unknown(config: &Config, alias: &str) -> AttemptError {
-    AttemptError::UnknownAgent { alias: alias.to_owned(), known: config.agents.keys().cloned().collect() }
+/// The refusal of a role that the workflow does not have.
+pub(crate) fn no_role(workflow: &Workflow, role: &str) -> Error {
+    Error::usage(format!("workflow `{}` has no role `{role}`", workflow.name))
+}
+
+fn unknown(config: &Config, alias: &str) -> Error {
+    let error = Error::config(format!("there is no agent `{alias}`"));
+    let known = || config.agents.keys().map(String::as_str);
+    if BUILT_IN.contains(&alias) {
+        return error.hint(format!("the built-in agent of that name is `{BUILT_IN_PREFIX}{alias}`"));
+    }
+    let built_in = BUILT_IN.map(|name| format!("{BUILT_IN_PREFIX}{name}"));
+    let near = nearest::nearest(alias, known());
+    if let Some(near) = near.or_else(|| nearest::nearest(alias, built_in.iter().map(String::as_str))) {
+        return error.hint(format!("did you mean `{near}`?"));
+    }
+    let error = if config.agents.is_empty() {
+        error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`")
+    } else {
+        error.hint(format!("agents of config.yaml: {}", known().collect::<Vec<_>>().join(", ")))
+    };
+    error.hint("a program is found on PATH, or by a path relative to the thread's workspace")
 }
 
 #[cfg(test)]

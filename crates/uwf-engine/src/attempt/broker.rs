@@ -19,10 +19,10 @@ use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
 use self::service::Service;
-use crate::attempt::error::{AttemptError, Result};
-use crate::attempt::processes;
+use crate::attempt::processes::{self, NO_ROOM};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::stand_in;
+use crate::error::{Error, Result};
 use crate::root::broker_link;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
@@ -67,7 +67,12 @@ impl Broker {
         command.args([thread.as_str(), &opened.role]).env_remove(processes::ATTEMPT_VARIABLE);
         let handover = Handover::prepare(home, &mut command);
         command.stdout(Stdio::piped()).stderr(stderr);
-        let not_started = |source: io::Error| AttemptError::BrokerNotStarted { thread: thread.clone(), source };
+        let not_started = |error: io::Error| {
+            Error::io(format!(
+                "cannot start the process that holds the store for the agent of thread {thread}: {error}"
+            ))
+            .hint(NO_ROOM)
+        };
         let mut process = command.spawn().map_err(not_started)?;
         let stdin = handover.send(&mut process).map_err(not_started)?;
         let stdout = process.stdout.take();
@@ -77,7 +82,11 @@ impl Broker {
             BufReader::new(stdout).read_line(&mut said).map_err(not_started)?;
         }
         if said != READY {
-            return Err(AttemptError::BrokerDied { thread: thread.clone(), log });
+            let log = log.display();
+            return Err(Error::internal(format!(
+                "the process that holds the store for the agent of thread {thread} has ended: see {log}"
+            ))
+            .hint("no agent was started; step again"));
         }
         Ok(Some(broker))
     }
@@ -99,22 +108,27 @@ impl Drop for Broker {
     }
 }
 
+/// The refusal of a call by anything but uwf.
+fn not_arguments() -> Error {
+    Error::usage("these are not the arguments of a broker")
+}
+
 /// The broker: serves the processes of an attempt until its keeper says that it is over, or, when the keeper is gone, until they have
 /// ended. `args` are those after [`BROKER_ARGUMENT`].
 ///
 /// # Errors
 /// `Usage` for wrong arguments, `Io` if the socket cannot be created.
 pub fn main(args: &[&str]) -> Result<()> {
-    let [flag, attempt, root, thread, role] = args else { return Err(AttemptError::BrokerArguments) };
+    let [flag, attempt, root, thread, role] = args else { return Err(not_arguments()) };
     if *flag != processes::ATTEMPT_ARGUMENT {
-        return Err(AttemptError::BrokerArguments);
+        return Err(not_arguments());
     }
     processes::own_session();
     let home = Home::at(Path::new(root))?;
-    let thread: ThreadId = thread.parse().map_err(|_| AttemptError::BrokerArguments)?;
+    let thread: ThreadId = thread.parse().map_err(|_| not_arguments())?;
     let found = recorded::of_process(&home, &thread, role, Some(attempt))?;
-    let opened = found.ok_or(AttemptError::BrokerArguments)?.opened;
-    let socket = home.socket(attempt).ok_or(AttemptError::BrokerArguments)?;
+    let opened = found.ok_or_else(not_arguments)?.opened;
+    let socket = home.socket(attempt).ok_or_else(not_arguments)?;
     let listener = listen(&home, &socket)?;
     let service = Arc::new(Service::new(home, opened.clone())?);
     // Threads of their own: the end of the keeper or the agent is noticed at once, however long the store takes.

@@ -12,10 +12,11 @@ pub(crate) use self::all::all;
 pub(crate) use self::stand::Stand;
 use crate::attempt::agent_process::Signals;
 use crate::attempt::at_work::AtWork;
-use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::ended::stopped;
 use crate::attempt::lease::RENEWALS;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::attempt::recorded::{self, Attempt};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::error::ThreadError;
 
@@ -66,7 +67,7 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
             return Ok(Looked::BroughtIn);
         }
         if let Some(signal) = signals.stop() {
-            return Err(AttemptError::Stopped { signal });
+            return Err(stopped(signal));
         }
         signals.wait(LOOK);
     }
@@ -158,8 +159,12 @@ pub(crate) fn gone(machine: &str) -> String {
     format!("machine `{machine}`, which was at work on this, has not been heard of for the time of its lease")
 }
 
-fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> AttemptError {
-    AttemptError::AtWorkElsewhere(Box::new(claim.at_work(attempt, age)))
+fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> Error {
+    let at_work = claim.at_work(attempt, age);
+    Error::busy(at_work.to_string()).hint(format!(
+        "try again when it is done; should that machine be gone, the next step takes over {} s after its last sign of life",
+        at_work.lease.as_secs()
+    ))
 }
 
 /// What other machines do about a thread, or did last, as far as its state follows from that.
@@ -254,10 +259,10 @@ pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()>
 }
 
 /// Why the next step cannot be claimed: somebody else was quicker.
-pub(crate) fn outrun(thread: &ThreadId, theirs: Option<&Claim>) -> AttemptError {
+pub(crate) fn outrun(thread: &ThreadId, theirs: Option<&Claim>) -> Error {
     let attempt = theirs.and_then(|claim| Some((claim.attempt(thread)?, claim)));
     match attempt {
         Some((attempt, claim)) => at_work(attempt, claim, Duration::ZERO),
-        None => AttemptError::ClaimMoved(thread.clone()),
+        None => claim::moved(thread),
     }
 }

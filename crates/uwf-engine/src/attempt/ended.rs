@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use signal_hook::consts::SIGINT;
 
-use crate::error_kind::ErrorKind;
+use crate::error::{Error, ErrorKind};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,11 @@ impl fmt::Display for Ended {
             Ended::Lost(why) => write!(out, "was ended: {why}"),
         }
     }
+}
+
+/// The refusal of further work after a signal.
+pub(crate) fn stopped(signal: i32) -> Error {
+    Error::new(stopped_by(signal), "stopped")
 }
 
 /// What a process fails with that a signal told to stop.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use crate::attempt::agents;
-use crate::attempt::error::Result;
 use crate::attempt::recorded::Opened;
+use crate::error::Result;
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::received_keys;

@@ -36,8 +36,10 @@ pub(crate) use self::remote::Pushed;
 pub(crate) use self::signing::Signing;
 pub(crate) use self::snapshot::{Files, Kept};
 pub(crate) use self::view::own_dir;
+use crate::attempt::ended::stopped;
 use crate::attempt::processes;
 use crate::attempt::stop_signals::Watch;
+use crate::error::{Error, ErrorCause, ErrorKind};
 
 /// Characters shown of what git says.
 const SHOWN: usize = 400;
@@ -239,6 +241,50 @@ pub enum GitError {
         /// What it printed to stderr.
         said: String,
     },
+}
+
+impl From<GitError> for Error {
+    fn from(error: GitError) -> Error {
+        let of = |kind| Error::new(kind, error.to_string());
+        match &error {
+        GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git").with_cause(ErrorCause::NoGit),
+        GitError::Nobody => of(ErrorKind::Config)
+            .hint("git config --global user.name 'NAME'; git config --global user.email ADDRESS"),
+        GitError::NotSigned { .. } => of(ErrorKind::Config)
+            .hint("your settings: git config --global --get-regexp '^(commit.gpgsign|user.signingkey|gpg)'"),
+        GitError::Nested { dir, repositories } => {
+            let git_dir = dir.join(repositories.first().map_or("", String::as_str)).join(".git");
+            of(ErrorKind::Usage)
+                .hint(format!("to commit its files with the others, move {} away", git_dir.display()))
+                .hint("to keep it, copy it to another place or push it")
+        }
+        GitError::InTheWay { untracked: true, .. } => {
+            of(ErrorKind::Usage).hint("move them away, or add and commit them, then merge again")
+        }
+        GitError::InTheWay { untracked: false, .. } => {
+            of(ErrorKind::Usage).hint("commit them, or put them aside: `git stash`; then merge again")
+        }
+        GitError::Diverged { .. } => {
+            of(ErrorKind::Usage).hint("without --ff-only there will be a merge commit")
+        }
+        GitError::NotPushed { remote, .. } | GitError::Unreachable { remote, .. } => of(ErrorKind::Busy)
+            .hint(format!("try again when it can be reached; `git ls-remote {remote}` in the repository tells")),
+        GitError::NotRun(_) | GitError::File(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
+        GitError::Blocked(path) => of(ErrorKind::Io).hint(format!("remove it: rm {}", path.display())),
+        GitError::NotItsWorktree { .. } => of(ErrorKind::Data).hint("an agent may have replaced it; its files are still there"),
+        GitError::Strange { .. } => of(ErrorKind::Data)
+            .hint("inspect it with `git show`: a user with access to the repository or its remote wrote it"),
+        GitError::NoRepository(_) => of(ErrorKind::Usage)
+            .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
+            .hint("without a worktree, agents work in the directory itself"),
+        GitError::NoWorkTree(_) => of(ErrorKind::Usage)
+            .hint("start the thread in a working tree of it: `git worktree add DIR` makes one, --cwd DIR names one"),
+        GitError::NoCommit(_) => of(ErrorKind::Usage)
+            .hint("a worktree begins at a commit: `git commit` the files first"),
+        GitError::Failed { .. } => of(ErrorKind::Io),
+        GitError::Stopped { signal } => stopped(*signal),
+    }
+    }
 }
 
 /// What functions that run git return.

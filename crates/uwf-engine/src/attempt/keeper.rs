@@ -3,6 +3,7 @@
 //! loses nothing: the keeper continues, or ends its agent in an orderly way, and what it did is on disk before it replies.
 
 use std::fs::OpenOptions;
+use std::io;
 use std::io::{PipeReader, Read, Write};
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -14,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
-use crate::attempt::ended::stopped_by;
-use crate::attempt::error::{AttemptError, Result};
-use crate::attempt::processes;
+use crate::attempt::ended::{stopped, stopped_by};
+use crate::attempt::processes::{self, NO_ROOM};
+use crate::error::{Error, Result};
 use crate::error_kind::SentError;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
@@ -48,7 +49,7 @@ pub fn run<R: DeserializeOwned>(
     tick: &mut dyn FnMut(),
 ) -> Result<R> {
     if let Some(signal) = signals.stop() {
-        return Err(AttemptError::Stopped { signal });
+        return Err(stopped(signal));
     }
     let (mut keeper, mut reply) = start(home, thread, request)?;
     wait(&keeper, &reply, signals, tick);
@@ -72,13 +73,16 @@ fn report<R: DeserializeOwned>(
     Err(match (replied, signals.stop()) {
         (Ok(Reply::Done(report)), _) => return Ok(*report),
         (Ok(Reply::Failed(failed)), Some(signal)) if failed.kind.is_stop() => {
-            AttemptError::Keeper(SentError { kind: stopped_by(signal), ..failed })
+            SentError { kind: stopped_by(signal), ..failed }.into()
         }
-        (Ok(Reply::Failed(failed)), _) => AttemptError::Keeper(failed),
-        (Err(_), Some(signal)) => AttemptError::Stopped { signal },
+        (Ok(Reply::Failed(failed)), _) => failed.into(),
+        (Err(_), Some(signal)) => stopped(signal),
         (Err(_), None) => match reply {
-            Err(source) => AttemptError::KeeperUnread { thread: thread.clone(), source },
-            Ok(_) => AttemptError::KeeperDied { thread: thread.clone(), log: keeper_log(home, thread) },
+            Err(error) => Error::io(format!("cannot read what the keeper of thread {thread} replied: {error}"))
+                .hint("`uwf thread show` shows where the thread stands"),
+            Ok(_) => Error::internal(format!("the keeper of thread {thread} died without a report"))
+                .hint("run the same step again: it takes over what the dead keeper left")
+                .hint(format!("its last words are in {}", keeper_log(home, thread).display())),
         },
     })
 }
@@ -99,7 +103,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     // Not the window's stderr: a reader of that would wait for the keeper after the window is gone.
     let log = keeper_log(home, thread);
     let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
-    let cannot_start = |source| AttemptError::KeeperNotStarted { thread: thread.clone(), source };
+    let cannot_start = |error: io::Error| Error::io(format!("cannot start the keeper: {error}")).hint(NO_ROOM);
     let (reply, stdout) = std::io::pipe().map_err(cannot_start)?;
     let request = serde_json::to_string(request).expect("a request is plain texts");
     let mut command = Command::new(home.bin());
@@ -138,7 +142,8 @@ pub fn main<Q: DeserializeOwned, R: Serialize, E: Into<SentError>>(
 ) -> Result<()> {
     processes::own_session();
     processes::become_subreaper();
-    let request: Q = serde_json::from_str(request).map_err(AttemptError::KeeperRequest)?;
+    let request: Q =
+        serde_json::from_str(request).map_err(|error| Error::usage(format!("not a keeper's request: {error}")))?;
     let reply = match perform(&request) {
         Ok(report) => Reply::Done(Box::new(report)),
         Err(error) => Reply::Failed(error.into()),

@@ -8,13 +8,14 @@ use uwf_core::node::{self, Payload};
 
 use crate::attempt::agent_process::{self, Signals};
 use crate::attempt::elsewhere::{self, Looked};
-use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::ended::stopped;
 use crate::attempt::live_trace::Trace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
 use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::Batch;
+use crate::error::Result;
 use crate::root::env_file;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
@@ -46,7 +47,7 @@ pub enum Left {
 pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut Signals) -> Result<Left> {
     loop {
         if let Some(signal) = signals.stop() {
-            return Err(AttemptError::Stopped { signal });
+            return Err(stopped(signal));
         }
         let last = match left_here(thread, grace)? {
             LeftHere::Step(attempt, step) => return Ok(Left::Step(attempt, step)),

@@ -27,9 +27,9 @@ use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::node::Tokens;
 
-use crate::attempt::error::Result;
 use crate::attempt::recorded::OutputFiles;
 use crate::attempt::turns::{ToolCall, Turn};
+use crate::error::Result;
 use crate::root::error::AtPath;
 
 /// Bytes of a trace that are written, and read: the largest real sessions have some ten MB.

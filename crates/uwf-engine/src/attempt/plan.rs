@@ -6,24 +6,24 @@ use std::time::Duration;
 use json_cas::Hash;
 use uwf_core::config::{self, Config};
 use uwf_core::thread::ThreadId;
-use uwf_core::usage::{Amount, ThreadLimits};
+use uwf_core::usage::{Amount, Reached, ThreadLimits};
 use uwf_core::workflow::{Role, Workflow};
 
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::bindings::{self, Named};
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::self_description;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::spent;
 use crate::attempt::travel;
 use crate::attempt::unenforced;
+use crate::error::{Error, ErrorCause, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::project;
 use crate::root::store_keys;
-use crate::root::workplace;
+use crate::root::workplace::{self, Workplace};
 use crate::thread::load::Thread;
 
 /// Threads above a child thread that are asked for their limits. `maxDepth` keeps threads from being nested deeper.
@@ -46,7 +46,10 @@ pub struct Plan {
 pub fn check_role(workflow: &Workflow, role: &str) -> Result<()> {
     match workflow.roles.contains_key(role) {
         true => Ok(()),
-        false => Err(AttemptError::no_role(workflow, role, false)),
+        false => {
+            let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
+            Err(bindings::no_role(workflow, role).hint(format!("its roles: {}", known.join(", "))))
+        }
     }
 }
 
@@ -68,7 +71,7 @@ impl Plan {
     /// As [`Plan::load`], but for the workspace.
     pub(crate) fn to_look_at(thread: &Thread<'_>) -> Result<Plan> {
         match Plan::load(thread, None) {
-            Err(AttemptError::UnknownWorkspace(_) | AttemptError::WorksElsewhere { .. }) => {
+            Err(Error { cause: Some(ErrorCause::UnknownWorkspace), .. }) => {
                 let (config, settings) = (thread.home().config()?, Settings::default());
                 Ok(Plan { config, settings, workflow: thread.workflow()? })
             }
@@ -81,10 +84,10 @@ impl Plan {
     /// # Errors
     /// `Data` when the workflow has no such role.
     pub fn role(&self, name: &str) -> Result<&Role> {
-        self.workflow
-            .roles
-            .get(name)
-            .ok_or_else(|| AttemptError::RoutedNowhere { workflow: self.workflow.name.clone(), role: name.to_owned() })
+        let Workflow { name: workflow, roles, .. } = &self.workflow;
+        roles.get(name).ok_or_else(|| {
+            Error::data(format!("workflow `{workflow}` routes to role `{name}`, which it does not have"))
+        })
     }
 
     /// The agent that plays a role.
@@ -114,7 +117,10 @@ impl Plan {
             return Ok(spec);
         }
         if name == agents::COMMAND {
-            return Err(AttemptError::NoCommand { agent: agents::COMMAND, role: role.to_owned() });
+            return Err(Error::config(format!(
+                "`{name}` runs the program of an agent with `output: text` or `json`, and role `{role}` has none"
+            ))
+            .hint("choose one with `--agent ROLE=AGENT`"));
         }
         let agent = config::Agent::from_command(format!("{}{name}", agents::BUILT_IN_PREFIX), Vec::new());
         Ok(self.with_keys(AgentSpec::new(&agent.command, &agent)))
@@ -196,7 +202,7 @@ impl Plan {
             below = Some(&thread.id);
             used.steps = thread.chain()?.len() as u64;
             if let Some(reached) = plan.limits().reached(used, age(thread)) {
-                return Err(AttemptError::Limit { thread: thread.id.clone(), reached });
+                return Err(over_limit(&thread.id, &reached));
             }
         }
         Ok(())
@@ -221,6 +227,16 @@ impl Plan {
     }
 }
 
+fn over_limit(thread: &ThreadId, reached: &Reached) -> Error {
+    let more = match reached {
+        Reached::Steps { .. } => "--steps +10",
+        Reached::Time { .. } => "--time +1h",
+        Reached::Tokens { .. } => "--tokens +100000",
+        Reached::Cost { .. } => "--cost +1",
+    };
+    Error::limit(reached.to_string()).hint(format!("to continue: `uwf thread limit {thread} {more}`"))
+}
+
 /// How long ago a thread began; no time at all if its id does not tell.
 pub fn age(thread: &Thread<'_>) -> Duration {
     age_at(thread, ids::now_ms())
@@ -235,7 +251,7 @@ pub(crate) fn age_at(thread: &Thread<'_>, at: u64) -> Duration {
 fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
     let known = match Settings::load(home, thread) {
         // They are given again.
-        Err(AttemptError::Settings { .. }) if cwd.is_some() => None,
+        Err(error) if error.cause == Some(ErrorCause::DamagedSettings) && cwd.is_some() => None,
         known => known?,
     };
     match (known, cwd) {
@@ -248,11 +264,28 @@ fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<
             }
         }
         (None, None) if settings::are_lost(home, thread)? => {
-            Err(AttemptError::LostSettings { thread: thread.clone(), path: home.record_file(thread) })
+            let record = home.record_file(thread);
+            let message = format!("{} is damaged: the settings of thread {thread} are lost", record.display());
+            Err(settings::lost(thread, message))
         }
         (None, None) => Err(match workplace::of(home, thread)? {
-            Some(place) => AttemptError::WorksElsewhere { thread: thread.clone(), place: Box::new(place) },
-            None => AttemptError::UnknownWorkspace(thread.clone()),
+            Some(place) => works_elsewhere(thread, &place),
+            None => settings::unknown_workspace(thread),
         }),
     }
+}
+
+fn works_elsewhere(thread: &ThreadId, place: &Workplace) -> Error {
+    let here = match &place.worktree {
+        Some(_) => format!(
+            "or let it come here with its files: `worktree: {{remote: NAME}}` in config.yaml of both machines, and \
+             `uwf thread step {thread} --cwd DIR` in a clone"
+        ),
+        None => format!("or let its agents work here: `uwf thread step {thread} --cwd DIR`"),
+    };
+    let (workspace, machine) = (place.workspace.display(), &place.machine);
+    Error::busy(format!("thread {thread} works in {workspace} on machine `{machine}`"))
+        .hint(format!("step it on machine `{machine}`"))
+        .hint(here)
+        .with_cause(ErrorCause::UnknownWorkspace)
 }

@@ -41,6 +41,9 @@ pub(crate) fn own_session() {
 /// ended with that agent's attempt.
 pub(crate) const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
 
+/// What to do when a process of uwf cannot be started.
+pub(crate) const NO_ROOM: &str = "nothing was changed: try again when the machine has room for another process";
+
 /// Argument of uwf that names the attempt its process is part of. What is closed to others shows no environment, but its arguments.
 pub(crate) const ATTEMPT_ARGUMENT: &str = "--attempt";
 

@@ -1,5 +1,6 @@
 //! From the name of a program to its file, and in words why there is none that could be started.
 
+use crate::error::Error;
 use std::fmt;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -30,6 +31,11 @@ pub enum Unusable {
 }
 
 impl Unusable {
+    /// The refusal of an agent with this program.
+    pub(crate) fn refusal(&self, agent: &str) -> Error {
+        Error::config(format!("cannot start agent `{agent}`: {self}")).hint(self.hint())
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {

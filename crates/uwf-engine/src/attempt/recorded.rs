@@ -34,7 +34,7 @@ use self::lines::Line;
 pub use self::lines::{Answered, Closed, Exchange, Finished, GaveUp, Named, Opened, Outcome, Replied, Started};
 pub(crate) use self::output::hand_on;
 pub use self::output::{OutputFiles, room_in, sweep};
-use crate::attempt::error::Result;
+use crate::error::Result;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};

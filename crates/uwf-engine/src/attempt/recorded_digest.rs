@@ -3,9 +3,9 @@
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::recorded;
 use crate::attempt::settings::Settings;
+use crate::error::{Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::thread::digest::{self, Digest};
 use crate::thread::load::Thread;
@@ -18,7 +18,7 @@ use crate::thread::load::Thread;
 pub fn all(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
     let mut found = recorded::digests(home, thread)?;
     let settings = match Settings::load(home, thread) {
-        Err(AttemptError::Settings { .. }) => None,
+        Err(Error { cause: Some(ErrorCause::DamagedSettings), .. }) => None,
         settings => settings?,
     };
     found.extend(settings.and_then(|settings| settings.begun_at.zip(settings.digest)));

@@ -7,8 +7,8 @@ use json_cas::Draft;
 use serde_json::Value;
 use uwf_core::secret_search::{FoundSecret, SHORTEST, SecretSearch};
 
-use crate::attempt::error::Result;
 use crate::attempt::secret_parts;
+use crate::error::{Error, Result};
 use crate::root::broker_link::BrokerLink;
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -97,6 +97,12 @@ impl Redactor {
             Value::String(clean) => clean,
             _ => self.own_text(text),
         }
+    }
+
+    /// An error without secrets in what it says and suggests.
+    pub fn error(&self, error: &Error) -> Error {
+        let hints = error.hints.iter().map(|hint| self.text(hint)).collect();
+        Error { hints, ..Error::new(error.kind, self.text(&error.message)) }
     }
 
     fn own_text(&self, text: &str) -> String {

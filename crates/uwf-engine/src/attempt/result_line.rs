@@ -2,10 +2,15 @@
 
 use json_cas::Hash;
 use uwf_core::config::OutputMode;
+use uwf_core::text::ellipsize;
 
 use crate::attempt::agent_process::{self, Ended, Job};
 use crate::attempt::agents::AgentSpec;
-use crate::attempt::error::{AttemptError, Result};
+use crate::attempt::ended::stopped_by;
+use crate::error::{Error, Result};
+
+/// Characters shown of a line that is not a result.
+const SHOWN: usize = 80;
 
 /// The StepNode hash in the last line of an agent's stdout.
 pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job) -> Result<Hash> {
@@ -19,7 +24,25 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
         return Ok(step);
     }
     let last_words = last_words(&agent_process::read_capped(&job.stderr, job.cap).unwrap_or_default());
-    Err(AttemptError::NoResult { agent: agent.name.clone(), ended, printed, last_words })
+    Err(no_result(agent, ended, printed.as_deref(), &last_words))
+}
+
+fn no_result(agent: &AgentSpec, ended: Ended, printed: Option<&str>, last_words: &str) -> Error {
+    let instead = printed.map_or_else(String::new, |last| {
+        let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", ellipsize(last, SHOWN)) };
+        format!(", but the last line of its stdout is {printed} instead of a StepNode hash")
+    });
+    let last_words = if last_words.is_empty() { String::new() } else { format!("; its last words: {last_words}") };
+    let message = format!("agent `{}` {ended}{instead}{last_words}", agent.name);
+    match ended {
+        Ended::Exited(_) if printed.is_some() => Error::agent_failed(message)
+            .hint("an agent that prints its answer instead needs `output: text` or `output: json` in config.yaml"),
+        Ended::TimedOut(_) => Error::agent_failed(message).hint("raise `timeout` of the agent in config.yaml"),
+        Ended::Idle(_) => Error::agent_failed(message).hint("raise `idleTimeout` of the agent in config.yaml"),
+        Ended::Cancelled(signal) => Error::new(stopped_by(signal), message),
+        Ended::Lost(_) => Error::busy(message).hint("run `uwf thread show` for the state of the thread"),
+        Ended::Exited(_) | Ended::Signaled(_) => Error::agent_failed(message),
+    }
 }
 
 fn last_line(text: &str) -> String {

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
+use crate::attempt::agent_process;
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::git::Checkout;
+use crate::error::{Error, ErrorCause, Result};
 use crate::root::error::{AtPath, RootError};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
@@ -63,7 +64,7 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
         Err(error) if dir == cwd || !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(error).at("find the workspace", dir)?
         }
-        _ => Err(AttemptError::NoWorkspace(dir.to_owned())),
+        _ => Err(agent_process::no_workspace(dir)),
     }
 }
 
@@ -84,7 +85,11 @@ pub fn workspace_if_unknown(home: &Home, thread: &ThreadId, cwd: &Path, dir: &Pa
 
 /// A workspace whose path is text.
 pub(crate) fn as_text(dir: PathBuf) -> Result<PathBuf> {
-    if dir.to_str().is_some() { Ok(dir) } else { Err(AttemptError::WorkspaceNotText(dir)) }
+    if dir.to_str().is_some() {
+        return Ok(dir);
+    }
+    Err(Error::data(format!("the path of the workspace is not UTF-8: {}", dir.display()))
+        .hint("agents can work in another directory: --cwd DIR"))
 }
 
 /// The project a thread belongs to: that of its workspace.
@@ -107,6 +112,20 @@ pub(crate) fn are_lost(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(!record.trim_ascii().is_empty() && record::settings_line(&record).is_none())
 }
 
+/// The refusal of a thread whose settings are lost.
+pub(crate) fn lost(thread: &ThreadId, message: String) -> Error {
+    Error::data(message)
+        .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
+        .hint("agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`")
+}
+
+/// The refusal of a thread that no record of this machine is about.
+pub(crate) fn unknown_workspace(thread: &ThreadId) -> Error {
+    Error::usage(format!("this machine does not know where thread {thread} works"))
+        .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))
+        .with_cause(ErrorCause::UnknownWorkspace)
+}
+
 /// The line, with what it is about.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
@@ -121,10 +140,11 @@ impl Settings {
     /// `Io` when the record cannot be read, `Data` when they are not what was written.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
         let record = record::read(home, thread)?;
-        record::settings_line(&record)
-            .map(serde_json::from_slice)
-            .transpose()
-            .map_err(|source| AttemptError::Settings { thread: thread.clone(), path: home.record_file(thread), source })
+        record::settings_line(&record).map(serde_json::from_slice).transpose().map_err(|error| {
+            let path = home.record_file(thread);
+            lost(thread, format!("the settings in {} are not readable: {error}", path.display()))
+                .with_cause(ErrorCause::DamagedSettings)
+        })
     }
 
     /// These settings as a line of a record.

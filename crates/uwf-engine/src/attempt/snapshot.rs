@@ -15,9 +15,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::error::Result;
 use crate::attempt::git::{Files, Git, GitError, Kept};
 use crate::attempt::recorded::Opened;
+use crate::error::Result;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;

@@ -5,8 +5,8 @@ use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::Amount;
 
-use crate::attempt::error::Result;
 use crate::attempt::recorded;
+use crate::error::Result;
 use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use uwf_core::config::DEFAULT_KILL_GRACE;
 
-use crate::attempt::error::Result;
 use crate::attempt::lease::{Lease, Moment, RESERVE};
 use crate::attempt::processes;
 use crate::attempt::recorded::Opened;
 use crate::attempt::recorded::claim::{self, Claim};
+use crate::error::Result;
 use crate::root::home::Home;
 
 /// How often it is looked whether the agent is at work, and whether the lease holds.

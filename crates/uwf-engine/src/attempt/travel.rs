@@ -13,12 +13,12 @@ use json_cas::Hash;
 use uwf_core::config::GitRemote;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::git::{Checkout, Git, GitError, Kept, Pushed};
 use crate::attempt::recorded;
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot::{self, files_ref, files_refs};
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, gone, is_there};
+use crate::error::{Error, Result};
 use crate::root::error::{AtPath, RootError};
 use crate::root::home::Home;
 use crate::root::workplace::{self, SharedWorktree, Workplace};
@@ -43,7 +43,9 @@ pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &Gi
         }
         let Some(tip) = fetched(&git, thread, remote)? else { continue };
         if !git.message(&tip)?.lines().any(|line| line == snapshot::thread_line(thread)) {
-            return Err(AttemptError::ForeignBranch { branch, remote: remote.clone() });
+            return Err(Error::busy(format!("branch {branch} of `{remote}` has commits that uwf did not push")).hint(format!(
+                "keep them on another branch of `{remote}`, and delete {branch} there: the next step pushes it again"
+            )));
         }
         let tree = format!("{commit}^{{tree}}");
         commit = git.commit_tree(&tree, &[&commit, &tip], &git.message(&commit)?)?;
@@ -150,8 +152,14 @@ fn stays_in_worktree(
         return Ok(Some(known.clone()));
     }
     if travels && is_there(&worktree.dir.join(".git"))? {
-        let (worktree, cwd) = (worktree.dir.clone(), cwd.to_owned());
-        return Err(AttemptError::WouldLeaveFiles { thread: thread.clone(), worktree, cwd });
+        let (worktree, cwd) = (worktree.dir.display(), cwd.display());
+        return Err(Error::usage(format!(
+            "thread {thread} has files in its worktree {worktree}, and {cwd} is a different directory"
+        ))
+        .hint(format!("continue in its worktree: `uwf thread step {thread}` without --cwd"))
+        .hint(format!(
+            "or continue a copy of the thread there, without the files: `uwf thread fork {thread} --cwd DIR`"
+        )));
     }
     Ok(None)
 }
@@ -168,7 +176,7 @@ pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: 
     let Some((place, _)) = of_others(home, thread)? else { return Ok(None) };
     let remote = home.config()?.worktree_remote;
     let Some(settings) = settings_in(home, thread, None, cwd)? else {
-        return Err(missing(thread, head, place, remote));
+        return Err(missing(thread, head, &place, remote.as_ref()));
     };
     arrive(home, thread, head, &settings, remote.as_ref())?;
     settings.begun_at(head).save(home, thread)?;
@@ -184,11 +192,11 @@ pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: Hash, cwd: &Path) -
     let Some((place, shared)) = of_others(home, thread)? else { return Ok(None) };
     let remote = home.config()?.worktree_remote;
     if remote.is_none() {
-        return Err(missing(thread, node, place, remote));
+        return Err(missing(thread, node, &place, remote.as_ref()));
     }
     let repository = Checkout::of(cwd)?.repository;
     let found = find(home, &repository, thread, node)?.filter(|kept| place.has(node, &kept.tree));
-    let Some(kept) = found else { return Err(missing(thread, node, place, remote)) };
+    let Some(kept) = found else { return Err(missing(thread, node, &place, remote.as_ref())) };
     let from = checkout_of(&repository);
     Ok(Some(NewWorktree::of_step(repository, kept, from, shared.inside)))
 }
@@ -199,8 +207,34 @@ fn of_others(home: &Home, thread: &ThreadId) -> Result<Option<(Workplace, Shared
     Ok(place.and_then(|place| place.worktree.clone().map(|shared| (place, shared))))
 }
 
-fn missing(thread: &ThreadId, head: Hash, place: Workplace, remote: Option<GitRemote>) -> AttemptError {
-    AttemptError::FilesElsewhere { thread: thread.clone(), head, place: Box::new(place), remote }
+fn missing(thread: &ThreadId, head: Hash, place: &Workplace, remote: Option<&GitRemote>) -> Error {
+    let (machine, workspace) = (&place.machine, place.workspace.display());
+    let not_at = remote.map(|remote| format!(", and they are not at `{remote}`")).unwrap_or_default();
+    let hint = match (remote, &place.worktree) {
+        (Some(remote), Some(worktree)) => {
+            let (repository, branch) = (worktree.repository.display(), branch_of(thread));
+            let files = files_ref(thread, head);
+            format!("or push them there: git -C {repository} push {remote} {files}:refs/heads/{branch}")
+        }
+        (None, Some(_)) => {
+            "with `worktree: {remote: NAME}` in config.yaml of both machines the files come here".to_owned()
+        }
+        (_, None) => format!("or continue here, without them: `uwf thread step {thread} --cwd DIR`"),
+    };
+    Error::busy(format!("thread {thread} has its files on machine `{machine}`, in {workspace}{not_at}"))
+        .hint(format!("run it on machine `{machine}`"))
+        .hint(hint)
+}
+
+fn own_commits(branch: &str, at: &Path, reset_to: Option<&str>) -> Error {
+    let at = at.display();
+    let (keep, then) = match reset_to {
+        Some(commit) => (format!("git -C {at} branch NAME"), format!(", then `git -C {at} reset --keep {commit}`")),
+        None => (format!("git -C {at} branch -m {branch} NAME"), String::new()),
+    };
+    Error::usage(format!("{branch} in {at} has commits that the thread does not have"))
+        .hint(format!("keep them on another branch: `{keep}`{then}"))
+        .hint("then step the thread again, and bring them in when its files are here")
 }
 
 /// Makes the worktree of a thread that comes to this machine; `false` if there is nothing to be made.
@@ -236,11 +270,11 @@ pub(crate) fn bring_up_to_date(
 ) -> Result<bool> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(false) };
     let Some(place) = elsewhere(home, thread, head, worktree)? else { return Ok(false) };
-    let Some(from) = remote else { return Err(missing(thread, head, place, None)) };
+    let Some(from) = remote else { return Err(missing(thread, head, &place, None)) };
     let top = checkout_of(&worktree.repository);
     let found = files_at(&Git::at(&top), thread, head, from)?;
     let Some(kept) = found.filter(|kept| place.has(head, &kept.tree)) else {
-        return Err(missing(thread, head, place, remote.cloned()));
+        return Err(missing(thread, head, &place, remote));
     };
     if is_there(&worktree.dir.join(".git"))? {
         lay_out(home, thread, head, worktree, &kept)?;
@@ -285,7 +319,7 @@ fn make(
     if let Some(tip) = git.commit(&format!("refs/heads/{branch}"))?
         && !git.is_in(&tip, &kept.commit)?
     {
-        return Err(AttemptError::OwnCommits { branch: branch.clone(), at: repository.clone(), reset_to: None });
+        return Err(own_commits(branch, repository, None));
     }
     if !is_there(dir)? {
         git.forget_worktree(repository, dir)?;
@@ -327,8 +361,7 @@ fn keep_what_is_there(
     if let Some(own) = &own
         && !git.is_in(own, &kept.commit)?
     {
-        let (branch, at) = (worktree.branch.clone(), worktree.dir.clone());
-        return Err(AttemptError::OwnCommits { branch, at, reset_to: Some(kept.head.clone()) });
+        return Err(own_commits(&worktree.branch, &worktree.dir, Some(&kept.head)));
     }
     let tree = view.keep_files()?.tree;
     if git.trees_below(&files_refs(thread))?.contains(&tree) {

@@ -15,10 +15,10 @@ use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::git::{Checkout, Git, GitError, Kept, own_dir};
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
+use crate::error::{Error, Result};
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::inner_path::{self, InnerPath};
@@ -124,7 +124,7 @@ fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
 pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(()) };
     if !is_there(&worktree.dir.join(".git"))? {
-        return Err(AttemptError::NoWorktree { thread: thread.clone(), worktree: Box::new(worktree.clone()) });
+        return Err(no_worktree(thread, worktree));
     }
     if is_there(&settings.workspace)? { stays_inside(thread, &worktree.dir, &settings.workspace) } else { Ok(()) }
 }
@@ -134,11 +134,20 @@ fn stays_inside(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
     if inner_path::is_inside(workspace, dir).at("look at", workspace)? {
         return Ok(());
     }
-    Err(AttemptError::OutsideWorktree {
-        thread: thread.clone(),
-        workspace: workspace.to_owned(),
-        worktree: dir.to_owned(),
-    })
+    Err(Error::data(format!(
+        "the workspace {} of thread {thread} is outside its worktree {}, because of a symbolic link",
+        workspace.display(),
+        dir.display()
+    ))
+    .hint("remove the link, then try again"))
+}
+
+fn no_worktree(thread: &ThreadId, worktree: &Worktree) -> Error {
+    let (dir, repository, branch) = (worktree.dir.display(), worktree.repository.display(), &worktree.branch);
+    Error::not_found(format!("the worktree {dir} of thread {thread} is gone"))
+        .hint(format!("have its branch checked out there again: git -C {repository} worktree add -f {dir} {branch}"))
+        .hint(format!("`uwf thread fork {thread}` starts a new thread at its newest step"))
+        .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
 }
 
 /// Takes away the worktree of a thread with all that is in it, its branch, and what was recorded of its files. Whatever of
@@ -162,7 +171,11 @@ fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let Worktree { dir, repository, branch, .. } = worktree;
     // The record of a thread is a file that anybody may have changed, and what it names goes with all that is in it.
     if dir.file_name() != home.worktree_dir(thread).file_name() || *branch != branch_of(thread) {
-        return Err(AttemptError::ForeignWorktree { thread: thread.clone(), dir: dir.clone() });
+        return Err(Error::data(format!(
+            "the record of thread {thread} names {} as its worktree, which it never was",
+            dir.display()
+        ))
+        .hint("nothing was removed; if the directory is not needed, remove it yourself"));
     }
     gone(fs::remove_dir_all(dir)).at("remove", dir)?;
     if is_there(repository)? {

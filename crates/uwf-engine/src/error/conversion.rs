@@ -1,23 +1,20 @@
 //! The one place where the errors of the rooms get what a user is shown: kind, message and hints. Each room has a file.
 
-mod attempt;
 mod root;
 mod store;
 mod thread;
 
 use super::Error;
-use crate::attempt::error::AttemptError;
 use crate::thread::error::ThreadError;
 
 /// What to try when the disk is full.
 const FREE_SPACE: &str = "free some space, then run the same command again: nothing was lost";
 
-impl<E: Into<AttemptError>> From<E> for Error {
+impl<E: Into<ThreadError>> From<E> for Error {
     fn from(error: E) -> Error {
         match error.into() {
-            AttemptError::Thread(ThreadError::Root(error)) => root::of(error),
-            AttemptError::Thread(error) => thread::of(error),
-            error => attempt::of(error),
+            ThreadError::Root(error) => root::of(error),
+            error => thread::of(error),
         }
     }
 }

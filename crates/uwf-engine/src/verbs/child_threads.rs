@@ -11,7 +11,7 @@ use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -127,7 +127,7 @@ pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> 
         if let Some(reason) = marks::read(home, &thread, Mark::Paused)? {
             return Ok(Some((thread, reason)));
         }
-        at = match Settings::load(home, &thread).map_err(Error::from) {
+        at = match Settings::load(home, &thread) {
             Err(error) if !error.is_damage() => return Err(error),
             other => other.ok().flatten().and_then(|settings| settings.parent),
         };

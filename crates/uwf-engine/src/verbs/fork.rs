@@ -9,15 +9,14 @@ use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
-use crate::attempt::error::AttemptError;
-use crate::attempt::git::{GitError, Kept};
+use crate::attempt::git::Kept;
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
 use crate::attempt::travel;
 use crate::attempt::worktree::{NewWorktree, checkout_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::project_files;
@@ -186,7 +185,7 @@ fn with_earlier_step(home: &Home, id: &ThreadId, error: Error) -> Error {
 /// The repository that has the files of a node, and those. Without git there are none to be restored.
 fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
     match snapshot::find_anywhere(home, cwd, node) {
-        Err(AttemptError::Git(GitError::Missing)) => Ok(None),
+        Err(Error { cause: Some(ErrorCause::NoGit), .. }) => Ok(None),
         found => Ok(found?),
     }
 }

@@ -11,7 +11,7 @@ use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
-use crate::attempt::error::AttemptError;
+use crate::attempt::ended::stopped;
 use crate::attempt::git::{Brought, Checkout, Git, GitError, Signing, own_dir};
 pub use crate::attempt::git::{How, Manner};
 use crate::attempt::settings::Settings;
@@ -125,7 +125,7 @@ fn branch_gone(id: &ThreadId, branch: &str) -> Error {
 
 /// What a merge failed for: the signal, if one ended it.
 fn interrupted(signals: &Signals, error: Error) -> Error {
-    signals.stop().map_or(error, |signal| AttemptError::Stopped { signal }.into())
+    signals.stop().map_or(error, stopped)
 }
 
 /// Puts everything back to how it was before a merge of the thread's branch that has conflicts.

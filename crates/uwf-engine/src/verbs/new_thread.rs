@@ -13,10 +13,9 @@ use json_cas::{Hash, Swap};
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::error::AttemptError;
 use crate::attempt::settings::Settings;
 use crate::attempt::worktree::{self, NewWorktree};
-use crate::error::{AtPath, Error, Result};
+use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::error::{RootError, is_damage};
 use crate::root::history;
 use crate::root::home::Home;
@@ -208,8 +207,8 @@ fn discard_worktree(home: &Home, thread: &ThreadId) -> Result<()> {
     match Settings::load(home, thread) {
         Ok(Some(Settings { worktree: Some(worktree), .. })) => Ok(worktree::discard(home, thread, &worktree)?),
         // One that is damaged was torn when it was written, and no worktree is made before it is durable.
-        Ok(_) | Err(AttemptError::Settings { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
+        Ok(_) | Err(Error { cause: Some(ErrorCause::DamagedSettings), .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

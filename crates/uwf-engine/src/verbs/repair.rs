@@ -7,8 +7,7 @@ use uwf_core::node::{Content, Payload, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 
-use crate::attempt::error::AttemptError;
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::{self, Settings};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -83,7 +82,7 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
     if before.is_some() && !dry_run {
         let _hold = home.hold_nodes()?;
         home.store().put_all(&new.drafts)?;
-        let settings = Settings::load(home, id)?.ok_or_else(|| AttemptError::UnknownWorkspace(id.clone()))?;
+        let settings = Settings::load(home, id)?.ok_or_else(|| settings::unknown_workspace(id))?;
         new_thread::begin_anew(home, id, at, &settings)?;
         // It is derived, and of the head before.
         let _ = std::fs::remove_file(home.chain_file(id));

@@ -50,7 +50,7 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     }
     let mut process = command
         .spawn()
-        .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, source))?;
+        .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, &source))?;
     if let Some(keys) = keys {
         // One that is gone already has ended, which is noticed.
         let _ = keys.send(&mut process);

@@ -134,7 +134,7 @@ fn new_worktree(asked: Option<bool>, config: &Config, workflow: &Workflow, dir: 
     let by_default = *configured.unwrap_or(&workflow.workspace) == Workspace::Worktree;
     match asked {
         Some(true) => Ok(Some(NewWorktree::from_dir(dir)?)),
-        None if by_default => match NewWorktree::from_dir(dir).map_err(Error::from) {
+        None if by_default => match NewWorktree::from_dir(dir) {
             Ok(worktree) => Ok(Some(worktree)),
             Err(error) => {
                 let name = &workflow.name;
@@ -226,7 +226,7 @@ fn check_limits(plan: &Plan, strict: bool) -> Result<Vec<String>> {
 
 /// Whether the workflow has each role an agent is bound to, and there is such an agent.
 fn check_agents(home: &Home, config: &Config, hash: Hash, settings: &Settings) -> Result<()> {
-    Ok(settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)?)
+    settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)
 }
 
 /// A thread that was created.

@@ -28,14 +28,13 @@ pub use self::report::{StepReport, Upcoming};
 use crate::attempt::advisors::Advisors;
 use crate::attempt::agent_process::Signals;
 use crate::attempt::bindings::Named;
-use crate::attempt::error::AttemptError;
 use crate::attempt::keeper;
 use crate::attempt::lease::Lease;
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::Attempt;
 use crate::attempt::settings::Settings;
 use crate::attempt::travel;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::log::Log;
@@ -102,7 +101,7 @@ pub fn in_keeper(
     if request.expected_head.is_some() {
         expected_head::head(home, &request.thread, request.expected_head)?;
     }
-    Ok(keeper::run(home, &request.thread, request, signals, tick)?)
+    keeper::run(home, &request.thread, request, signals, tick)
 }
 
 /// The keeper's side of [`in_keeper`].
@@ -118,7 +117,7 @@ pub fn keeper_main(request: &str) -> Result<()> {
         before.1.send_step(&home, &request.thread, report.is_ok());
         report
     };
-    Ok(keeper::main(request, performed)?)
+    keeper::main(request, performed)
 }
 
 /// Performs one step while holding the thread's lock.
@@ -261,11 +260,10 @@ impl<'a, 'h> Step<'a, 'h> {
 
     /// Whether the thread may have another step, also for what failed attempts at it have used.
     fn check_limits(&self, role: &str, failed: &[Hash]) -> Result<()> {
-        self.plan.check_limits(self.thread, failed).map_err(|error| {
-            if let AttemptError::Limit { reached, .. } = &error {
-                self.mark(Mark::Limited, role, &reached.to_string());
+        self.plan.check_limits(self.thread, failed).inspect_err(|error| {
+            if error.kind == ErrorKind::Limit {
+                self.mark(Mark::Limited, role, &error.message);
             }
-            error.into()
         })
     }
 

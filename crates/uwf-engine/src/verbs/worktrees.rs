@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::error::AttemptError;
 use crate::attempt::settings::Settings;
 use crate::attempt::worktree::{self, Removed, Unsaved};
-use crate::error::{AtPath, Error, Result};
+use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 use crate::root::{history, lock, sharing};
@@ -64,7 +63,7 @@ pub(crate) fn without_worktree(id: &ThreadId) -> Error {
 fn worktree_of(home: &Home, id: &ThreadId) -> Result<Option<Worktree>> {
     let settings = match Settings::load(home, id) {
         // Of damaged settings nobody can tell which worktree they were about.
-        Err(AttemptError::Settings { .. }) => None,
+        Err(Error { cause: Some(ErrorCause::DamagedSettings), .. }) => None,
         settings => settings?,
     };
     Ok(settings.and_then(|settings| settings.worktree))

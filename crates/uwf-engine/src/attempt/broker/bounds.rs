@@ -11,8 +11,8 @@ use json_cas::{Draft, Hash, Node, Store, bootstrap};
 use serde_json::Value;
 use uwf_core::node::{self, NodeKind, StepNode};
 
-use crate::attempt::error::Result;
 use crate::attempt::recorded::Opened;
+use crate::error::Result;
 use crate::root::broker_link::wire::Failure;
 use crate::root::home::Home;
 use crate::thread::chain::Chain;

@@ -9,14 +9,12 @@ use std::time::Duration;
 use json_cas::{Hash, Hold, StoreError};
 
 use super::bounds::Bounds;
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::redactor::{Redactor, own_environment};
+use crate::error::{Error, Result};
 use crate::root::broker_link::wire::{self, Failure, Reply, Request};
 use crate::root::env_file;
-use crate::root::error::RootError;
 use crate::root::home::Home;
-use crate::thread::error::ThreadError;
 
 /// Most connections at a time. An agent needs one for each process of uwf it starts.
 const MAX_CONNECTIONS: usize = 64;
@@ -167,10 +165,9 @@ impl Service {
 }
 
 /// A thread that cannot be read, as a failure of the store.
-fn failure(error: AttemptError) -> Failure {
-    match error {
-        AttemptError::Thread(ThreadError::Root(RootError::Store(error))) => error.into(),
-        AttemptError::Thread(ThreadError::Gone { hash }) => StoreError::NotFound { hash }.into(),
-        error => Failure::refused(error.to_string()),
+fn failure(error: Error) -> Failure {
+    match error.source.and_then(|source| source.downcast::<StoreError>().ok()) {
+        Some(source) => Failure::from(*source),
+        None => Failure::refused(error.message),
     }
 }

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
 use super::{Elsewhere, Stand, is_news};
-use crate::attempt::error::Result;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::attempt::recorded::{self, Attempt};
+use crate::error::Result;
 use crate::root::cache_file;
 use crate::root::home::Home;
 

@@ -6,7 +6,7 @@ use super::lines::{Answered, Closed, Exchange, Finished, GaveUp, Line, Named, Op
 use super::output::size;
 use super::{OutputFiles, boot_id};
 use crate::attempt::agents::HUMAN;
-use crate::attempt::error::Result;
+use crate::error::Result;
 use crate::error_kind::ErrorKind;
 use crate::root::error::AtPath;
 use crate::root::home::Home;

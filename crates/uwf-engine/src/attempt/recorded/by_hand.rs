@@ -8,7 +8,7 @@ use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
 use super::lines::Opened;
-use crate::attempt::error::{AttemptError, Result};
+use crate::error::{Error, Result};
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::ids;
@@ -48,7 +48,7 @@ pub(crate) fn open_by_hand(home: &Home, opened: Opened) -> Result<Opened> {
     let dir = dir_by_hand(home, &opened.thread, &opened.attempt);
     std::fs::DirBuilder::new().recursive(true).mode(sharing::output_dir_mode(home)).create(&dir).at("create", &dir)?;
     let text = serde_json::to_vec(&opened)
-        .map_err(|source| AttemptError::NotWritten { attempt: opened.attempt.clone(), source })?;
+        .map_err(|error| Error::internal(format!("an attempt cannot be written: {error}")))?;
     let file = dir.join(OPENED);
     regular::write(&file, &text).at("write", &file)?;
     Ok(opened)

@@ -20,8 +20,8 @@ use super::boot_id;
 use super::lines::{Closed, Line, Opened, Outcome, Replied};
 use super::output::OutputFiles;
 use crate::attempt::at_work::AtWork;
-use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::redactor::Redactor;
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::log::{Log, log};
 use crate::root::{ids, machine, record};
@@ -237,6 +237,12 @@ fn told(home: &Home, thread: &ThreadId) -> Result<()> {
     Ok(())
 }
 
+/// The refusal when another machine was quicker to claim the next step, and did not say for what.
+pub(crate) fn moved(thread: &ThreadId) -> Error {
+    Error::busy(format!("another machine took the next step of thread {thread} in this moment"))
+        .hint("look at it with `uwf thread show`, then try again")
+}
+
 /// Writes a reply into the claim of its attempt, before it is put on record: of two machines whose people reply in one moment, one is
 /// the first. Gives the reply that is there then.
 ///
@@ -250,7 +256,7 @@ pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<
         // Only a store that was shared afterwards has none; or somebody has spoiled it.
         let Some(there) = note.filter(|note| !note.value.is_null()) else { return Ok(replied) };
         let of_it = Claim::with_attempt(&there, thread).filter(|(told, _)| told.opened.attempt == replied.attempt);
-        let Some((told, mut claim)) = of_it else { return Err(AttemptError::ClaimMoved(thread.clone())) };
+        let Some((told, mut claim)) = of_it else { return Err(moved(thread)) };
         if let Some(first) = told.replied {
             return Ok(first);
         }

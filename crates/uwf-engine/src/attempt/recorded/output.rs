@@ -8,7 +8,7 @@ use durable_files::regular;
 use rustix::io::Errno;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::error::Result;
+use crate::error::Result;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 

@@ -97,7 +97,12 @@ pub(super) fn of(error: RootError) -> Error {
         Root::NotText(_) => of(ErrorKind::Config),
         Root::EnvLine { .. } => of(ErrorKind::Config).hint("`uwf help configuration` describes the format of .env"),
     };
-    Error { source: Some(Box::new(error)), ..edge }
+    let source: Box<dyn std::error::Error + Send + Sync> = match error {
+        Root::Store(source) => Box::new(source),
+        Root::Heads(source) => Box::new(source),
+        error => Box::new(error),
+    };
+    Error { source: Some(source), ..edge }
 }
 
 fn with_hints(error: Error, problems: &[Problem]) -> Error {

@@ -3,6 +3,7 @@
 use crate::error::conversion::root;
 use crate::error::{Error, ErrorKind};
 use crate::thread::error::ThreadError;
+use json_cas::StoreError;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
@@ -52,5 +53,9 @@ pub(super) fn of(error: ThreadError) -> Error {
         | Thread::Request(_)
         | Thread::NoDigest => of(ErrorKind::Internal),
     };
-    Error { source: Some(Box::new(error)), ..edge }
+    let source: Box<dyn std::error::Error + Send + Sync> = match error {
+        Thread::Gone { hash } => Box::new(StoreError::NotFound { hash }),
+        error => Box::new(error),
+    };
+    Error { source: Some(source), ..edge }
 }

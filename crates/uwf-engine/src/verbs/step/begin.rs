@@ -147,14 +147,14 @@ impl Step<'_, '_> {
                 return Ok(Lease::of_one_machine());
             }
             Claimed::Ours(claim, version) => (claim, version),
-            Claimed::Theirs(theirs) => return Err(elsewhere::outrun(&self.thread.id, theirs.as_ref()).into()),
+            Claimed::Theirs(theirs) => return Err(elsewhere::outrun(&self.thread.id, theirs.as_ref())),
         };
         // Somebody may have ended the thread, or made this step, before the claim was there to be seen.
         let begun = elsewhere::is_still_at(self.home, &self.thread.id, self.head.hash)
             .and_then(|()| recorded::open(self.home, opened.clone()));
         if let Err(error) = begun {
             claim::give_up(self.home, opened, &claim, &version, "it was not begun");
-            return Err(error.into());
+            return Err(error);
         }
         Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since))
     }

@@ -184,7 +184,7 @@ impl Step<'_, '_> {
     fn redacted(&self, opened: &Opened, error: &Error) -> Error {
         // Without the file no agent was started that could have told one.
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
-        error.redacted(&Redactor::new(opened.secrets.iter().cloned(), &file))
+        Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
     }
 
     /// Nothing failed: the step can be done later.

@@ -6,7 +6,6 @@ use json_cas::Hash;
 
 use super::Step;
 use crate::attempt::agents::AgentSpec;
-use crate::attempt::error::AttemptError;
 use crate::attempt::git::Errand;
 use crate::attempt::recorded::Opened;
 use crate::attempt::snapshot::{self, PushedFiles, StepFiles};
@@ -53,9 +52,7 @@ impl Step<'_, '_> {
         let Some(worktree) = self.plan.settings.worktree_in_use() else { return Ok(None) };
         let _errand = self.errand(&opened.agent, Some(&opened.attempt));
         let recorded = match snapshot::take(self.home, worktree, opened, step) {
-            Err(AttemptError::Stopped { signal }) if self.still_active() => {
-                return Err(AttemptError::Stopped { signal }.into());
-            }
+            Err(stopped) if stopped.kind.is_stop() && self.still_active() => return Err(stopped),
             recorded => recorded,
         };
         let tree = recorded.as_ref().ok().and_then(StepFiles::tree).map(str::to_owned);

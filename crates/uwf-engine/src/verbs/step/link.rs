@@ -122,7 +122,7 @@ impl Linked<'_, '_, '_> {
         }
         let done = marks::clear(step.home, &thread.id, &OF_ATTEMPTS)
             .map_err(Error::from)
-            .and_then(|()| Ok(recorded::linked(step.home, opened, is_adopted)?));
+            .and_then(|()| recorded::linked(step.home, opened, is_adopted));
         if let Err(error) = done {
             let why = error.message;
             log!(step.log, "T9C4W2HB", Warn, "the step is linked, but its attempt was not concluded: {why}");
