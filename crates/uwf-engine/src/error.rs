@@ -3,7 +3,7 @@
 //! Each room below the verbs has an enum beside its code: [`RootError`], [`ThreadError`](crate::thread::error::ThreadError),
 //! [`AttemptError`](crate::attempt::error::AttemptError). It becomes an [`Error`] when it is shown to somebody.
 
-use json_cas::RemoteError;
+use json_cas::{Hash, RemoteError, StoreError};
 
 pub use crate::root::error::AtPath;
 use crate::root::error::{RootError, is_damage};
@@ -36,6 +36,8 @@ pub enum ErrorCause {
     DamagedSettings,
     /// This machine has no record of where a thread works.
     UnknownWorkspace,
+    /// The conditions of a workflow cannot be evaluated.
+    Unroutable,
     /// There is no program `git`.
     NoGit,
 }
@@ -128,6 +130,14 @@ impl Error {
     /// A failed operation on a file.
     pub fn file(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
         RootError::file(action, path, source).into()
+    }
+
+    /// The node that is missing, if that is the failure.
+    pub(crate) fn missing_node(&self) -> Option<Hash> {
+        match self.source.as_deref()?.downcast_ref()? {
+            StoreError::NotFound { hash } => Some(*hash),
+            _ => None,
+        }
     }
 
     /// Whether something is damaged, so that trying again does not help: its data are bad, its file is missing, or something

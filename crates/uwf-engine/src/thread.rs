@@ -5,7 +5,6 @@ pub(crate) mod children;
 pub mod closure;
 pub mod digest;
 pub mod end_reason;
-pub mod error;
 pub mod evaluate;
 pub mod load;
 pub mod message;

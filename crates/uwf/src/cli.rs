@@ -343,7 +343,7 @@ fn own_child(args: &[OsString]) -> Option<u8> {
         keeper::KEEPER_ARGUMENT => step::keeper_main(args.get(2)?.to_str()?).map_err(CommandError::from),
         broker::BROKER_ARGUMENT => {
             let rest: Option<Vec<&str>> = args[2..].iter().map(|arg| arg.to_str()).collect();
-            broker::main(&rest?).map_err(|error| CommandError::from(uwf_engine::error::Error::from(error)))
+            broker::main(&rest?).map_err(CommandError::from)
         }
         evaluate::CHILD_ARGUMENT => evaluate::child_main().map_err(CommandError::from).map(|answer| {
             // The parent may have given up on us.

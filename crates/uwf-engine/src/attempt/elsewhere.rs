@@ -18,7 +18,7 @@ use crate::attempt::recorded::claim::{self, Claim};
 use crate::attempt::recorded::{self, Attempt};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
-use crate::thread::error::ThreadError;
+use crate::thread::load;
 
 /// How often it is looked whether a machine that was late with a renewal is alive.
 const LOOK: Duration = Duration::from_millis(500);
@@ -80,7 +80,7 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
 pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
     match home.heads().read(thread.as_str())? {
         Some(now) if now.hash == head => Ok(()),
-        _ => Err(ThreadError::HeadMoved { thread: thread.clone(), meanwhile: "being stepped" }.into()),
+        _ => Err(load::head_moved(thread, "being stepped")),
     }
 }
 

@@ -2,20 +2,24 @@
 
 mod root;
 mod store;
-mod thread;
+
+use uwf_core::moderator::ConditionError;
 
 use super::Error;
-use crate::thread::error::ThreadError;
+use crate::root::error::RootError;
 
 /// What to try when the disk is full.
 const FREE_SPACE: &str = "free some space, then run the same command again: nothing was lost";
 
-impl<E: Into<ThreadError>> From<E> for Error {
+impl<E: Into<RootError>> From<E> for Error {
     fn from(error: E) -> Error {
-        match error.into() {
-            ThreadError::Root(error) => root::of(error),
-            error => thread::of(error),
-        }
+        root::of(error.into())
+    }
+}
+
+impl From<ConditionError> for Error {
+    fn from(error: ConditionError) -> Error {
+        Error::data(error.to_string())
     }
 }
 

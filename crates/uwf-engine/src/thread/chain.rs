@@ -10,9 +10,9 @@ use uwf_core::thread::ThreadId;
 
 use self::records::Cached;
 pub use self::records::{Record, role_key};
+use crate::error::Result;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
-use crate::thread::error::Result;
 use crate::thread::nodes;
 
 mod records;

@@ -10,11 +10,11 @@ use ulid::Ulid;
 use uwf_core::node::NodeKind;
 use uwf_core::thread::ThreadId;
 
+use crate::error::Result;
 use crate::root::error::AtPath;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::thread::chain::role_key;
-use crate::thread::error::Result;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 

@@ -19,9 +19,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::node::{NodeKind, StepNode};
 
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::closure::{self, Bounds, Part};
-use crate::thread::error::{Result, ThreadError};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 
@@ -37,10 +37,12 @@ impl Display for Digest {
 }
 
 impl FromStr for Digest {
-    type Err = ThreadError;
+    type Err = Error;
 
     fn from_str(text: &str) -> Result<Digest> {
-        blake3::Hash::from_hex(text).map(Digest).map_err(|_| ThreadError::NotADigest(text.to_owned()))
+        blake3::Hash::from_hex(text)
+            .map(Digest)
+            .map_err(|_| Error::usage(format!("`{text}` is not a digest")).hint("a digest has 64 hexadecimal digits"))
     }
 }
 
@@ -51,7 +53,7 @@ impl From<Digest> for String {
 }
 
 impl TryFrom<String> for Digest {
-    type Error = ThreadError;
+    type Error = Error;
 
     fn try_from(text: String) -> Result<Digest> {
         text.parse()
@@ -151,5 +153,5 @@ pub(crate) fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
 /// `Internal` when there is none: a thread has a start.
 pub(crate) fn last(digests: &[(Hash, Digest)]) -> Result<Digest> {
     let last = digests.last().map(|(_, digest)| *digest);
-    last.ok_or(ThreadError::NoDigest)
+    last.ok_or_else(|| Error::internal("a thread has no digest at its start"))
 }

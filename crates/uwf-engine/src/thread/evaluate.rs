@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::moderator::{self, Evaluate};
 
+use crate::error::{Error, Result};
 use crate::root::home::Home;
-use crate::thread::error::{Result, ThreadError};
 
 /// Address space of the child. Conditions over 10,000 steps take a tenth of it.
 pub(crate) const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
@@ -44,7 +44,9 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>,
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|source| ThreadError::Evaluator { program: home.bin().to_owned(), source })?;
+        .map_err(|error| {
+            Error::internal(format!("cannot start {} to evaluate a condition: {error}", home.bin().display()))
+        })?;
     let input = serde_json::to_vec(request).expect("an expression and a JSON context");
     let mut stdin = child.stdin.take().expect("stdin was piped");
     // The child reads everything before it evaluates; when it dies early the write fails and its answer is missing.
@@ -81,8 +83,11 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>,
 /// `Internal` when the request is not readable.
 pub fn child_main() -> Result<Vec<u8>> {
     let mut input = Vec::new();
-    std::io::stdin().read_to_end(&mut input).map_err(ThreadError::NoRequest)?;
-    let request: Evaluate = serde_json::from_slice(&input).map_err(ThreadError::Request)?;
+    std::io::stdin()
+        .read_to_end(&mut input)
+        .map_err(|error| Error::internal(format!("cannot read the request: {error}")))?;
+    let request: Evaluate = serde_json::from_slice(&input)
+        .map_err(|error| Error::internal(format!("the request is not readable: {error}")))?;
     limit_memory();
     let answer = match moderator::evaluate(&request) {
         Ok(Some(value)) => Answer::Value(value),

@@ -7,12 +7,12 @@ use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
+use crate::error::{Error, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::missing_thread;
 use crate::thread::chain::Chain;
-use crate::thread::error::{Result, ThreadError};
 use crate::thread::nodes;
 use crate::thread::steps::{self, Parts};
 
@@ -55,11 +55,7 @@ impl<'h> Thread<'h> {
     pub(crate) fn current_head(&self) -> Result<Head> {
         let head = self.home.heads().read(self.id.as_str())?;
         let head = head.ok_or_else(|| missing_thread::not_active(self.home, &self.id))?;
-        if head.hash == self.head {
-            Ok(head)
-        } else {
-            Err(ThreadError::HeadMoved { thread: self.id.clone(), meanwhile: "being ended" })
-        }
+        if head.hash == self.head { Ok(head) } else { Err(head_moved(&self.id, "being ended")) }
     }
 
     /// Loads a thread, active or finished.
@@ -79,9 +75,11 @@ impl<'h> Thread<'h> {
     /// Those of its nodes.
     pub fn ended(home: &'h Home, line: &Finished) -> Result<Thread<'h>> {
         let id = &line.thread;
-        Thread::at(home, id.clone(), line.head).map_err(|error| match error {
-            ThreadError::Gone { hash } => ThreadError::NoEnd { thread: id.clone(), hash },
-            error => error,
+        Thread::at(home, id.clone(), line.head).map_err(|error| match error.missing_node() {
+            Some(hash) => Error::data(format!("node {hash} is missing, at which thread {id} ended"))
+                .hint("history.jsonl says so: `uwf recover` looks whether that line is damaged")
+                .hint(nodes::BRING_BACK),
+            None => error,
         })
     }
 
@@ -239,8 +237,16 @@ impl<'h> Thread<'h> {
 
     pub(crate) fn step_hash(&self, index: usize) -> Result<Hash> {
         let record = self.chain()?.get(index);
-        record.map(|record| record.step).ok_or_else(|| ThreadError::NoStep { thread: self.id.clone(), step: index + 1 })
+        record
+            .map(|record| record.step)
+            .ok_or_else(|| Error::internal(format!("thread {} has no step {}", self.id, index + 1)))
     }
+}
+
+/// The refusal when another process moved the head; `meanwhile` completes "while it was …".
+pub(crate) fn head_moved(thread: &ThreadId, meanwhile: &str) -> Error {
+    Error::busy(format!("the head of thread {thread} moved while it was {meanwhile}"))
+        .hint("look at it with `uwf thread show`, then try again")
 }
 
 /// When a thread last changed, by when it began and when its newest step was first put. A fork begins after the step it

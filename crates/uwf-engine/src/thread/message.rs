@@ -7,7 +7,7 @@ use uwf_core::extract::{self, Extraction};
 use uwf_core::node::NodeKind;
 use uwf_core::prompt::AnswerForm;
 
-use crate::thread::error::Result;
+use crate::error::Result;
 use crate::thread::nodes;
 
 /// Returns the text of a step's detail beside the output, wherever the step was made. The text of a role played by a workflow is that of

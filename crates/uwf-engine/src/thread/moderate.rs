@@ -8,10 +8,11 @@ use uwf_core::moderator::{
     self, Class, Condition, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
     Reads, present,
 };
-use uwf_core::workflow::{END, Workflow};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::{END, START, Workflow};
 
+use crate::error::{Error, ErrorCause, Result};
 use crate::thread::end_reason;
-use crate::thread::error::{Result, ThreadError};
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
 use crate::thread::steps::Parts;
@@ -86,16 +87,16 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
         Err(ModeratorError::NoPosition { .. }) => {
             return Ok(Decision { next: Next::End(EndReason::NoMatch), trace: Vec::new() });
         }
-        Err(error) => return Err(refused(thread, error)),
+        Err(error) => return Err(refused(thread, &error)),
     };
     let history = history(thread, &moderator.reads())?;
-    let mut progress = moderator.decide(&history).map_err(|error| refused(thread, error))?;
+    let mut progress = moderator.decide(&history).map_err(|error| refused(thread, &error))?;
     loop {
         progress = match progress {
             Progress::Decided(decision) => return Ok(decision),
             Progress::Evaluate { request, resume } => {
                 let answer = evaluate::in_child(thread.home(), &request)?;
-                resume.answer(answer).map_err(|error| refused(thread, error))?
+                resume.answer(answer).map_err(|error| refused(thread, &error))?
             }
         };
     }
@@ -131,7 +132,7 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
     let condition = Condition::compile(expression)?;
     let history = history(thread, condition.reads())?;
     evaluate::in_child(thread.home(), &Evaluate::new(expression, &history))?
-        .map_err(|why| ThreadError::Evaluation { expression: expression.to_owned(), why })
+        .map_err(|why| not_evaluated(expression, &why))
 }
 
 /// The part of a thread's history that conditions read.
@@ -220,7 +221,11 @@ fn part_of_history(thread: &Thread<'_>, part: &str) -> Result<Option<Value>> {
         Class::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
         Class::Bounded => evaluate::in_child(thread.home(), &request)?,
     };
-    answer.map_err(|why| ThreadError::Evaluation { expression: part.to_owned(), why })
+    answer.map_err(|why| not_evaluated(part, &why))
+}
+
+fn not_evaluated(expression: &str, why: &str) -> Error {
+    Error::data(format!("`{expression}` could not be evaluated: {why}"))
 }
 
 /// Name of an end's reason in reports and nodes.
@@ -240,6 +245,26 @@ fn why(note: Note, matched: bool) -> String {
     }
 }
 
-fn refused(thread: &Thread<'_>, source: ModeratorError) -> ThreadError {
-    ThreadError::Routing { thread: thread.id.clone(), position: thread.position().to_owned(), source: Box::new(source) }
+fn refused(thread: &Thread<'_>, error: &ModeratorError) -> Error {
+    let (id, position) = (&thread.id, thread.position());
+    Error::data(format!("thread {id} cannot be routed from `{position}`: {error}"))
+        .hint(format!("`uwf thread eval {id} EXPR` shows what an expression gives"))
+        .hint(around(id, position))
+        .hint(NEW_VERSION)
+        .with_cause(ErrorCause::Unroutable)
+}
+
+/// What to do about a wrong condition.
+const NEW_VERSION: &str = "a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it";
+
+/// What to do when a condition is correct and reads wrong data.
+fn around(thread: &ThreadId, position: &str) -> String {
+    match position {
+        START => format!("`uwf thread fork {thread} -p 'TEXT'` begins a thread with another task"),
+        role => {
+            let is_word = role.chars().all(|symbol| symbol.is_alphanumeric() || ['-', '_', '.'].contains(&symbol));
+            let word = if is_word { role.to_owned() } else { format!("'{}'", role.replace('\'', "'\\''")) };
+            format!("`uwf thread fork {thread} --from-role {word}` begins a thread in which `{role}` is next")
+        }
+    }
 }

@@ -6,7 +6,11 @@ use serde_json::{Map, Value};
 use uwf_core::node::{Attempt, NodeKind, Payload, StepNode};
 use uwf_core::workflow::Workflow;
 
-use crate::thread::error::{Result, ThreadError};
+use crate::error::{Error, Result};
+
+/// What to do about a node that is missing.
+pub(crate) const BRING_BACK: &str =
+    "`uwf cas verify` shows what else is missing; put it back from a backup of cas/, or put the same content again";
 
 /// Reads a node that a thread leads to.
 ///
@@ -14,7 +18,9 @@ use crate::thread::error::{Result, ThreadError};
 /// `Data` when it is missing; those of the store.
 pub(crate) fn get(store: &Store, hash: Hash) -> Result<Node> {
     store.get(hash).map_err(|error| match error {
-        StoreError::NotFound { hash } => ThreadError::Gone { hash },
+        StoreError::NotFound { hash } => {
+            Error::data(format!("node {hash} is missing")).hint(BRING_BACK).with_source(error)
+        }
         error => error.into(),
     })
 }
@@ -40,7 +46,8 @@ pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
     if NodeKind::of(node.type_hash) != Some(NodeKind::Workflow) {
         return Err(wrong_kind(store, hash, "Workflow", &node));
     }
-    Workflow::from_payload(&node.payload).map_err(|source| ThreadError::Workflow { hash, source })
+    Workflow::from_payload(&node.payload)
+        .map_err(|error| Error::data(format!("workflow {hash} is not readable: {error}")))
 }
 
 /// How many child threads a detail may lead through. `maxDepth` keeps threads from being nested deeper.
@@ -60,7 +67,12 @@ pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
         }
         at = payload::<StepNode>(at, &node)?.detail;
     }
-    Err(ThreadError::TooDeep { detail, most: MAX_NESTING })
+    Err(too_deep(detail))
+}
+
+/// The refusal of a detail that leads through more child threads than make sense.
+pub(crate) fn too_deep(detail: Hash) -> Error {
+    Error::data(format!("the detail {detail} lies more than {MAX_NESTING} threads deep"))
 }
 
 /// How the output of a step was extracted; `None` if its detail does not say.
@@ -85,7 +97,8 @@ pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
 /// # Errors
 /// `Data` if it does not fit; the message names the node.
 pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
-    T::deserialize(&node.payload).map_err(|source| ThreadError::Shape { hash, source })
+    T::deserialize(&node.payload)
+        .map_err(|error| Error::data(format!("node {hash} does not have the shape of its type: {error}")))
 }
 
 /// Reads a node that must have the type of this payload.
@@ -118,8 +131,8 @@ pub(crate) fn has_failed(store: &Store, hash: Hash) -> bool {
     attempt(store, hash).map_or(true, |attempt| attempt.has_failed())
 }
 
-pub(crate) fn wrong_kind(store: &Store, hash: Hash, wanted: &'static str, node: &Node) -> ThreadError {
-    ThreadError::WrongKind { hash, wanted, found: title(store, node) }
+pub(crate) fn wrong_kind(store: &Store, hash: Hash, wanted: &'static str, node: &Node) -> Error {
+    Error::data(format!("node {hash} is a {}, a {wanted} was expected", title(store, node)))
 }
 
 /// What people call a node's type.

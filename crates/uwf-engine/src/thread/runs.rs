@@ -8,7 +8,7 @@ use uwf_core::node::{self, ExtractedBy, NodeKind, ReactTurn, StepNode, Tokens};
 use uwf_core::number;
 use uwf_core::spending::{Reading, Run, Spender};
 
-use crate::thread::error::{Result, ThreadError};
+use crate::error::{Error, Result};
 use crate::thread::nodes;
 
 /// One run, and whose it is.
@@ -30,7 +30,7 @@ pub(crate) struct StepRuns {
     /// The last step of the child thread that played the role. Its runs are those of the child's steps.
     pub(crate) child: Option<Hash>,
     /// Why some of it is not known.
-    pub(crate) unreadable: Option<ThreadError>,
+    pub(crate) unreadable: Option<Error>,
 }
 
 /// Reads the runs of steps; each agent is read once.

@@ -7,7 +7,7 @@ use uwf_core::node::{self, NodeKind, ReactSession, StepNode};
 use uwf_core::thread::Step;
 use uwf_core::view;
 
-use crate::thread::error::Result;
+use crate::error::Result;
 use crate::thread::message;
 use crate::thread::nodes;
 

@@ -14,7 +14,7 @@ use uwf_core::config::Config;
 use uwf_core::spending;
 use uwf_core::usage::{Amount, Usage};
 
-use crate::thread::error::{Result, ThreadError};
+use crate::error::Result;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader};
@@ -127,7 +127,7 @@ impl<'h> Ledger<'h> {
         let mut next = runs.child;
         let nesting = nesting.checked_sub(usize::from(next.is_some()));
         while let Some(at) = next {
-            let nesting = nesting.ok_or(ThreadError::TooDeep { detail: at, most: nodes::MAX_NESTING })?;
+            let nesting = nesting.ok_or_else(|| nodes::too_deep(at))?;
             sum.add(self.of_step(at, nesting)?);
             next = nodes::step_node(self.store, at)?.0.prev;
         }

@@ -207,7 +207,7 @@ fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: Hash) -> R
         return Ok(Vec::new());
     }
     let ids = children::without_step(&Thread::at(home, thread.clone(), head)?)?;
-    let found = ids.iter().map(|id| children::find(home, id)).collect::<crate::thread::error::Result<Vec<_>>>()?;
+    let found = ids.iter().map(|id| children::find(home, id)).collect::<Result<Vec<_>>>()?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -226,7 +226,7 @@ impl CostReader<'_> {
     }
 
     /// What leads to the head of a thread.
-    fn line(&mut self, thread: &Thread<'_>) -> crate::thread::error::Result<Arc<Line>> {
+    fn line(&mut self, thread: &Thread<'_>) -> Result<Arc<Line>> {
         if let Some(known) = self.memory.line(thread.head) {
             return Ok(known);
         }

@@ -13,9 +13,8 @@ use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::node_types;
-use crate::thread::end_reason;
-use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
+use crate::thread::{end_reason, load};
 
 /// Return code of a thread that ended by its workflow.
 pub const COMPLETED_CODE: i32 = 0;
@@ -120,7 +119,7 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
             claim::remove(home, &line.thread);
             Ok(())
         }
-        Swap::Moved(_) => Err(ThreadError::HeadMoved { thread: line.thread.clone(), meanwhile: "being ended" }.into()),
+        Swap::Moved(_) => Err(load::head_moved(&line.thread, "being ended")),
     }
 }
 

@@ -96,7 +96,7 @@ struct Tally<'h> {
 
 impl Tally<'_> {
     /// Adds a thread, its newest steps first.
-    fn thread(&mut self, thread: &Thread<'_>) -> crate::thread::error::Result<()> {
+    fn thread(&mut self, thread: &Thread<'_>) -> Result<()> {
         for record in thread.chain()?.records().iter().rev() {
             if self.counted.len() >= MOST_STEPS {
                 self.is_cut = true;
@@ -117,7 +117,7 @@ impl Tally<'_> {
         Ok(())
     }
 
-    fn step(&mut self, hash: Hash) -> crate::thread::error::Result<()> {
+    fn step(&mut self, hash: Hash) -> Result<()> {
         let StepRuns { runs, child, unreadable } = self.reader.of_step(hash)?;
         for run in &runs {
             self.add(&run.role, run);
@@ -132,7 +132,7 @@ impl Tally<'_> {
     }
 
     /// A step whose role a child thread played: what all of that took counts for the role.
-    fn child(&mut self, step: Hash, last: Hash) -> crate::thread::error::Result<()> {
+    fn child(&mut self, step: Hash, last: Hash) -> Result<()> {
         let role = nodes::step_node(self.home.store(), step)?.0.role;
         let mut all = Spent::default();
         let below = self.below(last, &mut all, 1);
@@ -144,7 +144,7 @@ impl Tally<'_> {
     }
 
     /// Adds what the steps of a child thread took, from its last one back.
-    fn below(&mut self, last: Hash, sum: &mut Spent, depth: usize) -> crate::thread::error::Result<()> {
+    fn below(&mut self, last: Hash, sum: &mut Spent, depth: usize) -> Result<()> {
         let mut next = Some(last);
         while let Some(hash) = next {
             let (node, _) = nodes::step_node(self.home.store(), hash)?;

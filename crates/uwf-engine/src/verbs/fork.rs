@@ -21,7 +21,6 @@ use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::project_files;
 use crate::root::worktree::Worktree;
-use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
 use crate::verbs::chosen_id::{self, Begun};
@@ -73,9 +72,9 @@ pub struct Changes {
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
     // Nothing but this fork may lead to the node.
     let _hold = home.hold_nodes()?;
-    let named = |error| match error {
-        ThreadError::Gone { hash } if hash == at => StoreError::NotFound { hash }.into(),
-        error => Error::from(error),
+    let named = |error: Error| match error.missing_node() {
+        Some(hash) if hash == at => StoreError::NotFound { hash }.into(),
+        Some(_) | None => error,
     };
     let thread = Thread::at(home, ids::new_thread_id(), at).map_err(named).map_err(|error| {
         if is_other(home, at) {

@@ -13,10 +13,9 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::closure::{self, Bounds};
-use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
-use crate::thread::message;
 use crate::thread::nodes;
+use crate::thread::{load, message};
 use crate::verbs::new_thread;
 
 /// What was done to a step.
@@ -87,7 +86,7 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
         // It is derived, and of the head before.
         let _ = std::fs::remove_file(home.chain_file(id));
         if let Swap::Moved(_) = home.heads().swap(id.as_str(), &head.version, at)? {
-            return Err(ThreadError::HeadMoved { thread: id.clone(), meanwhile: "repaired" }.into());
+            return Err(load::head_moved(id, "repaired"));
         }
         marks::clear(home, id, &[Mark::Waiting, Mark::Limited, Mark::Stuck, Mark::Open])?;
     }

@@ -34,13 +34,12 @@ use crate::attempt::plan::Plan;
 use crate::attempt::recorded::Attempt;
 use crate::attempt::settings::Settings;
 use crate::attempt::travel;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::log::Log;
 use crate::root::marks::Mark;
 use crate::root::sharing;
-use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 use crate::thread::moderate::{self, Explained};
 use crate::verbs::child_threads;
@@ -233,10 +232,10 @@ impl<'a, 'h> Step<'a, 'h> {
     /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck until a person fixes that.
     fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
         moderate::next(thread, &self.plan.workflow).map_err(|error| {
-            if matches!(error, ThreadError::Routing { .. }) {
-                self.mark_unroutable(thread.head, &error.to_string());
+            if error.cause == Some(ErrorCause::Unroutable) {
+                self.mark_unroutable(thread.head, &error.message);
             }
-            error.into()
+            error
         })
     }
 

@@ -119,9 +119,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if let Some(description) = describe(&args.name).filter(|_| alias.is_none()) {
         return Printed::new(&described(args.name.clone(), Some(built_in(&description)), None));
     }
-    let spec = Named::plain(&args.name).spec(&config, &context.cwd).map_err(|error| {
-        uwf_engine::error::Error::from(error).hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", ")))
-    })?;
+    let spec = Named::plain(&args.name)
+        .spec(&config, &context.cwd)
+        .map_err(|error| error.hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", "))))?;
     let description = spec.played_by().and_then(describe);
     let played_by = description.as_ref().map(|description| description.name);
     let description = match (spec.built_in(), own(context, &config, alias, &spec)) {

@@ -11,7 +11,7 @@ use uwf_core::number::MAX_WHOLE;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::{plan, settings};
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
@@ -258,7 +258,7 @@ fn before(
         return Ok(None);
     }
     let workflow = loaded.workflow()?;
-    plan::check_role(&workflow, role).map_err(Error::from)?;
+    plan::check_role(&workflow, role)?;
     match moderate::next(&loaded, &workflow)?.next {
         Next::Role(next) if next == role => {
             let standing = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::Settings;
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::show;
 use uwf_engine::verbs::steps::{Entry, steps};
@@ -70,7 +70,7 @@ fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
 
 /// Warns of limits and agents that were chosen for the thread here: other machines have their own.
 fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), CommandError> {
-    let settings = Settings::load(&context.home, thread).map_err(Error::from)?.unwrap_or_default();
+    let settings = Settings::load(&context.home, thread)?.unwrap_or_default();
     let own = [(settings.limits != ThreadLimits::default(), "limits"), (!settings.bound.is_empty(), "agents")];
     let own: Vec<&str> = own.into_iter().filter(|(is_own, _)| *is_own).map(|(_, what)| what).collect();
     if !own.is_empty() && context.home.shared().is_some() {
