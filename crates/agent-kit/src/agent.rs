@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use uwf_core::config::{AgentDescription, DESCRIBE_ARGUMENT};
 use uwf_core::prompt::Prompt;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
 use crate::answer::Answer;
@@ -47,9 +47,9 @@ pub fn create_described_agent(
         let _ = writeln!(std::io::stdout(), "{}", serde_json::json!(AgentDescription { name, ..description }));
         return ExitCode::SUCCESS;
     }
-    let done = Home::of_agent(None, None).map_err(Error::from).and_then(|home| {
+    let done = Home::of_agent(None, None).and_then(|home| {
         let Arguments { thread, role, .. } = arguments(std::env::args().skip(1))?;
-        let thread: ThreadId = thread.parse().map_err(|error| Error::new(ErrorKind::Usage, format!("{error}")))?;
+        let thread: ThreadId = thread.parse().map_err(|error| Error::usage(format!("{error}")))?;
         play(&home, &thread, &role, &mut Work(Some(work)), None)
     });
     match done {
@@ -74,7 +74,7 @@ impl<F: FnOnce(&AgentContext<'_>) -> Result<Answer>> Agent for Work<F> {
     fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
         match self.0.take() {
             Some(work) => work(context),
-            None => Err(Error::new(ErrorKind::Internal, "a function answers once")),
+            None => Err(Error::internal("a function answers once")),
         }
     }
 }
@@ -126,7 +126,7 @@ pub fn arguments(args: impl Iterator<Item = String>) -> Result<Arguments> {
 }
 
 fn misused(what: &str) -> Error {
-    Error::new(ErrorKind::Usage, what).hint("an agent is called as `AGENT THREAD ROLE`, or `AGENT -t THREAD -r ROLE`")
+    Error::usage(what).hint("an agent is called as `AGENT THREAD ROLE`, or `AGENT -t THREAD -r ROLE`")
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
 use uwf_engine::attempt::recorded::{self, Attempt, Exchange, Opened, OutputFiles};
 use uwf_engine::attempt::redactor::{Redactor, own_environment};
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::{Record, role_key};
@@ -82,11 +82,8 @@ impl<'h> AgentContext<'h> {
         let workflow = thread.workflow()?;
         let Some(role) = workflow.roles.get(role_name).cloned() else {
             let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
-            return Err(Error::new(
-                ErrorKind::Usage,
-                format!("workflow `{}` has no role `{role_name}`", workflow.name),
-            )
-            .hint(format!("its roles: {}", known.join(", "))));
+            return Err(Error::usage(format!("workflow `{}` has no role `{role_name}`", workflow.name))
+                .hint(format!("its roles: {}", known.join(", "))));
         };
         let schema = thread.home().store().schema(role.meta)?;
         let role_names = workflow.roles.into_keys().map(|name| (role_key(&name), name)).collect();
@@ -149,7 +146,7 @@ impl<'h> AgentContext<'h> {
     /// `Usage` outside an attempt: nobody has said which agent plays the role, and in which workspace.
     pub fn opened(&self) -> Result<&Opened> {
         self.attempt.as_ref().map(|attempt| &attempt.opened).ok_or_else(|| {
-            Error::new(ErrorKind::Usage, "this agent needs to know what it is played with, and is not run by uwf")
+            Error::usage("this agent needs to know what it is played with, and is not run by uwf")
                 .hint("`uwf thread step THREAD` runs a step, `uwf agent run NAME THREAD ROLE` a built-in agent by hand")
         })
     }
@@ -306,7 +303,7 @@ impl<'h> AgentContext<'h> {
                 0 => "it has none yet".to_owned(),
                 steps => format!("its steps are 1 to {steps}"),
             };
-            Error::new(ErrorKind::Usage, format!("thread {} has no step {position}", self.thread.id)).hint(has)
+            Error::usage(format!("thread {} has no step {position}", self.thread.id)).hint(has)
         })
     }
 

@@ -6,7 +6,7 @@ use uwf_core::node::{Content, TracedAttempt};
 use uwf_core::prompt::{self, AnswerForm, Prompt};
 use uwf_core::text::ellipsize;
 use uwf_engine::attempt::agents::{HUMAN, WORKFLOW};
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 use uwf_engine::thread::nodes;
 
 use crate::answer::Answer;
@@ -55,7 +55,7 @@ pub(crate) fn asked(
     let message = format!(
         "role `{role}` asks: {line}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
     );
-    Some(Error { source: Some(Box::new(Asks { question })), ..Error::new(ErrorKind::Waiting, message) })
+    Some(Error { source: Some(Box::new(Asks { question })), ..Error::waiting(message) })
 }
 
 /// Whether it has asked anything at this step.

@@ -42,6 +42,6 @@ impl AgentContext<'_> {
     /// Those of the nodes; `Usage` when the thread has no such step.
     pub fn step(&self, index: usize) -> Result<Step> {
         self.record(index)?;
-        Ok(self.thread().step(index - 1, Parts::MESSAGE)?)
+        self.thread().step(index - 1, Parts::MESSAGE)
     }
 }

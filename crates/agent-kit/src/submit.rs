@@ -177,7 +177,7 @@ pub fn keep(context: &AgentContext<'_>, raw: &str) -> Result<()> {
     };
     let thread = context.thread();
     let file = OutputFiles::of(thread.home(), &thread.id, &attempt.opened.attempt).raw;
-    Ok(regular::write(&file, raw.as_bytes()).at("write", &file)?)
+    regular::write(&file, raw.as_bytes()).at("write", &file)
 }
 
 fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &Failure, raw: &str) -> Error {
@@ -187,7 +187,7 @@ fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &F
         several => each(several),
     };
     let said = sentence(raw).map(|said| format!("; the answer reads: {said}")).unwrap_or_default();
-    Error::new(ErrorKind::NotExtractable, format!("the answer has no valid output for role `{role}`: {why}{said}"))
+    Error::not_extractable(format!("the answer has no valid output for role `{role}`: {why}{said}"))
 }
 
 /// A short answer that is prose, as a refusal is: it says best why there is no output.
@@ -305,5 +305,5 @@ fn output(batch: &mut Batch, context: &AgentContext<'_>, extracted: &Extracted, 
 
 fn output_draft(context: &AgentContext<'_>, value: &Value, redactor: &Redactor) -> Result<Draft> {
     Draft::new(context.role().meta, redactor.value(value))
-        .map_err(|error| Error::new(ErrorKind::NotExtractable, format!("the output cannot be stored: {error}")))
+        .map_err(|error| Error::not_extractable(format!("the output cannot be stored: {error}")))
 }

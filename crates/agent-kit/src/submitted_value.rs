@@ -4,7 +4,7 @@
 use durable_files::regular;
 use serde_json::Value;
 use uwf_engine::attempt::recorded::OutputFiles;
-use uwf_engine::error::{AtPath, Error, ErrorKind, Result};
+use uwf_engine::error::{AtPath, Error, Result};
 
 use crate::context::AgentContext;
 
@@ -14,7 +14,7 @@ use crate::context::AgentContext;
 /// `Usage` outside an attempt, `Io`.
 pub fn keep(context: &AgentContext<'_>, value: &Value) -> Result<()> {
     let Some(files) = files(context) else {
-        return Err(Error::new(ErrorKind::Usage, "nothing is submitted outside a step")
+        return Err(Error::usage("nothing is submitted outside a step")
             .hint("this is meant to be called by an agent that `uwf thread step` has started"));
     };
     Ok(durable_files::replace(&files.submitted, value.to_string().as_bytes())?)

@@ -18,7 +18,7 @@ pub mod transcript;
 pub mod usage;
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result, mcp};
+use agent_kit::{Agent, AgentContext, Error, Result, mcp};
 use uwf_core::prompt::{Part, PartKind, Prompt};
 
 use session::{AcpSession, Prompted};
@@ -52,7 +52,7 @@ impl AcpAgent {
     }
 
     fn settings(&self) -> Result<&Settings> {
-        self.settings.as_ref().ok_or_else(|| Error::new(ErrorKind::Internal, "the agent was not prepared"))
+        self.settings.as_ref().ok_or_else(|| Error::internal("the agent was not prepared"))
     }
 }
 

@@ -6,7 +6,7 @@ mod overview;
 use std::io::Write;
 use std::time::Duration;
 
-use agent_kit::{AgentContext, Error, ErrorKind, Result};
+use agent_kit::{AgentContext, Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uwf_core::thread::ThreadId;
@@ -60,7 +60,7 @@ pub(crate) fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()
     let found = structured(&client, &model::modes(home), &request, &shape, &mut |_| {})
         .map_err(|none| model::failed(&none.error))?;
     let verdict = Verdict::deserialize(found.value)
-        .map_err(|error| Error::new(ErrorKind::AgentFailed, format!("the verdict cannot be read: {error}")))?;
+        .map_err(|error| Error::agent_failed(format!("the verdict cannot be read: {error}")))?;
     let reason = context.redactor()?.text(&without_middle(verdict.reason.trim(), MAX_REASON));
     print(&Verdict { reason, ..verdict })
 }
@@ -90,8 +90,8 @@ fn request(instruction: &str, overview: &str) -> ChatRequest {
 }
 
 fn print(advice: &impl Serialize) -> Result<()> {
-    let line = serde_json::to_string(advice)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("advice that is not JSON: {error}")))?;
+    let line =
+        serde_json::to_string(advice).map_err(|error| Error::internal(format!("advice that is not JSON: {error}")))?;
     // Nobody may be listening any more.
     let _ = writeln!(std::io::stdout(), "{line}");
     Ok(())

@@ -11,7 +11,7 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::play;
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Recorder, Result};
+use agent_kit::{Agent, AgentContext, Error, Recorder, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
@@ -111,7 +111,7 @@ impl Agent for CommandAgent {
                 Some(given_up) => answer.after(given_up),
                 None => answer,
             }),
-            Ran::Elsewhere(_) => Err(Error::new(ErrorKind::Internal, "a run of no certain session was not made in it")),
+            Ran::Elsewhere(_) => Err(Error::internal("a run of no certain session was not made in it")),
         }
     }
 
@@ -204,7 +204,7 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     if !settings.resume {
         return Ok(None);
     }
-    let refused = |why: &str| Error::new(ErrorKind::Config, format!("`config.resume` of agent `{}`: {why}", spec.name));
+    let refused = |why: &str| Error::config(format!("`config.resume` of agent `{}`: {why}", spec.name));
     let Some(format) = settings.trace else {
         return Err(refused(
             "the id of a session is known only where `config.trace` says in which format it is printed",
@@ -304,22 +304,20 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
     let spec = &opened.agent;
     let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
-        return Err(Error::new(
-            ErrorKind::Config,
-            format!(
-                "the prompt has {} bytes, too many for an argument of `{}` (at most {MAX_PROMPT_ARGUMENT})",
-                text.len(),
-                spec.command
-            ),
-        )
+        return Err(Error::config(format!(
+            "the prompt has {} bytes, too many for an argument of `{}` (at most {MAX_PROMPT_ARGUMENT})",
+            text.len(),
+            spec.command
+        ))
         .hint("leave `{prompt}` out of `args`: then the prompt comes on stdin; or lower `promptBudget`"));
     }
     let stdin = if by_argument {
         Stdio::null()
     } else {
-        Stdio::from(holding(text).map_err(|error| {
-            Error::new(ErrorKind::Io, format!("cannot hold the prompt of {} bytes: {error}", text.len()))
-        })?)
+        Stdio::from(
+            holding(text)
+                .map_err(|error| Error::io(format!("cannot hold the prompt of {} bytes: {error}", text.len())))?,
+        )
     };
     let args: Vec<String> = args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
     let mut command = Command::new(&spec.command);
@@ -330,9 +328,7 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
         .stdout(with_room(&files.raw)?)
         .spawn()
         .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
-    process.wait().map_err(|source| {
-        Error::new(ErrorKind::AgentFailed, format!("cannot wait for agent `{}`: {source}", spec.name))
-    })
+    process.wait().map_err(|source| Error::agent_failed(format!("cannot wait for agent `{}`: {source}", spec.name)))
 }
 
 /// A file without a name that holds a text, ready to be read: unlike a pipe it takes any size before anybody reads, and
@@ -389,7 +385,7 @@ fn check_status(
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
-    Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {}{words}", spec.name, how_it_ended(status))))
+    Err(Error::agent_failed(format!("agent `{}` {}{words}", spec.name, how_it_ended(status))))
 }
 
 /// The file that the run is to make or change, as it was before.
@@ -416,7 +412,7 @@ impl Expected {
             after if after == self.before => "is the one that was there before the run",
             Some(_) => return Ok(()),
         };
-        Err(Error::new(ErrorKind::AgentFailed, format!("the expected file {} {problem}", self.path.display())))
+        Err(Error::agent_failed(format!("the expected file {} {problem}", self.path.display())))
     }
 }
 

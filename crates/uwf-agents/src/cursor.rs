@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
+use agent_kit::{Agent, AgentContext, Error, Result};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ impl CursorAgent {
             && wanted != found
         {
             let message = format!("cursor should have continued chat {wanted}, but answered in chat {found}");
-            return Err(Error::new(ErrorKind::AgentFailed, message));
+            return Err(Error::agent_failed(message));
         }
         self.chat = trace.session_id.clone().or(self.chat.take());
         Ok(Answer {
@@ -176,7 +176,7 @@ fn check(opened: &Opened, ran: &Ran, trace: Option<&Trace>) -> Result<()> {
     let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
     match trace.map(|trace| &trace.ending) {
         Some(Ending::Failed(words)) => {
-            Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {}: {words}", spec.name, ran.how())))
+            Err(Error::agent_failed(format!("agent `{}` {}: {words}", spec.name, ran.how())))
         }
         // Events are no words.
         _ if !succeeded => Err(ran.failure(&spec.name, |line| line.starts_with('{'))),
@@ -217,14 +217,12 @@ fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -
     let named = named.or_else(|| path_in(task).map(str::to_owned));
     match named {
         Some(dir) => is_directory(of_thread.join(dir)),
-        None => Err(Error::new(
-            ErrorKind::AgentFailed,
-            "neither the thread's outputs nor its task name a directory to work in",
-        )
-        .hint(format!(
-            "an output may name it in one of: {}; or set `workspace` in the agent's `config`",
-            DIRECTORY_KEYS.join(", ")
-        ))),
+        None => Err(Error::agent_failed("neither the thread's outputs nor its task name a directory to work in").hint(
+            format!(
+                "an output may name it in one of: {}; or set `workspace` in the agent's `config`",
+                DIRECTORY_KEYS.join(", ")
+            ),
+        )),
     }
 }
 
@@ -232,7 +230,7 @@ fn is_directory(dir: PathBuf) -> Result<PathBuf> {
     if dir.is_dir() {
         return Ok(dir);
     }
-    Err(Error::new(ErrorKind::AgentFailed, format!("the directory to work in, {}, does not exist", dir.display())))
+    Err(Error::agent_failed(format!("the directory to work in, {}, does not exist", dir.display())))
 }
 
 fn directory_in(output: &Value) -> Option<&str> {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{AgentContext, Error, ErrorKind, Result};
+use agent_kit::{AgentContext, Error, Result};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -140,10 +140,10 @@ fn copy(from: &Path, to: &Path) -> Result<SystemTime> {
 }
 
 fn modified(path: &Path) -> Result<SystemTime> {
-    Ok(path.metadata().and_then(|meta| meta.modified()).at("look at", path)?)
+    path.metadata().and_then(|meta| meta.modified()).at("look at", path)
 }
 
 fn not_made(agent: &str, ran: &Ran, path: &Path) -> Error {
     let failure = ran.failure(agent, |_| false);
-    Error::new(ErrorKind::AgentFailed, format!("{} ({} was not made)", failure.message, path.display()))
+    Error::agent_failed(format!("{} ({} was not made)", failure.message, path.display()))
 }

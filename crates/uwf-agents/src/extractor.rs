@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
-use agent_kit::{Error, ErrorKind, Result};
+use agent_kit::{Error, Result};
 use serde_json::Value;
 use uwf_core::config::EXTRACT;
 use uwf_engine::root::home::Home;
@@ -106,9 +106,9 @@ fn taken(reply: &Value) -> Result<Value> {
     let is_found = reply.get("found").and_then(Value::as_bool) == Some(true);
     match reply.get(question::VALUE).filter(|_| is_found) {
         Some(value) => Ok(value.clone()),
-        None => Err(Error::new(
-            ErrorKind::NotExtractable,
-            format!("the text does not hold the output: {}", why.unwrap_or("no reason was given")),
-        )),
+        None => Err(Error::not_extractable(format!(
+            "the text does not hold the output: {}",
+            why.unwrap_or("no reason was given")
+        ))),
     }
 }

@@ -18,7 +18,7 @@ mod session;
 use std::path::PathBuf;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Recorder, Result};
+use agent_kit::{Agent, AgentContext, Error, Recorder, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::agent_process;
@@ -288,7 +288,7 @@ fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
         Some(other) => format!("answered in session {other}"),
         None => "does not say in which one it answered".to_owned(),
     };
-    Err(Error::new(ErrorKind::AgentFailed, format!("hermes should have continued session {wanted}, but {problem}")))
+    Err(Error::agent_failed(format!("hermes should have continued session {wanted}, but {problem}")))
 }
 
 fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
@@ -303,5 +303,5 @@ fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
 fn too_long(bytes: usize) -> Error {
     let message =
         format!("the prompt has {bytes} bytes, too many for an argument of hermes (at most {MAX_PROMPT_ARGUMENT})");
-    Error::new(ErrorKind::AgentFailed, message)
+    Error::agent_failed(message)
 }

@@ -1,6 +1,6 @@
 //! The agent that is a person: it asks, and the thread waits until somebody answers with `uwf thread answer`.
 
-use agent_kit::{AgentContext, Error, ErrorKind, Result, play};
+use agent_kit::{AgentContext, Error, Result, play};
 use uwf_core::prompt::{self, QuestionInput};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
@@ -20,14 +20,11 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 fn waits(context: &AgentContext<'_>) -> Error {
     let id = &context.thread().id;
     let role = context.role_name();
-    Error::new(
-        ErrorKind::Waiting,
-        format!(
-            "role `{role}` waits for a person: uwf thread answer {id}\n\n{}\nAnswer it:\n  {}\nSee what was done before:\n  uwf thread read {id}",
-            question(context),
-            ways(context).join("\n  "),
-        ),
-    )
+    Error::waiting(format!(
+        "role `{role}` waits for a person: uwf thread answer {id}\n\n{}\nAnswer it:\n  {}\nSee what was done before:\n  uwf thread read {id}",
+        question(context),
+        ways(context).join("\n  "),
+    ))
 }
 
 /// The question a role puts to a person.

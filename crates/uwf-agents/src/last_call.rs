@@ -1,6 +1,6 @@
 //! Agents that end by calling a tool and say nothing after it, as some do that tick off a task at the end.
 
-use agent_kit::{AgentContext, Error, ErrorKind, Result, submitted_value};
+use agent_kit::{AgentContext, Error, Result, submitted_value};
 use uwf_core::text::{ellipsize, one_line};
 use uwf_engine::attempt::recorded::Opened;
 
@@ -37,5 +37,5 @@ pub(crate) fn answered(context: &AgentContext<'_>, opened: &Opened, trace: Trace
 
 /// The failure of an agent that said nothing at its end.
 pub(crate) fn no_final_message(agent: &str, why: &str) -> Error {
-    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` ended without a final message: {why}"))
+    Error::agent_failed(format!("agent `{agent}` ended without a final message: {why}"))
 }

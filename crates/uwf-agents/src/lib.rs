@@ -57,7 +57,7 @@ use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::advisors::{SUMMARY, SUPERVISOR};
 use uwf_engine::attempt::agents;
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
 use extractor::LlmExtractor;
@@ -136,6 +136,6 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
 }
 
 fn unknown(name: &str) -> Error {
-    Error::new(ErrorKind::Config, format!("there is no built-in agent `{name}`"))
+    Error::config(format!("there is no built-in agent `{name}`"))
         .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))
 }

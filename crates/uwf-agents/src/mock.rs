@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result, submit};
+use agent_kit::{Agent, AgentContext, Error, Result, submit};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ impl MockAgent {
                 let said = fail.stderr.as_deref().map(|text| format!(": {}", text.trim_end())).unwrap_or_default();
                 let message =
                     format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
-                return Err(Error::new(ErrorKind::AgentFailed, message));
+                return Err(Error::agent_failed(message));
             }
             ScriptedAct::Hang => {
                 let message = format!(
@@ -110,7 +110,7 @@ impl MockAgent {
                     entry.hang.as_secs_f64(),
                     entry.place
                 );
-                return Err(Error::new(ErrorKind::AgentFailed, message));
+                return Err(Error::agent_failed(message));
             }
         };
         submit::keep(context, &context.redactor()?.text(&answer.raw))?;
@@ -124,18 +124,15 @@ impl MockAgent {
         let role = context.role_name();
         let read = Climb::of(context, context.asked_form()).first(answer, &ExtractRungs::default());
         match (&entry.act, read) {
-            (ScriptedAct::Reply(_), Err(failure)) => Err(Error::new(
-                ErrorKind::NotExtractable,
-                format!(
-                    "{}: the answer has no valid output for role `{role}`: {}",
-                    entry.place,
-                    failure.errors.join("; ")
-                ),
-            )),
-            (ScriptedAct::Garbage(_), Ok(_)) => Err(Error::new(
-                ErrorKind::Config,
-                format!("{}: this `garbage` is a valid answer of role `{role}`; write it as `reply`", entry.place),
-            )),
+            (ScriptedAct::Reply(_), Err(failure)) => Err(Error::not_extractable(format!(
+                "{}: the answer has no valid output for role `{role}`: {}",
+                entry.place,
+                failure.errors.join("; ")
+            ))),
+            (ScriptedAct::Garbage(_), Ok(_)) => Err(Error::config(format!(
+                "{}: this `garbage` is a valid answer of role `{role}`; write it as `reply`",
+                entry.place
+            ))),
             _ => Ok(()),
         }
     }
@@ -156,7 +153,7 @@ fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
         return Ok(());
     }
     let message = format!("{}: the prompt does not contain {}", entry.place, missing.join(", "));
-    Err(Error::new(ErrorKind::AgentFailed, format!("{message} (`uwf thread step --dry-run` shows the prompt)")))
+    Err(Error::agent_failed(format!("{message} (`uwf thread step --dry-run` shows the prompt)")))
 }
 
 /// The script: named in the agent's configuration (relative to the storage root), else its first argument, else by the
@@ -169,12 +166,10 @@ fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
     let by_argument = spec.and_then(|spec| spec.args.first()).map(PathBuf::from);
     let by_environment = || std::env::var_os(SCRIPT_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = by_argument.or_else(by_environment).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Config,
-            format!("the mock has no script: name one in config.yaml (`config: {{script: answers.yaml}}`) or in {SCRIPT_VARIABLE}"),
+        Error::config(format!("the mock has no script: name one in config.yaml (`config: {{script: answers.yaml}}`) or in {SCRIPT_VARIABLE}"),
         )
     })?;
-    Ok(std::path::absolute(&path).at("make absolute", &path)?)
+    std::path::absolute(&path).at("make absolute", &path)
 }
 
 /// Checks that there is a script. One that is relative to the workspace is read by its step.
@@ -188,8 +183,7 @@ pub(crate) fn check(home: &Home, spec: &AgentSpec) -> Result<()> {
 }
 
 fn load(path: &Path) -> Result<Script> {
-    let text = regular::read_to_string(path, regular::MAX_TEXT).map_err(|source| {
-        Error::new(ErrorKind::Config, format!("cannot read the mock's script {}: {source}", path.display()))
-    })?;
+    let text = regular::read_to_string(path, regular::MAX_TEXT)
+        .map_err(|source| Error::config(format!("cannot read the mock's script {}: {source}", path.display())))?;
     Script::parse(&text, &path.display().to_string())
 }

@@ -23,22 +23,22 @@ use crate::settings::TimeLimit;
 /// `Config` when there is no such model, its provider is unknown, or its key is not set.
 pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<Endpoint> {
     let Some(alias) = alias.or(config.default_model.as_deref()) else {
-        return Err(Error::new(ErrorKind::Config, "no model is configured").hint(
+        return Err(Error::config("no model is configured").hint(
             "set `defaultModel` in config.yaml, or `model` of the agent; `uwf setup` asks for all that is needed",
         ));
     };
     let Some(model) = config.models.get(alias) else {
-        let error = Error::new(ErrorKind::Config, format!("there is no model `{alias}` in config.yaml"));
+        let error = Error::config(format!("there is no model `{alias}` in config.yaml"));
         return Err(match nearest::nearest(alias, config.models.keys().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error.hint(format!("add it: `models: {{ {alias}: {{ provider: …, name: … }} }}`")),
         });
     };
     let Some(provider) = config.providers.get(&model.provider) else {
-        return Err(Error::new(
-            ErrorKind::Config,
-            format!("model `{alias}` is of provider `{}`, which is not in config.yaml", model.provider),
-        )
+        return Err(Error::config(format!(
+            "model `{alias}` is of provider `{}`, which is not in config.yaml",
+            model.provider
+        ))
         .hint(format!("add it: `providers: {{ {}: {{ baseUrl: …, apiKeyEnv: … }} }}`", model.provider)));
     };
     let key = provider.api_key_env.as_deref().map(|name| key(home, &model.provider, name)).transpose()?;
@@ -52,9 +52,7 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
 pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
     let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
     let Some(kind) = &provider.kind else { return Ok(endpoint) };
-    let wire = kind
-        .parse()
-        .map_err(|why: String| Error::new(ErrorKind::Config, format!("`kind` of provider `{name}`: {why}")))?;
+    let wire = kind.parse().map_err(|why: String| Error::config(format!("`kind` of provider `{name}`: {why}")))?;
     Ok(endpoint.wire(wire))
 }
 
@@ -62,10 +60,9 @@ pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, mo
 fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
     let path = home.env_file();
     env_file::value_of(name, &env_file::read(&path)?).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Config,
-            format!("the key of provider `{provider}` is not set: {name} is in neither the environment nor .env"),
-        )
+        Error::config(format!(
+            "the key of provider `{provider}` is not set: {name} is in neither the environment nor .env"
+        ))
         .hint(format!("put the line `{name}=…` into {}", path.display()))
     })
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Error, ErrorKind, Result};
+use agent_kit::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::recorded::{Opened, OutputFiles};
@@ -81,7 +81,7 @@ impl Ran {
         };
         let words = last(&self.stderr).or_else(|| last(&self.stdout));
         let words = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
-        Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` {}{words}", self.how()))
+        Error::agent_failed(format!("agent `{agent}` {}{words}", self.how()))
     }
 }
 
@@ -186,7 +186,7 @@ impl<'a> Program<'a> {
             }
         }
         process.wait().map_err(|error| {
-            Error::new(ErrorKind::AgentFailed, format!("cannot wait for agent `{}`: {error}", self.opened.agent.name))
+            Error::agent_failed(format!("cannot wait for agent `{}`: {error}", self.opened.agent.name))
         })
     }
 
@@ -197,7 +197,7 @@ impl<'a> Program<'a> {
                 end(process);
                 let name = &self.opened.agent.name;
                 let message = format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64());
-                Err(Error::new(ErrorKind::AgentFailed, message).hint("raise `timeout` in the agent's `config`"))
+                Err(Error::agent_failed(message).hint("raise `timeout` in the agent's `config`"))
             }
         }
     }

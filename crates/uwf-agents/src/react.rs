@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, ToolCall, Turn};
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Recorder, Result, submit as kit_submit};
+use agent_kit::{Agent, AgentContext, Error, Recorder, Result, submit as kit_submit};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
@@ -165,7 +165,7 @@ impl ReactSession {
             End::Submitted(value) => (self.said_beside(&value), Some(value)),
             End::OutOfRounds => {
                 let message = format!("the model did not finish within {rounds} rounds");
-                return Err(Error::new(ErrorKind::AgentFailed, message)
+                return Err(Error::agent_failed(message)
                     .hint("raise `maxRounds` in the agent's `config`, or make the role's work smaller"));
             }
         };
@@ -210,7 +210,7 @@ impl ReactSession {
             };
             effects.extend(self.tell(event));
         }
-        Err(Error::new(ErrorKind::Internal, "the loop stopped without an end"))
+        Err(Error::internal("the loop stopped without an end"))
     }
 
     fn tell(&mut self, event: Event) -> Vec<Effect> {

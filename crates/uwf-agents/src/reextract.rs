@@ -2,7 +2,7 @@
 //! so that the rungs below get another try at it.
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
+use agent_kit::{Agent, AgentContext, Error, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_engine::verbs::reextract;
@@ -20,7 +20,7 @@ pub struct ReextractAgent;
 impl Agent for ReextractAgent {
     fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
         let Some(attempt) = context.opened()?.reextract else {
-            return Err(Error::new(ErrorKind::Usage, "there is no text to read again")
+            return Err(Error::usage("there is no text to read again")
                 .hint("`uwf thread step ID --reextract` reads that of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;

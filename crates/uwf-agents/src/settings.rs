@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent_kit::{AgentContext, Error, ErrorKind, Result};
+use agent_kit::{AgentContext, Error, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -77,7 +77,7 @@ pub(crate) fn check(spec: &AgentSpec, wrong: fn(&Map<String, Value>) -> Vec<Wron
 }
 
 fn refused(spec: &AgentSpec, why: String) -> Error {
-    Error::new(ErrorKind::Config, why)
+    Error::config(why)
         .hint(format!("`uwf agent describe {}` lists the settings it has", spec.built_in().unwrap_or(&spec.name)))
 }
 

@@ -162,8 +162,7 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
     loop {
         if home.heads().read(child.as_str())?.is_none() {
             return history::of(home, child)?.ok_or_else(|| {
-                Error::new(ErrorKind::AgentFailed, format!("child thread {child} is gone"))
-                    .hint("the next step starts it again")
+                Error::agent_failed(format!("child thread {child} is gone")).hint("the next step starts it again")
             });
         }
         match step::in_keeper(home, &request, signals, &mut || relay.look()) {
@@ -235,12 +234,11 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
     let again = format!("`uwf thread rm {child}`, then a step of this thread starts it again");
     if ended.status == EndStatus::Killed {
         let message = format!("child thread {child}, which plays role `{}`, was killed", context.role_name());
-        return Err(Error::new(ErrorKind::AgentFailed, message).hint(again));
+        return Err(Error::agent_failed(message).hint(again));
     }
     let home = context.thread().home();
     let Some(step) = Thread::at(home, child.clone(), ended.head)?.last else {
-        return Err(Error::new(ErrorKind::NotExtractable, format!("child thread {child} ended before its first step"))
-            .hint(again));
+        return Err(Error::not_extractable(format!("child thread {child} ended before its first step")).hint(again));
     };
     let answer = answer(context, home.store().get(step.output)?.payload, step.detail)?;
     let rungs = context.opened()?.extract;

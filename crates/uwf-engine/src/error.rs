@@ -1,16 +1,24 @@
-//! The engine's error: what was being done to what, and which kind of failure it is.
+//! The engine's error: what was being done to what, which kind of failure it is, and what to try next.
 //!
-//! Each room below the verbs has an enum beside its code: [`RootError`], [`ThreadError`](crate::thread::error::ThreadError),
-//! [`AttemptError`](crate::attempt::error::AttemptError). It becomes an [`Error`] when it is shown to somebody.
+//! It is worded where it happens. An enum is for what code decides: [`ErrorKind`] for callers, [`ErrorCause`] for the few failures
+//! after which the engine continues in another way.
 
-use json_cas::{Hash, RemoteError, StoreError};
+use std::io;
+use std::path::Path;
 
-pub use crate::root::error::AtPath;
-use crate::root::error::{RootError, is_damage};
+use durable_files::regular::Refused;
+use json_cas::{Hash, StoreError};
+use rustix::io::Errno;
 
-pub use crate::error_kind::{ErrorKind, SentError};
+use crate::ownership::owner;
 
-mod conversion;
+mod kind;
+mod libraries;
+
+pub use self::kind::{ErrorKind, SentError};
+
+/// What to try when the disk is full.
+const FREE_SPACE: &str = "free some space, then run the same command again: nothing was lost";
 
 /// A failure of the engine. `hints` say what to try next.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +46,13 @@ pub enum ErrorCause {
     UnknownWorkspace,
     /// The conditions of a workflow cannot be evaluated.
     Unroutable,
+    /// A thread has ended.
+    Ended {
+        /// Whether a person or a supervisor ended it.
+        was_killed: bool,
+    },
+    /// The note about a thread's worktree can't be used.
+    StrangeNote,
     /// There is no program `git`.
     NoGit,
 }
@@ -101,6 +116,11 @@ impl Error {
         Error::new(ErrorKind::AgentFailed, message)
     }
 
+    /// The agent's answer could not be turned into the role's output.
+    pub fn not_extractable(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::NotExtractable, message)
+    }
+
     /// Adds what to try next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
@@ -127,9 +147,12 @@ impl Error {
         Error { source: Some(Box::new(source)), ..self }
     }
 
-    /// A failed operation on a file.
-    pub fn file(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
-        RootError::file(action, path, source).into()
+    /// A failed operation on a file; `action` completes "cannot … PATH".
+    pub fn file(action: &str, path: impl AsRef<Path>, source: io::Error) -> Error {
+        let path = path.as_ref();
+        Error::io(format!("cannot {action} {}: {source}", path.display()))
+            .hints(file_hint(path, &source))
+            .with_source(source)
     }
 
     /// The node that is missing, if that is the failure.
@@ -140,20 +163,58 @@ impl Error {
         }
     }
 
+    /// Whether a store elsewhere could not be used.
+    pub fn is_remote(&self) -> bool {
+        self.source.as_deref().is_some_and(|source| libraries::is_remote(source))
+    }
+
     /// Whether something is damaged, so that trying again does not help: its data are bad, its file is missing, or something
     /// else is in the file's place. Any other failure to read does not say what is there.
     pub fn is_damage(&self) -> bool {
+        if self.is_remote() {
+            return false;
+        }
         let mut cause = self.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static));
         while let Some(error) = cause {
-            if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
                 return is_damage(error);
-            }
-            if error.is::<RemoteError>() {
-                return false;
             }
             cause = error.source();
         }
         self.kind != ErrorKind::Io
+    }
+}
+
+/// Adds the path to an I/O error, with what was being done.
+pub trait AtPath<T> {
+    /// `action` completes "cannot … PATH".
+    ///
+    /// # Errors
+    /// The same one, with the path in its message.
+    fn at(self, action: &'static str, path: impl AsRef<Path>) -> Result<T>;
+}
+
+impl<T> AtPath<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: impl AsRef<Path>) -> Result<T> {
+        self.map_err(|source| Error::file(action, path, source))
+    }
+}
+
+/// Whether a file cannot be read because it is missing, or because something else is in its place. Trying again does not help
+/// then. Any other failure to read does not say what is there.
+pub(crate) fn is_damage(error: &io::Error) -> bool {
+    let of_place = [Errno::NOENT, Errno::ISDIR, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
+    Refused::of(error).is_some() || Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno))
+}
+
+fn file_hint(path: &Path, source: &io::Error) -> Option<String> {
+    match source.kind() {
+        io::ErrorKind::StorageFull => Some(FREE_SPACE.to_owned()),
+        io::ErrorKind::PermissionDenied => {
+            let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(path);
+            Some(format!("{} belongs to {}", there.display(), owner(there)))
+        }
+        _ => None,
     }
 }
 

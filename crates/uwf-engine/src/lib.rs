@@ -49,9 +49,9 @@
 
 pub mod attempt;
 pub mod error;
-mod error_kind;
 pub mod root;
 pub mod thread;
 pub mod verbs;
 
+mod attempt_variable;
 mod ownership;

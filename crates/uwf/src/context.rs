@@ -124,7 +124,7 @@ impl Context {
         if std::env::var_os(name).is_some_and(|value| value.to_str().is_none()) {
             return Err(CommandError::new(ErrorKind::Config, format!("{name}: it is not UTF-8 text")));
         }
-        let env_file = env_file::read(&self.home.env_file()).map_err(uwf_engine::error::Error::from)?;
+        let env_file = env_file::read(&self.home.env_file())?;
         Ok(env_file::value_of(name, &env_file))
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::Error;
 
 use crate::error::CommandError;
 
@@ -24,6 +24,6 @@ pub(crate) fn open(path: &Path) -> Result<(), CommandError> {
         Ok(status) => format!("the editor `{editor}` ended with {status}"),
         Err(error) => format!("cannot start the editor `{editor}`: {error}"),
     };
-    Err(CommandError::from(Error::new(ErrorKind::Config, problem))
+    Err(CommandError::from(Error::config(problem))
         .hint(format!("set VISUAL or EDITOR; what was written is kept in {}", path.display())))
 }

@@ -74,7 +74,7 @@ pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
 fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::new(ErrorKind::Data, format!("{origin} is not UTF-8 text (byte {at})"))
+        Error::data(format!("{origin} is not UTF-8 text (byte {at})"))
     })?;
     if text.starts_with('\u{feff}') {
         text.remove(0);

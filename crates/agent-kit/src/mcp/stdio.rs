@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use serde_json::Value;
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 
 use super::protocol::{Server, ToolSet};
 use super::tools::StepTools;
@@ -71,5 +71,5 @@ fn write(output: &mut dyn Write, reply: Option<Value>) -> std::io::Result<()> {
 }
 
 fn failed(action: &str, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("the MCP server cannot {action}: {error}"))
+    Error::io(format!("the MCP server cannot {action}: {error}"))
 }

@@ -7,7 +7,7 @@ use json_cas::Hash;
 use serde_json::{Value, json};
 use uwf_core::text::without_end;
 use uwf_engine::attempt::recorded;
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 
 use super::inputs::{VALUE_KEY, arguments_schema, is_object};
 use super::protocol::{McpTool, ToolOutcome, ToolSet};
@@ -77,7 +77,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         let newest = recorded::read(thread.home(), &thread.id)?;
         match newest {
             Some(newest) if newest.opened.attempt == own.opened.attempt && newest.closed.is_none() => Ok(()),
-            _ => Err(Error::new(ErrorKind::Usage, "this step is over, its result is no longer taken")),
+            _ => Err(Error::usage("this step is over, its result is no longer taken")),
         }
     }
 
@@ -90,8 +90,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
             Some(position) => serde_json::to_string(&self.context.step(position)?),
             None => serde_json::to_string(&ContextReport::of(self.context, most, MAX_CONTEXT_BYTES)?),
         };
-        let text =
-            text.map_err(|error| Error::new(ErrorKind::Internal, format!("the context is not JSON: {error}")))?;
+        let text = text.map_err(|error| Error::internal(format!("the context is not JSON: {error}")))?;
         Ok(ToolOutcome::done(text))
     }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use uwf_engine::attempt::agent_process::{Signals, cannot_start};
 use uwf_engine::attempt::recorded::Opened;
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 
 use super::messages::{self, AcpMessage};
 use super::settings::Settings;
@@ -270,9 +270,7 @@ fn keep_default_actions() -> Result<()> {
             kept.map(drop).map_err(|error| error.to_string())
         })
     };
-    KEPT.get_or_init(keep)
-        .clone()
-        .map_err(|error| Error::new(ErrorKind::Io, format!("cannot listen for signals: {error}")))
+    KEPT.get_or_init(keep).clone().map_err(|error| Error::io(format!("cannot listen for signals: {error}")))
 }
 
 fn event(line: MessageLine) -> Option<AcpEvent> {

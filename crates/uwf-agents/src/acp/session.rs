@@ -289,9 +289,9 @@ impl AcpSession {
     fn not_offered(&self, what: &str, asked: &str, offered: &[String]) -> Error {
         let message = format!("agent `{}` has no {what} `{asked}` to choose", self.name);
         match offered {
-            [] => Error::new(ErrorKind::Config, format!("{message}; it offers none over this protocol"))
+            [] => Error::config(format!("{message}; it offers none over this protocol"))
                 .hint(format!("leave `{what}` out, and set it where the agent itself reads it")),
-            offered => Error::new(ErrorKind::Config, format!("{message}; it offers {}", offered.join(", "))),
+            offered => Error::config(format!("{message}; it offers {}", offered.join(", "))),
         }
     }
 
@@ -396,7 +396,7 @@ impl AcpSession {
     fn ask_a_person(&mut self, asked: &str, listening: &mut Listening<'_, '_>) -> Error {
         self.progress.line(&format!("asked: {asked}; a person must answer"));
         self.cancel(None, listening);
-        Error::new(ErrorKind::Waiting, format!("agent `{}` asks for permission: {asked}", self.name))
+        Error::waiting(format!("agent `{}` asks for permission: {asked}", self.name))
             .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
             .hint("or give the role's output yourself: `uwf thread answer`")
     }
@@ -492,6 +492,6 @@ impl AcpSession {
     }
 
     fn failed(&self, what: String) -> Error {
-        Error::new(ErrorKind::AgentFailed, format!("agent `{}` {what}", self.name))
+        Error::agent_failed(format!("agent `{}` {what}", self.name))
     }
 }

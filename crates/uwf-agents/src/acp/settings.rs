@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 
 use super::permission::Policy;
 use super::preset::{Counting, PRESETS, Preset, preset};
@@ -87,11 +87,8 @@ impl Settings {
         let mut words = spec.args.iter().cloned();
         let command = config.command.or_else(|| known.map(|preset| preset.command.to_owned())).or_else(|| words.next());
         let Some(command) = command else {
-            return Err(Error::new(
-                ErrorKind::Config,
-                format!("agent `{}` does not say which program it is", spec.name),
-            )
-            .hint("set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`"));
+            return Err(Error::config(format!("agent `{}` does not say which program it is", spec.name))
+                .hint("set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`"));
         };
         let settings = match known {
             Some(preset) => Settings::preset(preset, config.permissions),

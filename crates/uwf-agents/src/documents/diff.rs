@@ -78,20 +78,20 @@ fn changed(context: &AgentContext<'_>) -> Result<Changed> {
                 let (source, modified) = (PathBuf::from(source), PathBuf::from(modified));
                 if let Some(gone) = [&source, &modified].into_iter().find(|path| !path.is_file()) {
                     let message = format!("{} of step {} does not exist any more", gone.display(), index + 1);
-                    return Err(Error::new(ErrorKind::AgentFailed, message));
+                    return Err(Error::agent_failed(message));
                 }
                 return Ok(Changed { source, modified });
             }
             (Some(mode), _, Some(_)) => {
                 let message =
                     format!("there is nothing to compare: step {} ({}) has mode `{mode}`", index + 1, step.role);
-                return Err(Error::new(ErrorKind::AgentFailed, message).hint(ROUTE));
+                return Err(Error::agent_failed(message).hint(ROUTE));
             }
             _ => {}
         }
     }
     let message = "there is nothing to compare: no step has changed a document (an output with mode `edit`)";
-    Err(Error::new(ErrorKind::AgentFailed, message).hint(ROUTE))
+    Err(Error::agent_failed(message).hint(ROUTE))
 }
 
 const ROUTE: &str = "route to this role only after a step whose output.mode is \"edit\"";

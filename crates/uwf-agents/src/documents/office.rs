@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
+use agent_kit::{Agent, AgentContext, Error, Result};
 use serde_json::json;
 use uwf_core::prompt::{Part, PartKind, Prompt};
 
@@ -72,7 +72,7 @@ impl OfficeAgent {
         if modified(&changed)? <= before {
             let (name, how) = (&place.agent().name, ran.how());
             let message = format!("agent `{name}` {how}, but left {} as it was", changed.display());
-            return Err(Error::new(ErrorKind::AgentFailed, message));
+            return Err(Error::agent_failed(message));
         }
         Ok(answer(json!({ "mode": "edit", "outputDocx": changed, "sourceDocx": original }), vec![wanted], ran))
     }
@@ -99,5 +99,5 @@ fn instruction(asked: &str, prompt: &Prompt) -> Result<String> {
         "the instruction has {} bytes, too many for an argument of {COMMAND} (at most {MAX_PROMPT_ARGUMENT})",
         wanted.len()
     );
-    Err(Error::new(ErrorKind::Config, message).hint("shorten the task, or lower `promptBudget` in config.yaml"))
+    Err(Error::config(message).hint("shorten the task, or lower `promptBudget` in config.yaml"))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_kit::{Error, ErrorKind, Result};
+use agent_kit::{Error, Result};
 use serde_json::Value;
 
 /// The task of a thread that writes a document.
@@ -47,7 +47,7 @@ fn document(path: &Path) -> Result<PathBuf> {
 }
 
 fn refused(why: &str) -> Error {
-    Error::new(ErrorKind::AgentFailed, why).hint(
+    Error::agent_failed(why).hint(
         "start a thread with a plain text, or with JSON: {\"prompt\": \"…\", \"inputDocx\": \"report.docx\"}; paths are relative to its workspace",
     )
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent_kit::{AgentContext, Error, ErrorKind, Result};
+use agent_kit::{AgentContext, Error, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::attempt::agents::AgentSpec;
@@ -121,7 +121,7 @@ impl<'c, 'h> Hermes<'c, 'h> {
     /// Those of the model.
     pub(super) fn protocol(&self) -> Result<acp::settings::Settings> {
         let Some(preset) = acp::preset::preset("hermes") else {
-            return Err(Error::new(ErrorKind::Internal, "the protocol has no preset for hermes"));
+            return Err(Error::internal("the protocol has no preset for hermes"));
         };
         let home = self.home.as_ref().map(|dir| (HOME_VARIABLE.to_owned(), dir.to_string_lossy().into_owned()));
         Ok(acp::settings::Settings {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use agent_kit::{Error, ErrorKind, Result};
+use agent_kit::{Error, Result};
 use json_cas::nearest;
 use serde_json::{Map, Value};
 use uwf_core::document::{Document, Problem};
@@ -49,7 +49,7 @@ fn refused(problems: &[Problem]) -> Error {
             None => problem.to_string(),
         })
         .collect();
-    Error::new(ErrorKind::Config, lines.join("\n"))
+    Error::config(lines.join("\n"))
 }
 
 /// Makes entries of a document and collects what is wrong with it.

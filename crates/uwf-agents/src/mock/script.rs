@@ -31,7 +31,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use agent_kit::{Error, ErrorKind, Result};
+use agent_kit::{Error, Result};
 use json_cas::nearest;
 use serde_json::Value;
 
@@ -136,14 +136,14 @@ impl Script {
         let meant = nearest::nearest(role, known.iter().copied())
             .map(|near| format!(" (`{near}` is there)"))
             .unwrap_or_default();
-        Error::new(ErrorKind::AgentFailed, format!("the script {} has no entries for role `{role}`{meant}", self.file))
+        Error::agent_failed(format!("the script {} has no entries for role `{role}`{meant}", self.file))
     }
 
     fn runs_out(&self, role: &str, visit: usize, replies: usize) -> Error {
         let count = if replies == 1 { "1 reply".to_owned() } else { format!("{replies} replies") };
         let message =
             format!("the script {} has {count} for role `{role}`, this is its visit {}", self.file, visit + 1);
-        Error::new(ErrorKind::AgentFailed, format!("{message}; add a `reply`, or `repeat: true` to the last one"))
+        Error::agent_failed(format!("{message}; add a `reply`, or `repeat: true` to the last one"))
     }
 }
 

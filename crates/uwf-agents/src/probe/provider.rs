@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use uwf_core::config::{Config, Provider};
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{Error, Result};
 use uwf_engine::verbs::doctor::{Finding, Status};
 use uwf_llm::{Client, Retry, Timeouts};
 
@@ -35,8 +35,7 @@ fn ask(check: String, name: &str, provider: &Provider, lookup: Lookup<'_>) -> Re
     }
     let url = &provider.base_url;
     let client = model::at_provider(name, provider, key.as_deref(), "").and_then(|endpoint| {
-        Client::new(endpoint, TIMEOUTS, Retry::never())
-            .map_err(|error| Error::new(ErrorKind::Config, error.to_string()))
+        Client::new(endpoint, TIMEOUTS, Retry::never()).map_err(|error| Error::config(error.to_string()))
     })?;
     Ok(match client.models() {
         Ok(models) => Finding::ok(check, format!("{url} answers, {} models", models.len())),

@@ -22,8 +22,7 @@ pub use crate::attempt::ended::Ended;
 use crate::attempt::lease::Lease;
 use crate::attempt::stop_signals::{self, STOP_SIGNALS};
 use crate::attempt::{processes, program};
-use crate::error::{Error, ErrorKind, Result};
-use crate::root::error::{AtPath, RootError};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::store_keys::Handover;
 
 /// How often output files are looked at. A flooding agent writes some ten MB in that time.
@@ -173,7 +172,7 @@ fn check_workspace(dir: &Path) -> Result<()> {
     match std::fs::metadata(dir) {
         Ok(meta) if meta.is_dir() => Ok(()),
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(RootError::file("look at", dir, error).into())
+            Err(Error::file("look at", dir, error))
         }
         _ => Err(no_workspace(dir)),
     }
@@ -247,7 +246,7 @@ fn start_hint(longest_argument: usize, source: &io::Error) -> Option<String> {
 /// # Errors
 /// When the file cannot be made: the disk is full, or somebody else's file has its name.
 pub fn create(path: &Path) -> Result<File> {
-    Ok(regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)?)
+    regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
 }
 
 fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {

@@ -22,9 +22,9 @@ use self::service::Service;
 use crate::attempt::processes::{self, NO_ROOM};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::stand_in;
-use crate::error::{Error, Result};
+use crate::attempt_variable::ATTEMPT_VARIABLE;
+use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link;
-use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::sharing;
 use crate::root::store_keys::Handover;
@@ -64,7 +64,7 @@ impl Broker {
         let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
         let mut command = Command::new(home.bin());
         command.arg(BROKER_ARGUMENT).args([processes::ATTEMPT_ARGUMENT, &opened.attempt]).arg(home.root());
-        command.args([thread.as_str(), &opened.role]).env_remove(processes::ATTEMPT_VARIABLE);
+        command.args([thread.as_str(), &opened.role]).env_remove(ATTEMPT_VARIABLE);
         let handover = Handover::prepare(home, &mut command);
         command.stdout(Stdio::piped()).stderr(stderr);
         let not_started = |error: io::Error| {

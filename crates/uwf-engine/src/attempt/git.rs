@@ -39,6 +39,7 @@ pub(crate) use self::view::own_dir;
 use crate::attempt::ended::stopped;
 use crate::attempt::processes;
 use crate::attempt::stop_signals::Watch;
+use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{Error, ErrorCause, ErrorKind};
 
 /// Characters shown of what git says.
@@ -361,7 +362,7 @@ impl<'d> Git<'d> {
         }
         command.envs(self.author.iter().copied());
         if let Some(attempt) = errand::attempt() {
-            command.env(processes::ATTEMPT_VARIABLE, attempt);
+            command.env(ATTEMPT_VARIABLE, attempt);
         }
         command
     }

@@ -17,9 +17,8 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::agent_process::Signals;
 use crate::attempt::ended::{stopped, stopped_by};
 use crate::attempt::processes::{self, NO_ROOM};
-use crate::error::{Error, Result};
-use crate::error_kind::SentError;
-use crate::root::error::AtPath;
+use crate::attempt_variable::ATTEMPT_VARIABLE;
+use crate::error::{AtPath, Error, Result, SentError};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::store_keys::Handover;
@@ -97,7 +96,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     // far away, it is left to the keeper to ask.
     let is_left_to_keeper = home.shared().is_some() && home.thread_dir(thread).is_dir();
     if !is_left_to_keeper && home.heads().read(thread.as_str())?.is_none() {
-        return Err(missing_thread::not_active(home, thread).into());
+        return Err(missing_thread::not_active(home, thread));
     }
     home.make_thread_dir(thread)?;
     // Not the window's stderr: a reader of that would wait for the keeper after the window is gone.
@@ -109,7 +108,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     let mut command = Command::new(home.bin());
     // The root is among the arguments, too: a keeper that is closed to others shows nothing else.
     command.arg(KEEPER_ARGUMENT).arg(request).arg(home.root());
-    command.env(crate::root::home::ROOT_VARIABLES[0], home.root()).env_remove(processes::ATTEMPT_VARIABLE);
+    command.env(crate::root::home::ROOT_VARIABLES[0], home.root()).env_remove(ATTEMPT_VARIABLE);
     let handover = Handover::prepare(home, &mut command);
     let mut keeper = command.stdout(stdout).stderr(stderr).spawn().map_err(cannot_start)?;
     // The pipe of its reply tells when it is gone.

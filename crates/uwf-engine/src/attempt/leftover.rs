@@ -15,9 +15,8 @@ use crate::attempt::processes;
 use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::Batch;
-use crate::error::Result;
+use crate::error::{AtPath, Result};
 use crate::root::env_file;
-use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 

@@ -29,8 +29,7 @@ use uwf_core::node::Tokens;
 
 use crate::attempt::recorded::OutputFiles;
 use crate::attempt::turns::{ToolCall, Turn};
-use crate::error::Result;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Result};
 
 /// Bytes of a trace that are written, and read: the largest real sessions have some ten MB.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -171,7 +170,7 @@ impl Writer {
         let stored = self.stored(turn)?;
         let new = self.open_turn.with_extension("turn-new");
         regular::write(&new, json(&stored).as_bytes()).at("write", &new)?;
-        Ok(std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)?)
+        std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)
     }
 
     fn stored(&mut self, turn: &Turn) -> Result<StoredTurn> {
@@ -213,7 +212,7 @@ impl Writer {
                 return Ok(());
             }
         }
-        Ok(self.file.write_all(line.as_bytes()).at("write", &self.path)?)
+        self.file.write_all(line.as_bytes()).at("write", &self.path)
     }
 }
 

@@ -4,6 +4,7 @@
 //! it) and by the `UWF_ATTEMPT` they inherited, which also finds them when the keeper that started them is dead.
 //! Elsewhere only the process group is ended.
 
+use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -36,10 +37,6 @@ pub(crate) fn own_session() {
     // It fails only for a process that already leads its group, which then has what it needs.
     let _ = rustix::process::setsid();
 }
-
-/// Variable every process of an attempt inherits. A keeper that an agent started performs a step of its own, and must not be
-/// ended with that agent's attempt.
-pub(crate) const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
 
 /// What to do when a process of uwf cannot be started.
 pub(crate) const NO_ROOM: &str = "nothing was changed: try again when the machine has room for another process";

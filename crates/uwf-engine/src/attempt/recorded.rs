@@ -34,8 +34,7 @@ use self::lines::Line;
 pub use self::lines::{Answered, Closed, Exchange, Finished, GaveUp, Named, Opened, Outcome, Replied, Started};
 pub(crate) use self::output::hand_on;
 pub use self::output::{OutputFiles, room_in, sweep};
-use crate::error::Result;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{history, ids, record};
@@ -209,7 +208,7 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
     } else {
         record::append(home, &thread, &line)?;
     }
-    Ok(marks::open(home, &thread)?)
+    marks::open(home, &thread)
 }
 
 /// Records the agent's process.
@@ -319,7 +318,7 @@ fn conclude(home: &Home, opened: &Opened, closed: Closed) -> Result<()> {
     if !is_over {
         claim::tell(home, &opened.thread);
     }
-    Ok(marks::clear(home, &opened.thread, &[Mark::Open])?)
+    marks::clear(home, &opened.thread, &[Mark::Open])
 }
 
 /// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.

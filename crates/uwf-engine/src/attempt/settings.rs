@@ -14,8 +14,7 @@ use crate::attempt::agent_process;
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::attempt::git::Checkout;
-use crate::error::{Error, ErrorCause, Result};
-use crate::root::error::{AtPath, RootError};
+use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
 use crate::root::record;
@@ -151,12 +150,12 @@ impl Settings {
     ///
     /// # Errors
     /// `Internal`.
-    pub fn text(&self) -> Result<String, RootError> {
+    pub fn text(&self) -> Result<String> {
         record::text(&Line::Settings(self))
     }
 
     /// Writes these settings at the end of an open record.
-    pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<(), RootError> {
+    pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<()> {
         record::write(home, thread, record, &Line::Settings(self))
     }
 
@@ -184,7 +183,7 @@ impl Settings {
     ///
     /// # Errors
     /// `Io`.
-    pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<(), RootError> {
+    pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         let file = record::open_or_create(home, thread)?;
         self.write(home, thread, &file)?;
         file.sync_all().at("sync", home.record_file(thread))?;

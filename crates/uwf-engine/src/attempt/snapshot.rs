@@ -17,8 +17,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::git::{Files, Git, GitError, Kept};
 use crate::attempt::recorded::Opened;
-use crate::error::Result;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::Worktree;
@@ -184,7 +183,7 @@ fn origins(home: &Home) -> BTreeSet<PathBuf> {
 pub(crate) fn remember(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let (dir, path) = (home.worktrees_dir(), home.refs_left(thread));
     fs::create_dir_all(&dir).at("create", &dir)?;
-    Ok(regular::write(&path, worktree.repository.as_os_str().as_bytes()).at("write", &path)?)
+    regular::write(&path, worktree.repository.as_os_str().as_bytes()).at("write", &path)
 }
 
 fn remembered(home: &Home, thread: &ThreadId) -> Result<PathBuf> {

@@ -18,8 +18,7 @@ use crate::attempt::recorded;
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot::{self, files_ref, files_refs};
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, gone, is_there};
-use crate::error::{Error, Result};
-use crate::root::error::{AtPath, RootError};
+use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::workplace::{self, SharedWorktree, Workplace};
 use crate::root::worktree::Worktree;
@@ -292,7 +291,7 @@ fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) ->
     let kept = Git::at(&worktree.repository).kept(&files_ref(thread, head))?;
     let place = match workplace::of(home, thread) {
         // This machine has the files, so it continues and rewrites the note.
-        Err(RootError::StrangeNote { .. }) if kept.is_some() => return Ok(None),
+        Err(Error { cause: Some(ErrorCause::StrangeNote), .. }) if kept.is_some() => return Ok(None),
         place => place?,
     };
     let Some(place) = place else { return Ok(None) };

@@ -18,8 +18,7 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::git::{Checkout, Git, GitError, Kept, own_dir};
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
-use crate::error::{Error, Result};
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::{self, InnerPath};
 use crate::root::project_files;
@@ -114,7 +113,7 @@ impl NewWorktree {
 fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
     let there = workspace.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(dir);
     stays_inside(thread, dir, there)?;
-    Ok(fs::create_dir_all(workspace).at("create", workspace)?)
+    fs::create_dir_all(workspace).at("create", workspace)
 }
 
 /// Checks that the worktree exists and contains the workspace, before an agent is paid for work in the wrong directory.
@@ -183,7 +182,7 @@ fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     }
     let (scratch, origin) = (home.worktree_scratch(thread), home.worktree_origin(thread));
     gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
-    Ok(gone(fs::remove_file(&origin)).at("remove", &origin)?)
+    gone(fs::remove_file(&origin)).at("remove", &origin)
 }
 
 /// What became of the worktree of a thread that is not needed any more.
@@ -343,7 +342,7 @@ pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) 
 /// # Errors
 /// `Io`.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
-    Ok(path.try_exists().at("look at", path)?)
+    path.try_exists().at("look at", path)
 }
 
 /// What is gone is removed.

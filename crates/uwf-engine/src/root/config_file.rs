@@ -8,12 +8,15 @@ use serde_json::Value;
 use uwf_core::config::edit::{self, EditError, KeyPath};
 use uwf_core::document::Problem;
 
+use crate::error::{Error, Result};
 use crate::root::config_text;
-use crate::root::error::{Result, RootError};
 use crate::root::home::Home;
 
 /// How long to wait for somebody else who changes the file, which takes milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// What is said of a change that is refused.
+const NOT_WRITTEN: &str = "nothing was written";
 
 /// One change of the configuration.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,10 +74,9 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
     let _lock = lock(home)?;
     stays_inside(home, &path)?;
     if config_text::read(&path)? != before {
-        return Err(RootError::ConfigChanged(path));
+        return Err(Error::busy(format!("{} was changed meanwhile", path.display())));
     }
-    let values = edit::values(after, &path.display().to_string())
-        .map_err(|source| RootError::ConfigEdit { path: path.clone(), source })?;
+    let values = edit::values(after, &path.display().to_string()).map_err(|error| not_edited(&path, &error))?;
     for (key, value) in values.as_object().into_iter().flatten() {
         refuse_key(&Change::Set(KeyPath::below(None, key), value.clone()))?;
     }
@@ -90,7 +92,9 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
 pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     home.make_root()?;
     let path = home.config_lock();
-    FileLock::acquire(&path, LOCK_WAIT)?.ok_or(RootError::ConfigBusy(path))
+    FileLock::acquire(&path, LOCK_WAIT)?.ok_or_else(|| {
+        Error::busy("the configuration is being changed by another process").hint("try again when it has finished")
+    })
 }
 
 fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String, Configured)> {
@@ -100,7 +104,7 @@ fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String
     let before = config_text::read(&path)?;
     let origin = path.display().to_string();
     let after = changes.iter().try_fold(before.clone(), |text, change| apply(&text, &origin, change));
-    let after = after.map_err(|source| RootError::ConfigEdit { path: path.clone(), source })?;
+    let after = after.map_err(|error| not_edited(&path, &error))?;
     let (warnings, errors_left) = check(&before, &after, judge)?;
     let configured = Configured { changed: after != before, warnings, errors_left };
     Ok((after, configured))
@@ -116,7 +120,20 @@ fn apply(text: &str, origin: &str, change: &Change) -> Result<String, EditError>
 fn refuse_key(change: &Change) -> Result<()> {
     let Change::Set(path, value) = change else { return Ok(()) };
     let Some(at) = uwf_core::config::key_in(path, value) else { return Ok(()) };
-    Err(RootError::KeyInConfig(at.to_string()))
+    Err(Error::config(format!("the value for `{at}` looks like an API key, which does not belong into config.yaml"))
+        .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
+        .hint("`uwf setup` does both"))
+}
+
+fn not_edited(path: &Path, error: &EditError) -> Error {
+    let refusal = || Error::config(format!("{}: {error}", path.display()));
+    match error {
+        EditError::Unreadable(problems) => config_text::invalid(problems).hint(NOT_WRITTEN),
+        EditError::NotAMapping { .. } => {
+            refusal().hint("set the whole of it, for example to `{key: value}` or `[a, b]`")
+        }
+        EditError::Entangled { .. } => refusal().hint("nothing was written; edit it by hand"),
+    }
 }
 
 /// A link that leads out of the storage root is not followed: what is written there is not ours to know.
@@ -125,12 +142,13 @@ pub(crate) fn stays_inside(home: &Home, path: &Path) -> Result<()> {
     if !meta.is_symlink() {
         return Ok(());
     }
-    let target = std::fs::canonicalize(path).map_err(|source| RootError::file("follow the link", path, source))?;
-    let root = std::fs::canonicalize(home.root()).map_err(|source| RootError::file("read", home.root(), source))?;
+    let target = std::fs::canonicalize(path).map_err(|source| Error::file("follow the link", path, source))?;
+    let root = std::fs::canonicalize(home.root()).map_err(|source| Error::file("read", home.root(), source))?;
     if target.starts_with(&root) {
         return Ok(());
     }
-    Err(RootError::LinkOutside { path: path.to_owned(), target })
+    Err(Error::config(format!("{} is a link to {}, outside the storage root", path.display(), target.display()))
+        .hint("edit that file, or put a file of its own into the storage root"))
 }
 
 /// What the result has that the file did not have yet, and how many of its errors are left. Those are no reason to
@@ -142,7 +160,10 @@ fn check(before: &str, after: &str, judge: &Judge<'_>) -> Result<(Vec<Problem>, 
         judge(after)?.into_iter().partition(|problem| known.iter().any(|old| same(old, problem)));
     let (errors, warnings): (Vec<Problem>, Vec<Problem>) = new.into_iter().partition(Problem::is_error);
     if !errors.is_empty() {
-        return Err(RootError::ConfigResult(errors));
+        let found = errors.iter().map(|problem| &*problem.message).collect::<Vec<_>>().join("; ");
+        return Err(Error::config(format!("the result would not be valid: {found}"))
+            .hints(config_text::hints_of(&errors))
+            .hint(NOT_WRITTEN));
     }
     Ok((warnings, old.iter().filter(|problem| problem.is_error()).count()))
 }

@@ -2,10 +2,11 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use uwf_core::document::Problem;
 
 use durable_files::regular;
 
-use crate::root::error::{Result, RootError};
+use crate::error::{Error, Result};
 
 /// The text of a file; empty when there is none.
 ///
@@ -13,8 +14,21 @@ use crate::root::error::{Result, RootError};
 /// `Io`; `Config` when it is not UTF-8.
 pub fn read(path: &Path) -> Result<String> {
     match regular::read(path, regular::MAX_TEXT) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| RootError::NotText(path.to_owned())),
+        Ok(bytes) => {
+            String::from_utf8(bytes).map_err(|_| Error::config(format!("{} is not UTF-8 text", path.display())))
+        }
         Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(String::new()),
-        Err(source) => Err(RootError::file("read", path, source)),
+        Err(source) => Err(Error::file("read", path, source)),
     }
+}
+
+/// The refusal of a configuration with errors.
+pub(crate) fn invalid(errors: &[Problem]) -> Error {
+    let message = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    Error::config(message).hints(hints_of(errors))
+}
+
+/// What the errors of a configuration suggest.
+pub(super) fn hints_of(errors: &[Problem]) -> impl Iterator<Item = String> {
+    errors.iter().filter_map(|problem| problem.hint.clone())
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 use durable_files::regular;
 
 use self::format::{Assignment, Refusal};
+use crate::error::{AtPath, Error, Result};
 use crate::root::config_file;
 use crate::root::config_text;
-use crate::root::error::{AtPath, Result, RootError};
 use crate::root::home::Home;
 
 /// Variables of a `.env` file; none if the file is missing.
@@ -28,7 +28,10 @@ pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
 }
 
 fn parse(text: &[u8], path: &Path) -> Result<Vec<Assignment>> {
-    format::parse(text).map_err(|Refusal { line, why }| RootError::EnvLine { path: path.to_owned(), line, why })
+    format::parse(text).map_err(|Refusal { line, why }| {
+        Error::config(format!("{}, line {line}: {why}", path.display()))
+            .hint("`uwf help configuration` describes the format of .env")
+    })
 }
 
 /// Whether others than its owner can read or change a `.env`; false if the file is missing.
@@ -39,7 +42,7 @@ pub(crate) fn is_open_to_others(path: &Path) -> Result<bool> {
     match std::fs::metadata(path) {
         Ok(meta) => Ok(meta.permissions().mode() & 0o077 != 0),
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(RootError::file("look at", path, source)),
+        Err(source) => Err(Error::file("look at", path, source)),
     }
 }
 
@@ -52,7 +55,7 @@ pub(crate) fn protect(path: &Path) -> Result<bool> {
         return Ok(false);
     }
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
-        .map_err(|source| RootError::file("restrict to its owner", path, source))?;
+        .map_err(|source| Error::file("restrict to its owner", path, source))?;
     Ok(true)
 }
 
@@ -84,7 +87,10 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
             parse(text.as_bytes(), &path)
                 .is_ok_and(|now| last(&now, name) == Some(value) && others(&now, name).eq(others(&assignments, name)))
         });
-    let after = after.ok_or_else(|| RootError::EnvValue { path: path.clone(), name: name.to_owned() })?;
+    let after = after.ok_or_else(|| {
+        Error::config(format!("{} cannot hold the value for `{name}`", path.display()))
+            .hint("a key is one line without quotes; is something else in the clipboard?")
+    })?;
     durable_files::replace_private(&path, after.as_bytes())?;
     Ok(true)
 }

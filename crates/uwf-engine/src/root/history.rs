@@ -8,7 +8,7 @@ use serde_json::Value;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
-use crate::root::error::Result;
+use crate::error::Result;
 use crate::root::home::Home;
 
 /// One line of the history.

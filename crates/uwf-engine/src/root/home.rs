@@ -8,15 +8,15 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Hold, Journal, Notes, Objects, Store};
+use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Hold, Journal, Notes, Objects, Store, StoreError};
 use uwf_core::config::Config;
 use uwf_core::document::Problem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
+use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link::BrokerLink;
 use crate::root::config_text;
-use crate::root::error::{AtPath, Result, RootError};
 use crate::root::received_keys;
 use crate::root::shared_store::SharedStore;
 
@@ -107,7 +107,8 @@ impl Home {
     /// # Errors
     /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
     pub fn at(root: &Path) -> Result<Home> {
-        let bin = std::env::current_exe().map_err(RootError::OwnProgram)?;
+        let bin = std::env::current_exe()
+            .map_err(|error| Error::io(format!("cannot find the path of uwf itself: {error}")))?;
         let root = std::path::absolute(root).at("make absolute", root)?;
         Ok(match SharedStore::of(&files::config_file(&root), &files::cached_nodes(&root)) {
             Some(shared) => Home::sharing(root, bin, shared),
@@ -188,7 +189,9 @@ impl Home {
     /// # Errors
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn index(&self) -> Result<&FsHeads> {
-        self.index.as_ref().ok_or_else(|| self.kept_elsewhere(RootError::NoIndex))
+        self.index.as_ref().ok_or_else(|| {
+            self.kept_elsewhere("this storage root uses a shared store, so it has no local index to recover")
+        })
     }
 
     /// Nodes as files, for whoever packs them.
@@ -196,14 +199,16 @@ impl Home {
     /// # Errors
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn files(&self) -> Result<&FsObjects> {
-        self.files.as_ref().ok_or_else(|| self.kept_elsewhere(RootError::NoFiles))
+        self.files.as_ref().ok_or_else(|| {
+            self.kept_elsewhere("the nodes of this storage root are not in files of it: there is nothing to pack")
+        })
     }
 
     /// Why there are no files: they are kept elsewhere, or nobody can tell where.
-    fn kept_elsewhere(&self, refusal: fn(PathBuf) -> RootError) -> RootError {
+    fn kept_elsewhere(&self, refusal: &str) -> Error {
         match self.shared.as_ref().and_then(SharedStore::fault) {
-            Some(fault) => RootError::Store(fault.into()),
-            None => refusal(self.root.clone()),
+            Some(fault) => StoreError::Remote(fault).into(),
+            None => Error::usage(refusal),
         }
     }
 
@@ -224,7 +229,8 @@ impl Home {
         let text = config_text::read(&path)?;
         let (config, problems) = Config::parse(&text, &path.display().to_string());
         if problems.iter().any(Problem::is_error) {
-            return Err(RootError::Config(problems.into_iter().filter(Problem::is_error).collect()));
+            let errors: Vec<Problem> = problems.into_iter().filter(Problem::is_error).collect();
+            return Err(config_text::invalid(&errors));
         }
         Ok((config, problems))
     }
@@ -304,6 +310,9 @@ fn root_from_environment() -> Result<PathBuf> {
         let root = PathBuf::from(root);
         return std::path::absolute(&root).at("make absolute", &root);
     }
-    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or(RootError::NoRoot)?;
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or_else(|| {
+        Error::config("cannot tell where the storage root is: HOME is not set")
+            .hint(format!("set {} to a directory", ROOT_VARIABLES[0]))
+    })?;
     Ok(PathBuf::from(home).join(".uncaged").join("workflow"))
 }

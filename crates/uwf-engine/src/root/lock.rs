@@ -9,7 +9,7 @@ use durable_files::FileLock;
 use rustix::process::Pid;
 use uwf_core::thread::ThreadId;
 
-use crate::root::error::{AtPath, Result, RootError};
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 
 /// How long a second stepper tries before it says "busy".
@@ -20,7 +20,10 @@ pub const BUSY_WAIT: Duration = Duration::from_millis(250);
 /// # Errors
 /// `Busy` when another process holds it for [`BUSY_WAIT`].
 pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
-    take_within(home, thread, BUSY_WAIT)?.ok_or_else(|| RootError::Stepped(thread.clone()))
+    take_within(home, thread, BUSY_WAIT)?.ok_or_else(|| {
+        Error::busy(format!("thread {thread} is being stepped by another process"))
+            .hint("try again when it has finished; `uwf thread show` shows what it is doing")
+    })
 }
 
 /// Takes a thread's lock within a time; `None` when somebody else holds it all that time.
@@ -29,7 +32,7 @@ pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
 /// `Io`.
 pub(crate) fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Result<Option<FileLock>> {
     home.make_thread_dir(thread)?;
-    FileLock::acquire(&home.thread_lock(thread), wait).map_err(RootError::from)
+    Ok(FileLock::acquire(&home.thread_lock(thread), wait)?)
 }
 
 /// Whether a live process holds the thread's lock.
@@ -37,7 +40,7 @@ pub(crate) fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Res
 /// # Errors
 /// `Io` when that cannot be told.
 pub fn is_held(home: &Home, thread: &ThreadId) -> Result<bool> {
-    FileLock::is_held(&home.thread_lock(thread)).map_err(RootError::from)
+    Ok(FileLock::is_held(&home.thread_lock(thread))?)
 }
 
 /// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
@@ -75,7 +78,7 @@ fn has_open(pid: i32, path: &Path) -> Result<bool> {
             // Closed meanwhile, or the process has ended.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             // It may be another one that leads to a disk which is gone.
-            Err(error) => unread = Err(RootError::file("look at what is open in", &dir, error)),
+            Err(error) => unread = Err(Error::file("look at what is open in", &dir, error)),
         }
     }
     unread

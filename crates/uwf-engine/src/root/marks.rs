@@ -12,7 +12,7 @@ use json_cas::{Expected, Hash, NoteWritten, Notes};
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::root::error::{AtPath, Result, RootError, is_damage};
+use crate::error::{AtPath, Error, Result, is_damage};
 use crate::root::home::Home;
 
 /// What a mark says about its thread.
@@ -167,7 +167,7 @@ pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
         }
         let path = home.marks_dir().join(file_name(thread, *mark));
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(RootError::file("remove", &path, error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file("remove", &path, error)),
             _ => {}
         }
     }

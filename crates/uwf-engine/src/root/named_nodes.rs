@@ -2,12 +2,12 @@
 
 use json_cas::Hash;
 
-use crate::root::error::{Result, RootError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::{history, registry};
 
 /// Each node that something beside the nodes refers to, with what it is to it; and what could not be read.
-pub fn all(home: &Home) -> (Vec<(Hash, String)>, Vec<RootError>) {
+pub fn all(home: &Home) -> (Vec<(Hash, String)>, Vec<Error>) {
     let found = [active(home), finished(home), workflows(home)];
     let mut roots = Vec::new();
     let mut unreadable = Vec::new();

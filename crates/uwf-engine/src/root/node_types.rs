@@ -5,7 +5,7 @@ use std::time::Duration;
 use durable_files::regular;
 use uwf_core::node;
 
-use crate::root::error::Result;
+use crate::error::Result;
 use crate::root::home::Home;
 
 /// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.

@@ -12,10 +12,10 @@ use durable_files::regular;
 use uwf_core::config::Config;
 use uwf_core::document::{Problem, has_no_content};
 
-use crate::root::config_file;
-use crate::root::error::{AtPath, Result, RootError};
+use crate::error::{self, AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files::{self, CONFIG};
+use crate::root::{config_file, config_text};
 
 /// Bytes of such a file. It is written by people, and kept whole for each project.
 const MAX_BYTES: u64 = 256 << 10;
@@ -88,7 +88,7 @@ pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
     let text = match regular::read_to_string(&file, MAX_BYTES) {
         Ok(text) => text,
         Err(missing) if missing.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(RootError::ProjectFile { path: file, source }),
+        Err(source) => return Err(Error { kind: error::ErrorKind::Config, ..Error::file("read", &file, source) }),
     };
     let stands_for = project_files::origin(home, &file);
     let trust = match trusted(home)?.get(&*stands_for.to_string_lossy()) {
@@ -158,21 +158,27 @@ pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
 }
 
 fn known(home: &Home, dir: &Path) -> Result<Project> {
-    of(home, dir)?.ok_or_else(|| RootError::NoProject(dir.to_owned()))
+    of(home, dir)?.ok_or_else(|| {
+        Error::not_found(format!("no project of {} has a .workflows/config.yaml", dir.display()))
+            .hint("it is looked for in the directory and above it, up to the one that holds `.git`")
+    })
 }
 
 /// The user's configuration with the project's over it, and the warnings about that.
 fn over(user: &Config, project: &Project) -> Result<(Config, Vec<Problem>)> {
     let (config, problems) = user.with_project(&project.text, &project.file.display().to_string(), project.dir());
     let (errors, warnings): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(Problem::is_error);
-    if errors.is_empty() { Ok((config, warnings)) } else { Err(RootError::Config(errors)) }
+    if errors.is_empty() { Ok((config, warnings)) } else { Err(config_text::invalid(&errors)) }
 }
 
 /// Path of each file that was trusted, and what it said.
 fn trusted(home: &Home) -> Result<BTreeMap<String, String>> {
     let path = home.trusted_file();
     match regular::read(&path, regular::MAX_TEXT) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|source| RootError::Trusted { path, source }),
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            Error::config(format!("{} is not readable: {error}", path.display()))
+                .hint("remove it, then trust your projects again: `uwf config trust DIR`")
+        }),
         Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
         other => other.map(|_| BTreeMap::new()).at("read", &path),
     }

@@ -1,5 +1,6 @@
 //! Keys that were handed to this process: see `store_keys` for how.
 
+use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -10,9 +11,6 @@ use uwf_core::config::{is_store_key, is_temporal_key};
 /// Says to a process of uwf that the first line of its stdin has keys, by the id of the process that sends them: what the process itself
 /// starts inherits the variable, and must not take its own stdin for keys.
 pub(super) const SENT_VARIABLE: &str = "UWF_KEYS_ON_STDIN";
-
-/// The variable by which a process knows that it is part of an attempt.
-const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
 
 /// Most bytes of a line with keys: more than an environment can have.
 const MAX_LINE: u64 = 4 << 20;

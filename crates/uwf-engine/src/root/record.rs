@@ -11,7 +11,7 @@ use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::root::error::{AtPath, Result, RootError, is_damage};
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 
 /// Bytes after which a record is begun anew, some twenty attempts: it is read five times a step.
@@ -59,7 +59,7 @@ pub(crate) fn settings_line(record: &[u8]) -> Option<&[u8]> {
 /// `Io` when that cannot be told.
 pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
     match read(home, thread) {
-        Err(RootError::File { source, .. }) if is_damage(&source) => Ok(true),
+        Err(error) if error.is_damage() => Ok(true),
         record => Ok(newest_first(&record?).any(|line| event(line).is_some())),
     }
 }
@@ -127,7 +127,8 @@ pub(crate) fn renew(home: &Home, thread: &ThreadId, settings: &[u8], line: &impl
 /// # Errors
 /// `Internal`.
 pub(crate) fn text(line: &impl Serialize) -> Result<String> {
-    let json = serde_json::to_string(line).map_err(RootError::RecordLine)?;
+    let json = serde_json::to_string(line)
+        .map_err(|error| Error::internal(format!("cannot write the record of a thread: {error}")))?;
     Ok(format!("\n{json}\n"))
 }
 

@@ -16,7 +16,7 @@ use serde_json::json;
 use uwf_core::node::{Content, Payload};
 use yaml_tree::{Data, Node, Position};
 
-use crate::root::error::{AtPath, Result, RootError};
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
 
@@ -98,7 +98,7 @@ pub fn read(home: &Home) -> Result<Registry> {
                     return Err(unreadable(&path, "it is a link that leads nowhere"));
                 }
             }
-            Err(error) => return Err(RootError::file("read", &path, error)),
+            Err(error) => return Err(Error::file("read", &path, error)),
         }
     }
     Ok(Registry::new())
@@ -159,10 +159,7 @@ pub(crate) fn gone(home: &Home) -> Result<Option<Gone>> {
 ///
 /// # Errors
 /// `Busy` when others change it for too long, what `change` fails with, `Io`; those of a shared store.
-pub fn update<T, E: From<RootError>>(
-    home: &Home,
-    mut change: impl FnMut(&mut Registry) -> Result<T, E>,
-) -> Result<T, E> {
+pub fn update<T, E: From<Error>>(home: &Home, mut change: impl FnMut(&mut Registry) -> Result<T, E>) -> Result<T, E> {
     if home.shared().is_some() {
         return update_shared(home, change);
     }
@@ -171,7 +168,7 @@ pub fn update<T, E: From<RootError>>(
     let mut registry = before.clone();
     let told = change(&mut registry)?;
     if registry != before {
-        durable_files::replace(&home.registry_file(), write(&registry).as_bytes()).map_err(RootError::from)?;
+        durable_files::replace(&home.registry_file(), write(&registry).as_bytes()).map_err(Error::from)?;
     }
     Ok(told)
 }
@@ -186,7 +183,7 @@ fn read_shared(home: &Home) -> Result<(Registry, Option<Head>)> {
     Ok((parse(&place, text, Names::AtTop)?, Some(head)))
 }
 
-fn update_shared<T, E: From<RootError>>(
+fn update_shared<T, E: From<Error>>(
     home: &Home,
     mut change: impl FnMut(&mut Registry) -> Result<T, E>,
 ) -> Result<T, E> {
@@ -200,12 +197,12 @@ fn update_shared<T, E: From<RootError>>(
         }
         node_types::ensure(home)?;
         let text = Content { text: write(&registry) };
-        let hash = home.store().put(&text.draft()).map_err(RootError::from)?;
+        let hash = home.store().put(&text.draft()).map_err(Error::from)?;
         let swapped = match &head {
             Some(head) => home.heads().swap(SHARED, &head.version, hash),
             None => home.heads().create(SHARED, hash),
         };
-        match swapped.map_err(RootError::from)? {
+        match swapped.map_err(Error::from)? {
             Swap::Done => {
                 leave_trace(home, hash);
                 return Ok(told);
@@ -213,7 +210,7 @@ fn update_shared<T, E: From<RootError>>(
             Swap::Moved(_) => {}
         }
     }
-    Err(RootError::RegistryBusy(PathBuf::from(SHARED)).into())
+    Err(busy(Path::new(SHARED)).into())
 }
 
 /// Notes where the head of the names is, of which there is no other trace. Of two machines that move it in one moment the slower one may
@@ -242,7 +239,11 @@ pub(crate) fn traced(home: &Home) -> Result<Option<Hash>> {
 fn lock(home: &Home) -> Result<FileLock> {
     home.make_root()?;
     let path = home.registry_lock();
-    FileLock::acquire(&path, LOCK_WAIT)?.ok_or(RootError::RegistryBusy(path))
+    FileLock::acquire(&path, LOCK_WAIT)?.ok_or_else(|| busy(&path))
+}
+
+fn busy(lock: &Path) -> Error {
+    Error::busy(format!("another process holds {}", lock.display())).hint("try again")
 }
 
 /// Gives a name to a workflow; what it stood for goes to its history.
@@ -266,14 +267,20 @@ pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
 /// # Errors
 /// `NotFound` when the name, or the hash in its history, does not exist.
 pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_ms: u64) -> Result<(Hash, Hash)> {
-    let entry = registry.get_mut(workflow).ok_or_else(|| RootError::NoWorkflow(workflow.to_owned()))?;
+    let entry = registry
+        .get_mut(workflow)
+        .ok_or_else(|| Error::not_found(format!("there is no workflow `{workflow}` in the registry")))?;
     let from = entry.hash;
     let target = match to {
         Some(hash) if hash == from => return Ok((from, from)),
         Some(hash) => entry.history.iter().find(|past| past.hash == hash).map(|past| past.hash),
         None => entry.history.first().map(|past| past.hash),
     };
-    let target = target.ok_or_else(|| RootError::NoVersion { workflow: workflow.to_owned(), version: to })?;
+    let target = target.ok_or_else(|| {
+        let version = to.map_or("no earlier version".to_owned(), |hash| format!("no version {hash} in its history"));
+        Error::not_found(format!("workflow `{workflow}` has {version}"))
+            .hint(format!("`uwf workflow history {workflow}` lists them"))
+    })?;
     name(registry, workflow, target, now_ms);
     Ok((from, target))
 }
@@ -337,12 +344,13 @@ fn neither(node: &Node) -> Unreadable {
     (node.at, "an entry is neither a hash nor `{hash, timestamp, history}`".to_owned())
 }
 
-fn unreadable_at(path: &Path, Position { line, column }: Position, why: &str) -> RootError {
+fn unreadable_at(path: &Path, Position { line, column }: Position, why: &str) -> Error {
     unreadable(path, &format!("line {line} column {column}: {why}"))
 }
 
-fn unreadable(path: &Path, why: &str) -> RootError {
-    RootError::Registry { path: path.to_owned(), why: why.to_owned() }
+fn unreadable(path: &Path, why: &str) -> Error {
+    Error::data(format!("{} is not readable: {why}", path.display()))
+        .hint("repair it or restore it from a backup; the workflows themselves are safe in the store")
 }
 
 /// Bytes of a key that YAML readers take without a mark before it. None that uwf gives is nearly as long.

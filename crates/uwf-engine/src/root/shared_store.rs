@@ -15,8 +15,8 @@ use json_cas::{CachedObjects, Heads, Journal, Node, Notes, Objects, RemoteError,
 use uwf_core::config::{Config, StoreKind, StoreUrl};
 
 use self::unusable::Unusable;
+use crate::error::is_damage;
 use crate::root::broker_link::{BrokerLink, BrokerStore};
-use crate::root::error::is_damage;
 
 /// Variable that names the store, before the configuration does.
 const STORE_VARIABLE: &str = "UWF_STORE_URL";

@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::fs::Access;
 use uwf_core::thread::ThreadId;
 
+use crate::error::{Error, Result};
 use crate::ownership::owner;
-use crate::root::error::{Result, RootError};
 use crate::root::home::Home;
 use crate::root::lock;
 
@@ -63,8 +63,8 @@ pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
     for dir in [home.thread_dir(thread), home.attempts_dir(thread)] {
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         if rustix::fs::access(&dir, all).is_err_and(|errno| errno == rustix::io::Errno::ACCESS) {
-            let owner = owner(&dir);
-            return Err(RootError::NotOurs { dir, owner });
+            return Err(Error::io(format!("{} cannot be used: it belongs to {}", dir.display(), owner(&dir)))
+                .hint("`uwf doctor` says how a storage root is shared with a group"));
         }
     }
     let me = rustix::process::geteuid();
@@ -76,7 +76,8 @@ pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
     let process = process.map(|pid| Path::new("/proc").join(pid)).filter(|process| process.exists());
     match process {
         Some(process) if process.metadata().is_ok_and(|meta| meta.uid() != me.as_raw()) => {
-            Err(RootError::SteppedBy { thread: thread.clone(), owner: owner(&process) })
+            Err(Error::busy(format!("thread {thread} is being stepped by {}", owner(&process)))
+                .hint("only they can end it, or wait until the step has ended"))
         }
         Some(_) | None => Ok(()),
     }

@@ -3,16 +3,20 @@
 use json_cas::nearest;
 use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
 
-use crate::root::error::{Result, RootError};
+use crate::error::{Error, Result};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
+use crate::root::missing_thread::ALL_THREADS;
 
 /// What is typed for the newest thread; with a number behind it, for one before: `@2` is the second newest.
 pub const NEWEST: char = '@';
 
 /// Shortest beginning or end that is looked up.
 pub const MIN_SYMBOLS: usize = 4;
+
+/// Threads that are named when several are meant.
+const MAX_SHOWN: usize = 5;
 
 /// The thread meant by what was typed.
 ///
@@ -28,7 +32,9 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
         return newest(home, typed, place);
     }
     if typed.len() < MIN_SYMBOLS || typed.len() > ID_LEN || !typed.bytes().all(is_symbol) {
-        return Err(RootError::NotAThreadId { typed: typed.to_owned(), least: MIN_SYMBOLS });
+        return Err(Error::usage(format!(
+            "`{typed}` is not a thread id, nor at least {MIN_SYMBOLS} symbols of its beginning or end"
+        )));
     }
     let wanted = typed.to_ascii_uppercase();
     let ids = all(home)?;
@@ -37,12 +43,14 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
     match matches.as_slice() {
         [one] => Ok(one.parse()?),
         [] => {
-            let near = nearest::nearest(&wanted, ids.iter().map(|id| &id[ID_LEN - wanted.len()..])).map(str::to_owned);
-            Err(RootError::NoThreadLike { typed: typed.to_owned(), near })
+            let near = nearest::nearest(&wanted, ids.iter().map(|id| &id[ID_LEN - wanted.len()..]));
+            Err(Error::not_found(format!("no thread begins or ends with `{typed}`"))
+                .hint(near.map_or_else(|| ALL_THREADS.to_owned(), |near| format!("did you mean …{near}?"))))
         }
         several => {
-            let ids = several.iter().copied().cloned().collect();
-            Err(RootError::ManyThreads { typed: typed.to_owned(), ids })
+            let shown = several.iter().take(MAX_SHOWN).map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
+            let more = if several.len() > MAX_SHOWN { ", …" } else { "" };
+            Err(Error::usage(format!("`{typed}` is not unique: {shown}{more}")).hint("give more symbols"))
         }
     }
 }
@@ -51,12 +59,23 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
 fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
     let place = if place.is_empty() { Some(1) } else { place.parse::<usize>().ok().filter(|place| *place > 0) };
     let Some(place) = place else {
-        return Err(RootError::NotAPlace(typed.to_owned()));
+        return Err(
+            Error::usage(format!("`{typed}` names no thread")).hint("@ is the newest thread, @2 the one before")
+        );
     };
     let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
     ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
     let count = ids.len();
-    ids.into_iter().rev().nth(place - 1).ok_or_else(|| RootError::FewThreads { typed: typed.to_owned(), count })
+    ids.into_iter().rev().nth(place - 1).ok_or_else(|| few_threads(typed, count))
+}
+
+fn few_threads(typed: &str, count: usize) -> Error {
+    let error = |why: &str| Error::not_found(format!("`{typed}` names no thread: {why}"));
+    match count {
+        0 => error("there is none yet").hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one"),
+        1 => error("there is only one"),
+        _ => error(&format!("there are {count}")),
+    }
 }
 
 /// How many symbols at the end tell all these threads apart.

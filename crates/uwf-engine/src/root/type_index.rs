@@ -5,17 +5,17 @@
 //! covers its type: so it cannot be out of date, records that are damaged are read from their nodes again, and the file
 //! may be deleted at any time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::{Hash, READ_AT_ONCE, Store, StoreError};
+use json_cas::{Hash, READ_AT_ONCE, Store, StoreError, nearest};
 use serde_json::Value;
 use uwf_core::node::{FOREIGN_TYPES, NodeKind, OWN_TYPES};
 
-use crate::root::error::{Result, RootError};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 
 const RECORD: usize = 24;
@@ -121,8 +121,21 @@ pub fn resolve(home: &Home, typed: &str) -> Result<Hash> {
         return Ok(own.hash);
     }
     home.store().resolve_prefix(typed).map_err(|error| match error {
-        StoreError::BadHash(_) | StoreError::NoSuchPrefix { .. } => RootError::NoType(typed.to_owned()),
+        StoreError::BadHash(_) | StoreError::NoSuchPrefix { .. } => {
+            Error::not_found(format!("there is no type `{typed}`")).hint(other_types(typed))
+        }
         other => other.into(),
+    })
+}
+
+fn other_types(typed: &str) -> String {
+    // Some kinds have a second type beside the first.
+    let titles: BTreeSet<&str> = OWN_TYPES.iter().map(|own| own.kind.title()).collect();
+    nearest::did_you_mean(typed, titles.iter().copied()).unwrap_or_else(|| {
+        format!(
+            "a type is a hash, at least 4 symbols of its beginning, or one of {}; `uwf cas schema list` shows all",
+            titles.into_iter().collect::<Vec<_>>().join(", ")
+        )
     })
 }
 
@@ -233,7 +246,7 @@ mod tests {
         assert_eq!(resolve(&home, "Content").unwrap(), CONTENT);
         assert_eq!(resolve(&home, "fxefd3").unwrap(), CONTENT);
         assert_eq!(resolve(&home, "0000000000000").unwrap(), Hash::from_u64(0));
-        let error = crate::error::Error::from(resolve(&home, "contnet").unwrap_err());
+        let error = resolve(&home, "contnet").unwrap_err();
         assert_eq!(
             (error.message.as_str(), error.hints[0].as_str()),
             ("there is no type `contnet`", "did you mean `content`?")

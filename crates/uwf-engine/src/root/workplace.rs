@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
-use crate::root::error::{Result, RootError};
+use crate::error::{Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
 use crate::root::machine;
@@ -98,11 +98,17 @@ pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
     let has_worktree = note.value.get("worktree").is_some_and(|worktree| !worktree.is_null());
     match serde_json::from_value(note.value) {
         Ok(place) => Ok(Some(place)),
-        Err(source) if has_worktree => {
-            Err(RootError::StrangeNote { thread: thread.clone(), note: name(thread), source })
-        }
+        Err(error) if has_worktree => Err(strange_note(thread, &error)),
         Err(_) => Ok(None),
     }
+}
+
+fn strange_note(thread: &ThreadId, error: &serde_json::Error) -> Error {
+    let note = name(thread);
+    Error::data(format!("cannot use the note `{note}`, which says where thread {thread} keeps its files: {error}"))
+        .hint("a newer uwf or another user wrote it: update uwf, or run the thread on the machine that has its files")
+        .hint(format!("or continue a copy of the thread without the files: `uwf thread fork {thread} --cwd DIR`"))
+        .with_cause(ErrorCause::StrangeNote)
 }
 
 /// What the store says of where all threads work but these, whether or not it can be understood.

@@ -10,8 +10,7 @@ use uwf_core::thread::ThreadId;
 
 use self::records::Cached;
 pub use self::records::{Record, role_key};
-use crate::error::Result;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::thread::nodes;
 

@@ -10,8 +10,7 @@ use ulid::Ulid;
 use uwf_core::node::NodeKind;
 use uwf_core::thread::ThreadId;
 
-use crate::error::Result;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Result};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::thread::chain::role_key;

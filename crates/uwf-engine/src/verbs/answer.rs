@@ -179,7 +179,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
-    let (thread, head) = match Thread::active(home, id).map_err(Error::from) {
+    let (thread, head) = match Thread::active(home, id) {
         Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(asked, "the thread has ended")),
         other => other?,
     };
@@ -234,7 +234,7 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
-    let (thread, head) = match Thread::active(home, id).map_err(Error::from) {
+    let (thread, head) = match Thread::active(home, id) {
         Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(asked, "the thread has ended")),
         other => other?,
     };

@@ -4,8 +4,7 @@
 use json_cas::{Hash, Head};
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Error, Result};
-use crate::root::error::RootError;
+use crate::error::{Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::thread::load::Thread;
@@ -22,10 +21,10 @@ pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> 
         }
         (Some(head), _) => Ok(head),
         (None, expected) => Err(match (missing_thread::not_active(home, id), expected) {
-            (RootError::Ended { was_killed, .. }, Some(_)) => {
-                moved_on(id, format!("thread {id} {} since", if was_killed { "was killed" } else { "has ended" }))
+            (Error { cause: Some(ErrorCause::Ended { was_killed }), .. }, Some(_)) => {
+                moved_on(id, format!("thread {id} {} since", missing_thread::how_it_ended(was_killed)))
             }
-            (error, _) => error.into(),
+            (error, _) => error,
         }),
     }
 }

@@ -142,7 +142,7 @@ fn is_other(home: &Home, at: Hash) -> bool {
 /// `NotFound` when the role was never played, `Usage` for another task of a step, `NotFound` when the workspace does not exist.
 pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let _hold = home.hold_nodes()?;
-    let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error.into()))?;
+    let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error))?;
     let node = match (from_role, &changes.prompt) {
         (Some(role), _) => before_role(&thread, role)?,
         (None, Some(_)) => thread.start_hash,

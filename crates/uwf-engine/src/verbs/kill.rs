@@ -104,7 +104,7 @@ fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result
     loop {
         tries += 1;
         let head = expected_head::head(home, id, expected)?;
-        let ended = match Thread::at(home, id.clone(), head.hash).map_err(Error::from) {
+        let ended = match Thread::at(home, id.clone(), head.hash) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.
             Err(broken) if matches!(broken.kind, ErrorKind::Data | ErrorKind::NotFound) => {

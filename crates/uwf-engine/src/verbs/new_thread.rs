@@ -15,8 +15,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
 use crate::attempt::worktree::{self, NewWorktree};
-use crate::error::{AtPath, Error, ErrorCause, Result};
-use crate::root::error::{RootError, is_damage};
+use crate::error::{AtPath, Error, ErrorCause, Result, is_damage};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::{record, workplace};
@@ -135,7 +134,7 @@ fn begin_in(
 pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
     let digest = digest::computed_at(home, head).ok();
     let settings = Settings { digest, ..settings.begun_at(head) };
-    Ok(record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)?)
+    record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)
 }
 
 /// The settings of a thread that begins at a head. At a StartNode its digest is made at once. At a step that nobody has
@@ -152,7 +151,7 @@ fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
 /// `Io` when that cannot be told.
 pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
     match record::read(home, thread) {
-        Err(RootError::File { source, .. }) if is_damage(&source) => Ok(true),
+        Err(error) if error.is_damage() => Ok(true),
         record => Ok(record::newest_first(&record?).filter_map(record::event).any(|event| event != "settings")),
     }
 }

@@ -95,7 +95,7 @@ fn exported(home: &Home, thread: &ThreadId, content: bool, range: Range) -> Resu
 fn config_of(home: &Home, thread: &ThreadId) -> Result<Config> {
     let settings = Settings::load(home, thread)?;
     let of_project = settings.and_then(|settings| project::config(home, &settings.workspace).ok());
-    Ok(of_project.map_or_else(|| home.config(), Ok)?)
+    of_project.map_or_else(|| home.config(), Ok)
 }
 
 /// Where a request goes.

@@ -62,7 +62,7 @@ fn put(home: &Home, id: &ThreadId, reason: Option<&Reason>) -> Result<()> {
         Some(reason) => marks::set(home, id, Mark::Paused, reason)?,
         None => marks::clear(home, id, &[Mark::Paused])?,
     }
-    Ok(marks::sync(home, id, Mark::Paused)?)
+    marks::sync(home, id, Mark::Paused)
 }
 
 /// Looks once more whether the thread is where it was, since whoever steps it takes no notice of marks meanwhile. What was

@@ -11,7 +11,6 @@ use uwf_core::workflow::{self, Role, Workflow, WorkflowDraft};
 use crate::attempt::redactor::Redactor;
 use crate::error::{Error, Result};
 use crate::root::env_file;
-use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::root::node_types;
 use crate::root::{ids, registry};
@@ -57,7 +56,7 @@ pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Res
     let name = name.map_or(own, str::to_owned);
     registry::update(home, |registry| {
         registry::name(registry, &name, hash, ids::now_ms());
-        Ok::<(), RootError>(())
+        Ok::<(), Error>(())
     })?;
     Ok(Put { text, problems, stored: Some((name, hash)) })
 }

@@ -8,7 +8,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
@@ -99,7 +99,7 @@ fn steps(thread: &Thread<'_>) -> Result<Vec<Hash>> {
     let mut next = thread.last.is_some().then_some(thread.head);
     while let Some(hash) = next {
         let (step, _) = nodes::step_node(thread.home().store(), hash).map_err(|error| {
-            Error::from(error).hint("a StepNode that is gone cannot be repaired: `uwf thread list` and the history have other heads to fork from")
+            error.hint("a StepNode that is gone cannot be repaired: `uwf thread list` and the history have other heads to fork from")
         })?;
         found.push(hash);
         next = step.prev;
@@ -182,7 +182,7 @@ impl New<'_> {
         if let Err(unsound) = closure::check(store, bounds, |_| ()) {
             return Ok(Some(unsound.why()?));
         }
-        match detail.map(|detail| message::of_detail(store, detail, None).map_err(Error::from)) {
+        match detail.map(|detail| message::of_detail(store, detail, None)) {
             Some(Err(error)) if error.kind.is_of_the_moment() => Err(error),
             Some(Err(error)) => Ok(Some(error.message)),
             Some(Ok(_)) | None => Ok(None),

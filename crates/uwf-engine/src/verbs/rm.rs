@@ -69,9 +69,9 @@ fn check_ended(home: &Home, id: &ThreadId) -> Result<()> {
         );
     }
     if history::of(home, id)?.is_none() {
-        return Err(missing_thread::not_found(home, id).into());
+        return Err(missing_thread::not_found(home, id));
     }
-    Ok(sharing::check(home, id)?)
+    sharing::check(home, id)
 }
 
 fn forget(home: &Home, threads: &[&ThreadId]) -> Result<()> {

@@ -9,8 +9,8 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, Result};
-use crate::root::error::RootError;
 use crate::root::home::Home;
+use crate::root::missing_thread;
 use crate::thread::load::Thread;
 use crate::verbs::child_threads::{self, Child};
 use crate::verbs::{kill, new_thread, start};
@@ -71,7 +71,7 @@ fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
     let (child, head) = Thread::active(parent.home(), id)?;
     note_child(parent, id)?;
     let settings = of_child(parent, task.settings)?;
-    Ok(settings.begun_at(head.hash).save(child.home(), id)?)
+    settings.begun_at(head.hash).save(child.home(), id)
 }
 
 /// Notes with its parent that there is a child thread.
@@ -79,7 +79,7 @@ fn note_child(parent: &Thread<'_>, id: &ThreadId) -> Result<()> {
     let dir = parent.home().children_dir(&parent.id);
     fs::create_dir_all(&dir).at("create", &dir)?;
     let note = dir.join(id.as_str());
-    Ok(regular::write(&note, b"").at("write", &note)?)
+    regular::write(&note, b"").at("write", &note)
 }
 
 /// Known to its parent first, then in the index: whoever kills the parent finds it, or it finds the parent killed.
@@ -91,7 +91,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     }
     if home.heads().read(parent.id.as_str())?.is_none() {
         kill::kill(home, &id, None)?;
-        return Err(RootError::NotActive(parent.id.clone()).into());
+        return Err(missing_thread::not_in_index(&parent.id));
     }
     Ok(Child::Active(id))
 }

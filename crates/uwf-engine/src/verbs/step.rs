@@ -231,11 +231,10 @@ impl<'a, 'h> Step<'a, 'h> {
 
     /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck until a person fixes that.
     fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
-        moderate::next(thread, &self.plan.workflow).map_err(|error| {
+        moderate::next(thread, &self.plan.workflow).inspect_err(|error| {
             if error.cause == Some(ErrorCause::Unroutable) {
                 self.mark_unroutable(thread.head, &error.message);
             }
-            error
         })
     }
 

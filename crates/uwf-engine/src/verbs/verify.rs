@@ -5,7 +5,7 @@ use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded_digest;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::digest::{self, Digest};
 use crate::thread::load::Thread;
@@ -53,9 +53,8 @@ pub struct Verified {
 /// `NotFound` when there is no such thread, those of its nodes.
 pub fn verify(home: &Home, id: &ThreadId, expected: Option<Digest>) -> Result<Verified> {
     let thread = Thread::any(home, id)?;
-    let computed = digest::computed(home, thread.head).map_err(|error| {
-        Error::from(error).hint(format!("`uwf cas verify {}` names everything that is wrong", thread.head))
-    })?;
+    let computed = digest::computed(home, thread.head)
+        .map_err(|error| error.hint(format!("`uwf cas verify {}` names everything that is wrong", thread.head)))?;
     let recorded = recorded_digest::all(home, id)?;
     let differs = computed.iter().position(|(node, digest)| {
         let stated = recorded.iter().find(|(at, _)| at == node);

@@ -1,7 +1,7 @@
 //! `workflow put`, `rollback`: files become nodes, names stand for them.
 
 use json_cas::Objects;
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::registry;
 
 use crate::memory::{ESSAY, Machine, failure};
@@ -82,10 +82,8 @@ fn a_rollback_swaps_the_two_newest_versions() {
 #[test]
 fn a_rollback_without_an_earlier_version_says_where_to_look() {
     let machine = Machine::with_essay();
-    let roll_back = |name: &str, to| {
-        let update = registry::update(&machine.home, |names| registry::roll_back(names, name, to, 7));
-        Error::from(update.unwrap_err())
-    };
+    let roll_back =
+        |name: &str, to| registry::update(&machine.home, |names| registry::roll_back(names, name, to, 7)).unwrap_err();
     let error = roll_back("essay", None);
     assert_eq!(failure(&error), (ErrorKind::NotFound, "workflow `essay` has no earlier version"));
     assert_eq!(error.hints, ["`uwf workflow history essay` lists them"]);

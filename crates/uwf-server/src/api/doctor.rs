@@ -32,7 +32,7 @@ pub(crate) async fn findings(app: &App) -> Result<Vec<Finding>, Failure> {
 fn config(home: &Home) -> Finding {
     let path = home.config_file();
     match home.checked_config() {
-        Err(error) => Finding::of_error("config", &error.into()),
+        Err(error) => Finding::of_error("config", &error),
         Ok(_) if !path.exists() => {
             Finding::warn("config", format!("there is no {}: the defaults hold", path.display()))
                 .hint("`uwf setup` makes one")

@@ -11,7 +11,7 @@ pub(crate) mod validate;
 
 use serde_json::Value;
 use uwf_core::config::edit::{EditError, KeyPath, get as value_at, values as values_of};
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::Error;
 use uwf_engine::root::config_text;
 use uwf_engine::root::project::{self, Trust};
 
@@ -113,7 +113,7 @@ fn read(text: &str, file: &str) -> Result<Value, CommandError> {
             EditError::Unreadable(problems) => problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             EditError::NotAMapping { .. } | EditError::Entangled { .. } => error.to_string(),
         };
-        Error::new(ErrorKind::Config, error).hint("`uwf config validate` shows the lines").into()
+        Error::config(error).hint("`uwf config validate` shows the lines").into()
     })
 }
 

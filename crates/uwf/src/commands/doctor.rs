@@ -88,7 +88,7 @@ fn config_file(context: &Context) -> Finding {
     }
     let problems = match validate::problems(&context.home) {
         Ok((_, problems)) => problems,
-        Err(error) => return Finding::of_error("config", &error.into()),
+        Err(error) => return Finding::of_error("config", &error),
     };
     let own: Vec<_> = problems.iter().filter(|problem| !REPORTED_ELSEWHERE.contains(&problem.code)).collect();
     let Some(first) = own.iter().find(|problem| problem.is_error()).or(own.first()) else {

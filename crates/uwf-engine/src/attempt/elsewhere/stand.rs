@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::recorded::{Attempt, Outcome};
-use crate::error_kind::ErrorKind;
+use crate::error::ErrorKind;
 use crate::root::marks::{Mark, Reason};
 use crate::thread::state::State;
 

@@ -6,9 +6,7 @@ use super::lines::{Answered, Closed, Exchange, Finished, GaveUp, Line, Named, Op
 use super::output::size;
 use super::{OutputFiles, boot_id};
 use crate::attempt::agents::HUMAN;
-use crate::error::Result;
-use crate::error_kind::ErrorKind;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, ErrorKind, Result};
 use crate::root::home::Home;
 
 /// How often a kept answer is read by processes that end without a word before its agent is run again: they may be dying

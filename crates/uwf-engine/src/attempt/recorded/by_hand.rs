@@ -8,8 +8,7 @@ use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
 use super::lines::Opened;
-use crate::error::{Error, Result};
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::sharing;

@@ -9,7 +9,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::processes;
-use crate::error_kind::ErrorKind;
+use crate::error::ErrorKind;
 use crate::root::history;
 use crate::root::record;
 use crate::thread::digest::Digest;

@@ -8,8 +8,7 @@ use durable_files::regular;
 use rustix::io::Errno;
 use uwf_core::thread::ThreadId;
 
-use crate::error::Result;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 
 /// Files one attempt writes its output to.
@@ -62,7 +61,7 @@ impl OutputFiles {
     pub(crate) fn reserve(&self) -> Result<()> {
         let file =
             regular::open_with(OpenOptions::new().create(true).append(true), &self.room).at("create", &self.room)?;
-        Ok(room_in(&file).at("reserve space for an answer in", &self.room)?)
+        room_in(&file).at("reserve space for an answer in", &self.room)
     }
 
     /// Frees the reserved space.

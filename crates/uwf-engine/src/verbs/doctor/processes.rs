@@ -9,8 +9,7 @@ use uwf_core::thread::ThreadId;
 
 use super::{Finding, Remedy, counted};
 use crate::attempt::processes;
-use crate::error::Result;
-use crate::root::error::AtPath;
+use crate::error::{AtPath, Result};
 use crate::root::home::{Home, ROOT_VARIABLES};
 use crate::root::lock;
 

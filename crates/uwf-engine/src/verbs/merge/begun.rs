@@ -137,7 +137,7 @@ impl<'t> Turn<'t> {
     }
 
     fn forget(&self) -> Result<()> {
-        Ok(absent(fs::remove_file(&self.note)).at("remove", &self.note)?)
+        absent(fs::remove_file(&self.note)).at("remove", &self.note)
     }
 
     /// Removes files with such names from the git directory.

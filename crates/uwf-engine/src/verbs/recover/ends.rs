@@ -29,7 +29,7 @@ impl Ends {
         types.save();
         let mut read = Vec::with_capacity(ends.len());
         for end in ends {
-            match nodes::typed::<ThreadEnd>(home.store(), end).map_err(crate::error::Error::from) {
+            match nodes::typed::<ThreadEnd>(home.store(), end) {
                 Ok(end) => read.push(end),
                 Err(error) if error.is_damage() => {}
                 Err(error) => return Err(error),

@@ -15,8 +15,7 @@ use super::ends::Ends;
 use super::evidence::{Evidence, Known, Source};
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::attempt::recorded::{self, Attempt};
-use crate::error::Result;
-use crate::root::error::RootError;
+use crate::error::{Error, ErrorCause, Result};
 use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::{lock, record, workplace};
@@ -127,7 +126,7 @@ impl<'h> Standings<'h> {
             return Ok(Standing::Beginning);
         }
         let place = match workplace::of(self.home, id) {
-            Err(RootError::StrangeNote { .. }) => None,
+            Err(Error { cause: Some(ErrorCause::StrangeNote), .. }) => None,
             place => place?,
         };
         let Some(place) = place else {

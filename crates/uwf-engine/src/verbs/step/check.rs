@@ -59,11 +59,9 @@ pub(super) fn step<'h>(
     let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
     // This is what every later prompt reads of it.
-    message::of_detail(store, step.detail, None).map_err(Error::from).map_err(|error| {
-        match error.kind.is_of_the_moment() {
-            true => error,
-            false => refuse(step_hash, &format!("its detail cannot be read: {}", error.message)),
-        }
+    message::of_detail(store, step.detail, None).map_err(|error| match error.kind.is_of_the_moment() {
+        true => error,
+        false => refuse(step_hash, &format!("its detail cannot be read: {}", error.message)),
     })?;
     let digest = before.map(|before| digester.after(Some(before)));
     Ok(Checked { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })

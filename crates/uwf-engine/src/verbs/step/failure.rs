@@ -115,9 +115,7 @@ impl Step<'_, '_> {
         // A thread that was killed meanwhile has no next step, so hints about one mislead.
         let error = match is_active {
             true => error,
-            false => {
-                Error { hints: Error::from(missing_thread::not_active(self.home, &self.thread.id)).hints, ..error }
-            }
+            false => Error { hints: missing_thread::not_active(self.home, &self.thread.id).hints, ..error },
         };
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
         let error = match error.kind {

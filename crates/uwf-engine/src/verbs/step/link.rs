@@ -10,7 +10,7 @@ use super::{Step, StepReport, Upcoming};
 use crate::attempt::agent_process::Signals;
 use crate::attempt::recorded::{self, Finished, Opened};
 use crate::attempt::snapshot::StepFiles;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::root::log::log;
 use crate::root::marks;
 use crate::thread::chain::Record;
@@ -121,7 +121,6 @@ impl Linked<'_, '_, '_> {
             chain.append(step.home, &thread.id, Record::of(moved.head, last));
         }
         let done = marks::clear(step.home, &thread.id, &OF_ATTEMPTS)
-            .map_err(Error::from)
             .and_then(|()| recorded::linked(step.home, opened, is_adopted));
         if let Err(error) = done {
             let why = error.message;

@@ -2,7 +2,7 @@
 
 use json_cas::Hash;
 use tempfile::TempDir;
-use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::error::{ErrorKind, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_testing::{Subject, dir_in_memory};
@@ -41,7 +41,6 @@ fn check(bytes: &[u8]) {
                 assert_eq!(registry::read(&home).expect("what was written is read"), registry);
             }
             Err(error) => {
-                let error = Error::from(error);
                 assert_eq!(error.kind, ErrorKind::Data, "{error}");
                 assert!(!error.hints.is_empty() && !error.to_string().contains('\n'), "{error}");
                 registry::update(&home, name).expect_err("what cannot be read is not replaced");

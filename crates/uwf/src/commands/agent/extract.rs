@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_kit::ladder::{Climb, Extractor, Ladder};
-use agent_kit::{Answer, Error, ErrorKind};
+use agent_kit::{Answer, Error};
 use json_cas::Schema;
 use serde::Serialize;
 use serde_json::Value;
@@ -107,7 +107,7 @@ fn nothing_found(context: &Context, args: &Args, rungs: &[Rung], errors: &[Strin
     if args.explain {
         rungs.iter().for_each(|rung| context.printer.talk(line(rung).trim_end()));
     }
-    let error = Error::new(ErrorKind::NotExtractable, format!("the text has no valid output: {}", errors.join("; ")));
+    let error = Error::not_extractable(format!("the text has no valid output: {}", errors.join("; ")));
     let error = CommandError::from(error);
     if args.no_llm || rungs.iter().any(|rung| rung.rung == "llm") {
         return error;
@@ -120,8 +120,7 @@ fn schema(context: &Context, typed: &str) -> Result<Arc<Schema>, CommandError> {
     let store = context.home.store();
     if Path::new(typed).is_file() {
         let value = input::parse(&input::from_file(Path::new(typed))?, typed)?;
-        let compiled =
-            Schema::compile(&value).map_err(|error| Error::new(ErrorKind::Data, format!("{typed}: {error}")))?;
+        let compiled = Schema::compile(&value).map_err(|error| Error::data(format!("{typed}: {error}")))?;
         return Ok(Arc::new(compiled));
     }
     if let Some((workflow, role)) = typed.rsplit_once('.') {

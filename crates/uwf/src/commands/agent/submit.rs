@@ -118,10 +118,8 @@ fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Er
     let value: Value = match json_cas::json::parse(&given) {
         Ok(value) => value,
         Err(error) => {
-            let error = Error::new(
-                ErrorKind::NotExtractable,
-                format!("the answer has no valid output for role `{}`: {error}", args.role),
-            );
+            let error =
+                Error::not_extractable(format!("the answer has no valid output for role `{}`: {error}", args.role));
             return Err((error, given));
         }
     };

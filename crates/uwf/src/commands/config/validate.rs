@@ -4,9 +4,9 @@ use serde::Serialize;
 use uwf_core::config::Config;
 use uwf_core::document::{Document, Problem};
 use uwf_engine::error::ErrorKind;
+use uwf_engine::error::Result;
 use uwf_engine::root::config_text;
 use uwf_engine::root::env_file;
-use uwf_engine::root::error::Result;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::older_config;
 

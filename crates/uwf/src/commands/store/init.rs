@@ -30,7 +30,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
             .hint("name a shared store: UWF_STORE_URL=s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE"));
     };
     let is_new = shared.init().map_err(|error| Error::from(StoreError::from(error)))?;
-    node_types::ensure(home).map_err(Error::from)?;
+    node_types::ensure(home)?;
     let text = format!("{} is ready{}\n", shared.name(), if is_new { "" } else { "; it was before" });
     Ok(Printed::of(json!({ "store": shared.name(), "initialized": is_new }), text))
 }

@@ -9,8 +9,8 @@ use clap_complete::engine::ArgValueCompleter;
 use json_cas::Hash;
 use uwf_core::event::{Event, Stream, What};
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::root::error::RootError;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::missing_thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::end;
@@ -90,7 +90,7 @@ fn killed(context: &Context, thread: ThreadId) -> CommandResult {
     let status = show(&context.home, &thread).ok();
     match status.and_then(|status| status.return_code) {
         Some(code @ end::SUPERVISED_CODE) => Ok(Printed::nothing().exits(step::end_code(Some(code), false))),
-        _ => Err(Error::from(RootError::Ended { thread, was_killed: true }).into()),
+        _ => Err(missing_thread::ended(&thread, true).into()),
     }
 }
 

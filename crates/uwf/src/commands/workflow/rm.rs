@@ -2,7 +2,7 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::Error;
 use uwf_engine::root::registry;
 use uwf_engine::verbs::workflows;
 
@@ -30,9 +30,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let hash = registry::update(&context.home, |registry| {
         let entry = registry.remove(&args.name);
         // Somebody else may have been faster.
-        entry
-            .map(|entry| entry.hash)
-            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no workflow `{}`", args.name)))
+        entry.map(|entry| entry.hash).ok_or_else(|| Error::not_found(format!("there is no workflow `{}`", args.name)))
     })?;
     let text = format!("removed {}, which was {hash}\n", style::bold(&args.name));
     Ok(Printed::of(json!({ "name": args.name, "hash": hash }), text))

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
 use uwf_core::prompt;
-use uwf_engine::error::{AtPath, Error, ErrorKind};
+use uwf_engine::error::{AtPath, Error};
 use uwf_engine::verbs::answer::{Asked, Question};
 
 use super::given;
@@ -90,7 +90,7 @@ fn written(draft: &str) -> &str {
 }
 
 fn nothing_written() -> CommandError {
-    Error::new(ErrorKind::Waiting, "nothing was written, so the thread keeps waiting").into()
+    Error::waiting("nothing was written, so the thread keeps waiting").into()
 }
 
 /// Removes the draft of an answer that was recorded.

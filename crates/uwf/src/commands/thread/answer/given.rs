@@ -2,7 +2,7 @@
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::Climb;
-use agent_kit::{AgentContext, Error, ErrorKind};
+use agent_kit::{AgentContext, Error};
 use serde_json::{Map, Value};
 use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
@@ -87,10 +87,7 @@ fn check(agent: &AgentContext<'_>, answer: &Answer) -> Result<(), CommandError> 
 
 fn unfit(agent: &AgentContext<'_>, errors: &[String]) -> CommandError {
     let form = prompt::json_form(agent.schema().value());
-    Error::new(
-        ErrorKind::NotExtractable,
-        format!("the answer does not fit role `{}`: {}", agent.role_name(), errors.join("; ")),
-    )
-    .hint(format!("it has this form: {form}"))
-    .into()
+    Error::not_extractable(format!("the answer does not fit role `{}`: {}", agent.role_name(), errors.join("; ")))
+        .hint(format!("it has this form: {form}"))
+        .into()
 }

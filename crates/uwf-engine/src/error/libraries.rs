@@ -1,13 +1,57 @@
-//! Errors of nodes and heads, here or elsewhere.
+//! What a failure of nodes, heads or files means to the user: its kind, and what to try next.
+//!
+//! The libraries below know nothing of commands, so their errors become an [`Error`] here. Everything else is worded where it fails.
 
+use durable_files::FileError;
 use json_cas::{HeadsError, RemoteError, RemoteFault, StoreError};
+use uwf_core::moderator::ConditionError;
 use uwf_core::node::OWN_TYPES;
+use uwf_core::thread::ThreadIdError;
 
-use super::when_full;
-use crate::attempt::processes::ATTEMPT_VARIABLE;
-use crate::error::{Error, ErrorKind};
+use super::{Error, ErrorKind, FREE_SPACE};
+use crate::attempt_variable::ATTEMPT_VARIABLE;
 
-pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
+impl From<StoreError> for Error {
+    fn from(source: StoreError) -> Error {
+        with_store_hints(Error::new(store_kind(&source), source.to_string()), &source).with_source(source)
+    }
+}
+
+impl From<HeadsError> for Error {
+    fn from(source: HeadsError) -> Error {
+        with_heads_hints(Error::new(heads_kind(&source), source.to_string()), &source).with_source(source)
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(source: FileError) -> Error {
+        when_full(Error::io(source.to_string()), source.is_disk_full()).with_source(source)
+    }
+}
+
+impl From<ThreadIdError> for Error {
+    fn from(error: ThreadIdError) -> Error {
+        Error::data(error.to_string())
+    }
+}
+
+impl From<ConditionError> for Error {
+    fn from(error: ConditionError) -> Error {
+        Error::data(error.to_string())
+    }
+}
+
+/// Whether a store elsewhere could not be used.
+pub(super) fn is_remote(source: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(source.downcast_ref(), Some(StoreError::Remote(_)))
+        || matches!(source.downcast_ref(), Some(HeadsError::Remote(_)))
+}
+
+fn when_full(error: Error, is_full: bool) -> Error {
+    if is_full { error.hint(FREE_SPACE) } else { error }
+}
+
+fn store_kind(source: &StoreError) -> ErrorKind {
     match source {
         StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => ErrorKind::NotFound,
         StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
@@ -19,7 +63,7 @@ pub(super) fn store_kind(source: &StoreError) -> ErrorKind {
     }
 }
 
-pub(super) fn of_store(mut error: Error, source: &StoreError) -> Error {
+fn with_store_hints(mut error: Error, source: &StoreError) -> Error {
     if let StoreError::Corrupt { hash, .. } = source {
         if *hash == json_cas::bootstrap::HASH || OWN_TYPES.iter().any(|own| own.hash == *hash) {
             error = error.hint("it is one of uwf's own types: `uwf recover` stores it again");
@@ -51,7 +95,7 @@ pub(super) fn of_store(mut error: Error, source: &StoreError) -> Error {
     when_full(error, source.is_disk_full())
 }
 
-pub(super) fn heads_kind(source: &HeadsError) -> ErrorKind {
+fn heads_kind(source: &HeadsError) -> ErrorKind {
     match source {
         HeadsError::Busy { .. } => ErrorKind::Busy,
         HeadsError::Unreadable { .. } => ErrorKind::Data,
@@ -61,7 +105,7 @@ pub(super) fn heads_kind(source: &HeadsError) -> ErrorKind {
     }
 }
 
-pub(super) fn of_heads(mut error: Error, source: &HeadsError) -> Error {
+fn with_heads_hints(mut error: Error, source: &HeadsError) -> Error {
     if let HeadsError::Unreadable { path, .. } = source {
         error = error
             .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
@@ -121,5 +165,24 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
         RemoteFault::Refused => "an agent reads and stores the nodes of its own attempt; for anything else its `env` must name the keys of the store: `uwf help shared-store`".into(),
         RemoteFault::Unfit => "several machines would get in each other's way there: use another server; `uwf help shared-store` says what it needs".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use json_cas::Hash;
+
+    use super::*;
+
+    #[test]
+    fn unusable_shared_store_is_no_damage() {
+        for fault in [RemoteFault::Unreachable, RemoteFault::Denied, RemoteFault::Missing] {
+            let remote = || RemoteError { store: "s3://b".into(), fault, message: "why".into(), source: None };
+            for error in [Error::from(StoreError::Remote(remote())), Error::from(HeadsError::Remote(remote()))] {
+                assert!(error.is_remote() && !error.is_damage(), "{fault:?}");
+            }
+        }
+        let missing = Error::from(StoreError::NotFound { hash: Hash::from_u64(9) });
+        assert!(missing.is_damage() && !missing.is_remote());
     }
 }
