@@ -55,6 +55,12 @@ pub enum ErrorCause {
     StrangeNote,
     /// There is no program `git`.
     NoGit,
+    /// Git ran and failed, for whatever reason.
+    GitFailed,
+    /// A directory is in no working tree of a repository.
+    NoWorkingTree,
+    /// A directory is no longer a working tree of its repository.
+    OtherRepository,
 }
 
 /// What engine functions return.
@@ -143,7 +149,7 @@ impl Error {
 
     /// Adds the underlying error.
     #[must_use]
-    pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+    pub(crate) fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
         Error { source: Some(Box::new(source)), ..self }
     }
 

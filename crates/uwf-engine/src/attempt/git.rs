@@ -24,10 +24,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use durable_files::FileError;
 use uwf_core::text::ellipsize;
 
-pub(crate) use self::checkout::Checkout;
+pub(crate) use self::checkout::{Checkout, no_commit};
 pub use self::diff::{FileChange, Patch};
 pub(crate) use self::errand::Errand;
 pub(crate) use self::merge::Brought;
@@ -40,7 +39,7 @@ use crate::attempt::ended::stopped;
 use crate::attempt::processes;
 use crate::attempt::stop_signals::Watch;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
-use crate::error::{Error, ErrorCause, ErrorKind};
+use crate::error::{Error, ErrorCause, Result};
 
 /// Characters shown of what git says.
 const SHOWN: usize = 400;
@@ -133,163 +132,6 @@ const SETTINGS: [&str; 8] = [
     "gc.auto=0",
     "maintenance.auto=false",
 ];
-
-/// Why git did not do what it was asked for.
-#[derive(Debug, thiserror::Error)]
-pub enum GitError {
-    /// There is no such program.
-    #[error("git is not installed: there is no program `git` on PATH")]
-    Missing,
-    /// It cannot be started, or what it prints not be kept.
-    #[error("cannot run git: {0}")]
-    NotRun(#[source] io::Error),
-    /// A file of a repository or a working tree cannot be read, or one of uwf's own not be written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A commit on a thread's branch that uwf didn't write.
-    #[error("commit {commit} was not written by uwf: its message names `{}`", said.escape_debug())]
-    Strange {
-        /// The commit.
-        commit: String,
-        /// The unexpected part of its message.
-        said: String,
-    },
-    /// A directory is in no repository.
-    #[error("{} is not in a git repository", .0.display())]
-    NoRepository(PathBuf),
-    /// A directory is no working tree of a repository, or not any more.
-    #[error("{} is not a worktree of {} any more", dir.display(), repository.display())]
-    NotItsWorktree {
-        /// The directory.
-        dir: PathBuf,
-        /// The repository.
-        repository: PathBuf,
-    },
-    /// Git waits for a pipe.
-    #[error("{} is not a regular file, and git waits for it", .0.display())]
-    Blocked(PathBuf),
-    /// A directory is in a repository, and in no working tree of it.
-    #[error("{} is in a git repository without a working tree", .0.display())]
-    NoWorkTree(PathBuf),
-    /// A repository has no commit that could be begun at.
-    #[error("the git repository {} has no commit yet", .0.display())]
-    NoCommit(PathBuf),
-    /// Nobody has said who makes commits.
-    #[error("git does not know who you are, and a commit needs an author")]
-    Nobody,
-    /// Git is configured to sign commits, and can't.
-    #[error("cannot sign the commit: git says: {said}")]
-    NotSigned {
-        /// stderr of git.
-        said: String,
-    },
-    /// There are repositories in a worktree, which git would not commit the files of.
-    #[error("{} in {} {} of its own, and git would leave the files out", repositories.join(", "), dir.display(), if repositories.len() == 1 { "is a git repository" } else { "are git repositories" })]
-    Nested {
-        /// The worktree.
-        dir: PathBuf,
-        /// Their paths in it.
-        repositories: Vec<String>,
-    },
-    /// Files stand in the way of a merge.
-    #[error("{} in {} would be overwritten: {}", if *untracked { "files that git does not know" } else { "uncommitted changes" }, top.display(), files.join(", "))]
-    InTheWay {
-        /// The working tree.
-        top: PathBuf,
-        /// The files.
-        files: Vec<String>,
-        /// Whether they were never added.
-        untracked: bool,
-    },
-    /// A branch cannot just be moved forward.
-    #[error("{branch} and what is checked out in {} have both gone on", top.display())]
-    Diverged {
-        /// The branch that is to be brought in.
-        branch: String,
-        /// The working tree.
-        top: PathBuf,
-    },
-    /// Nothing can be pushed.
-    #[error("cannot push to `{remote}`: git says: {said}")]
-    NotPushed {
-        /// To where.
-        remote: String,
-        /// What git printed of it.
-        said: String,
-    },
-    /// Nothing can be fetched.
-    #[error("cannot fetch from `{remote}`: git says: {said}")]
-    Unreachable {
-        /// From where.
-        remote: String,
-        /// stderr of git.
-        said: String,
-    },
-    /// Git did not come to an end in its time.
-    #[error("git was ended after {} s", .0.as_secs())]
-    TookTooLong(Duration),
-    /// This process was told to stop.
-    #[error("git was ended: uwf was told to stop")]
-    Stopped {
-        /// The signal.
-        signal: i32,
-    },
-    /// Git failed.
-    #[error("cannot {action}: git says: {said}")]
-    Failed {
-        /// What was being done; it completes "cannot …".
-        action: &'static str,
-        /// What it printed to stderr.
-        said: String,
-    },
-}
-
-impl From<GitError> for Error {
-    fn from(error: GitError) -> Error {
-        let of = |kind| Error::new(kind, error.to_string());
-        match &error {
-        GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git").with_cause(ErrorCause::NoGit),
-        GitError::Nobody => of(ErrorKind::Config)
-            .hint("git config --global user.name 'NAME'; git config --global user.email ADDRESS"),
-        GitError::NotSigned { .. } => of(ErrorKind::Config)
-            .hint("your settings: git config --global --get-regexp '^(commit.gpgsign|user.signingkey|gpg)'"),
-        GitError::Nested { dir, repositories } => {
-            let git_dir = dir.join(repositories.first().map_or("", String::as_str)).join(".git");
-            of(ErrorKind::Usage)
-                .hint(format!("to commit its files with the others, move {} away", git_dir.display()))
-                .hint("to keep it, copy it to another place or push it")
-        }
-        GitError::InTheWay { untracked: true, .. } => {
-            of(ErrorKind::Usage).hint("move them away, or add and commit them, then merge again")
-        }
-        GitError::InTheWay { untracked: false, .. } => {
-            of(ErrorKind::Usage).hint("commit them, or put them aside: `git stash`; then merge again")
-        }
-        GitError::Diverged { .. } => {
-            of(ErrorKind::Usage).hint("without --ff-only there will be a merge commit")
-        }
-        GitError::NotPushed { remote, .. } | GitError::Unreachable { remote, .. } => of(ErrorKind::Busy)
-            .hint(format!("try again when it can be reached; `git ls-remote {remote}` in the repository tells")),
-        GitError::NotRun(_) | GitError::File(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
-        GitError::Blocked(path) => of(ErrorKind::Io).hint(format!("remove it: rm {}", path.display())),
-        GitError::NotItsWorktree { .. } => of(ErrorKind::Data).hint("an agent may have replaced it; its files are still there"),
-        GitError::Strange { .. } => of(ErrorKind::Data)
-            .hint("inspect it with `git show`: a user with access to the repository or its remote wrote it"),
-        GitError::NoRepository(_) => of(ErrorKind::Usage)
-            .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
-            .hint("without a worktree, agents work in the directory itself"),
-        GitError::NoWorkTree(_) => of(ErrorKind::Usage)
-            .hint("start the thread in a working tree of it: `git worktree add DIR` makes one, --cwd DIR names one"),
-        GitError::NoCommit(_) => of(ErrorKind::Usage)
-            .hint("a worktree begins at a commit: `git commit` the files first"),
-        GitError::Failed { .. } => of(ErrorKind::Io),
-        GitError::Stopped { signal } => stopped(*signal),
-    }
-    }
-}
-
-/// What functions that run git return.
-pub(crate) type Result<T, E = GitError> = std::result::Result<T, E>;
 
 /// A git directory that is named, so that git does not look for one.
 #[derive(Debug, Clone)]
@@ -392,10 +234,12 @@ impl<'d> Git<'d> {
         }
         command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
         // From before git is there: a signal that ends this process would leave git behind.
-        let watch = Watch::begin().map_err(GitError::NotRun)?;
+        let watch = Watch::begin().map_err(not_run)?;
         let mut child = command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => GitError::Missing,
-            _ => GitError::NotRun(error),
+            io::ErrorKind::NotFound => Error::config("git is not installed: there is no program `git` on PATH")
+                .hint("install it; a thread without a worktree works without git")
+                .with_cause(ErrorCause::NoGit),
+            _ => not_run(error),
         })?;
         let status = self.wait(&mut child, &watch)?;
         Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
@@ -407,16 +251,16 @@ impl<'d> Git<'d> {
         let limit = errand::time_left().into_iter().chain(self.limit).min();
         let mut is_looked_at = false;
         loop {
-            if let Some(status) = child.try_wait().map_err(GitError::NotRun)? {
+            if let Some(status) = child.try_wait().map_err(not_run)? {
                 return Ok(status);
             }
             let why =
                 if let Some(signal) = watch.told().filter(|_| !watch.began_stopped || begun.elapsed() >= AFTER_STOP) {
-                    Some(GitError::Stopped { signal })
+                    Some(stopped(signal))
                 } else if let Some(limit) = limit.filter(|limit| begun.elapsed() >= *limit) {
-                    Some(GitError::TookTooLong(limit))
+                    Some(Error::io(format!("git was ended after {} s", limit.as_secs())))
                 } else if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
-                    self.pipe_in_the_way().map(GitError::Blocked)
+                    self.pipe_in_the_way().map(|pipe| blocked(&pipe))
                 } else {
                     None
                 };
@@ -493,28 +337,42 @@ fn pipe_below(dir: &Path) -> Option<PathBuf> {
 
 /// A file for what git prints: it needs no reader, as a pipe does, and whoever is killed leaves none.
 fn file() -> Result<File> {
-    tempfile::tempfile().map_err(GitError::NotRun)
+    tempfile::tempfile().map_err(not_run)
 }
 
 /// A file for git to read, which is at its beginning.
 fn input(bytes: &[u8]) -> Result<File> {
     let mut file = file()?;
-    file.write_all(bytes).and_then(|()| file.rewind()).map_err(GitError::NotRun)?;
+    file.write_all(bytes).and_then(|()| file.rewind()).map_err(not_run)?;
     Ok(file)
 }
 
 fn handle(file: &File) -> Result<File> {
-    file.try_clone().map_err(GitError::NotRun)
+    file.try_clone().map_err(not_run)
 }
 
 fn content(file: &mut File) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(GitError::NotRun)?;
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(not_run)?;
     Ok(bytes)
 }
 
-fn failed(action: &'static str, output: &Output) -> GitError {
-    GitError::Failed { action, said: said(output) }
+fn not_run(error: io::Error) -> Error {
+    Error::io(format!("cannot run git: {error}")).with_source(error)
+}
+
+fn blocked(pipe: &Path) -> Error {
+    let pipe = pipe.display();
+    Error::io(format!("{pipe} is not a regular file, and git waits for it")).hint(format!("remove it: rm {pipe}"))
+}
+
+fn failed(action: &str, output: &Output) -> Error {
+    refused(action, &said(output))
+}
+
+/// What git was asked for and did not do; `action` completes "cannot …".
+pub(crate) fn refused(action: &str, said: &str) -> Error {
+    Error::io(format!("cannot {action}: git says: {said}")).with_cause(ErrorCause::GitFailed)
 }
 
 /// What git says about its failure, in one line: its advice is for those who type its commands.

@@ -15,9 +15,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::{Files, Git, GitError, Kept};
+use crate::attempt::git::{Files, Git, Kept};
 use crate::attempt::recorded::Opened;
-use crate::error::{AtPath, Result};
+use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::Worktree;
@@ -108,7 +108,7 @@ pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: Hash, works
     let Some(Kept { commit, tree, head, .. }) = git.kept(&name)? else { return Ok(()) };
     let title = format!("uwf: thread {thread} begins");
     let text = message(&title, thread, at, Some(&head), worktree.inside(workspace));
-    Ok(git.update_ref(&name, &git.commit_tree(&tree, &[&commit], &text)?)?)
+    git.update_ref(&name, &git.commit_tree(&tree, &[&commit], &text)?)
 }
 
 /// The line of such a commit's message that says which thread it is of.
@@ -156,7 +156,7 @@ pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: Hash) -> Result<Optio
     for place in [dir.to_owned()].into_iter().chain(origins(home)) {
         let repository = match Git::at(&place).repository() {
             // It is none, or none any more.
-            Err(GitError::Failed { .. }) => continue,
+            Err(Error { cause: Some(ErrorCause::GitFailed), .. }) => continue,
             repository => repository?,
         };
         if !seen.insert(repository.clone()) {

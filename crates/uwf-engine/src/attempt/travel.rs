@@ -13,7 +13,7 @@ use json_cas::Hash;
 use uwf_core::config::GitRemote;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::{Checkout, Git, GitError, Kept, Pushed};
+use crate::attempt::git::{self, Checkout, Git, Kept, Pushed};
 use crate::attempt::recorded;
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot::{self, files_ref, files_refs};
@@ -26,6 +26,9 @@ use crate::root::worktree::Worktree;
 /// How often the branch of a remote may move while one pushes to it.
 const TRIES: usize = 3;
 
+/// What git is asked for there, to complete "cannot …".
+const PUSH: &str = "push the files";
+
 /// Pushes the files that were recorded of a node: the commit that has them in the end.
 ///
 /// # Errors
@@ -33,9 +36,7 @@ const TRIES: usize = 3;
 pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<String> {
     let top = checkout_of(repository);
     let (git, branch, name) = (Git::at(&top), branch_of(thread), files_ref(thread, node));
-    let mut commit = git
-        .commit(&name)?
-        .ok_or(GitError::Failed { action: "push the files", said: format!("there is no ref {name}") })?;
+    let mut commit = git.commit(&name)?.ok_or_else(|| git::refused(PUSH, &format!("there is no ref {name}")))?;
     for _ in 0..TRIES {
         if git.push(remote.as_str(), &commit, &branch)? == Pushed::Done {
             return Ok(commit);
@@ -50,7 +51,7 @@ pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &Gi
         commit = git.commit_tree(&tree, &[&commit, &tip], &git.message(&commit)?)?;
         git.update_ref(&name, &commit)?;
     }
-    Err(GitError::Failed { action: "push the files", said: format!("others push to {branch} all the time") }.into())
+    Err(git::refused(PUSH, &format!("others push to {branch} all the time")))
 }
 
 /// Pushes the files that a thread begins with; what a person should know if that fails.
@@ -82,7 +83,7 @@ fn fetched(git: &Git<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Optio
 fn files_at(git: &Git<'_>, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<Option<Kept>> {
     let Some(tip) = fetched(git, thread, remote)? else { return Ok(None) };
     let found = git.newest_with_line(&snapshot::node_line(node), &tip)?;
-    Ok(found.map(|commit| git.kept_in(&commit)).transpose()?)
+    found.map(|commit| git.kept_in(&commit)).transpose()
 }
 
 /// The files of a thread at a node: as the repository has them, else the remote.
@@ -338,12 +339,12 @@ fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept
         let view = Git::view(repository, dir, &scratch)?;
         keep_what_is_there(&git, &view, thread, head, worktree, kept)?;
         view.restore_files(&kept.tree)?;
-        Ok(git.be_on(branch, &kept.head)?)
+        git.be_on(branch, &kept.head)
     };
     let laid_out = laid_out();
     gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
     laid_out?;
-    Ok(git.update_ref(&files_ref(thread, head), &kept.commit)?)
+    git.update_ref(&files_ref(thread, head), &kept.commit)
 }
 
 /// Keeps what is in a worktree and was not recorded of a step: what an attempt left that failed, or a person did since. Commits that
@@ -369,5 +370,5 @@ fn keep_what_is_there(
     let parents: Vec<&str> = own.iter().map(String::as_str).collect();
     let message = format!("uwf: what was in the worktree of thread {thread} before the files of {head}");
     let commit = git.commit_tree(&tree, &parents, &message)?;
-    Ok(git.update_ref(&snapshot::replaced_ref(thread, head), &commit)?)
+    git.update_ref(&snapshot::replaced_ref(thread, head), &commit)
 }

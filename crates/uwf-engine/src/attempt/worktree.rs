@@ -15,10 +15,10 @@ use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::{Checkout, Git, GitError, Kept, own_dir};
+use crate::attempt::git::{Checkout, Git, Kept, own_dir};
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
-use crate::error::{AtPath, Error, Result};
+use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::{self, InnerPath};
 use crate::root::project_files;
@@ -105,7 +105,7 @@ impl NewWorktree {
         }
         make_dir(thread, &dir, workspace)?;
         let files = self.files.as_ref().map_or(&self.base, |files| &files.commit);
-        Ok(git.update_ref(&snapshot::files_ref(thread, at), files)?)
+        git.update_ref(&snapshot::files_ref(thread, at), files)
     }
 }
 
@@ -212,8 +212,10 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     // Whatever an agent did to `.git` in there: another repository says nothing of this one's commits.
     let own = match own_dir(repository, dir) {
         Ok(own) if leads_to(&dir.join(".git"), &own) => own,
-        Ok(_) | Err(GitError::NotItsWorktree { .. }) => return Ok(Some(Unsaved::OtherRepository)),
-        Err(error) => return Err(error.into()),
+        Ok(_) | Err(Error { cause: Some(ErrorCause::OtherRepository), .. }) => {
+            return Ok(Some(Unsaved::OtherRepository));
+        }
+        Err(error) => return Err(error),
     };
     if let Some(why) = kept_by_git(&own)? {
         return Ok(Some(why));

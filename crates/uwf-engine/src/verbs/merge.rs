@@ -12,12 +12,12 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::ended::stopped;
-use crate::attempt::git::{Brought, Checkout, Git, GitError, Signing, own_dir};
+use crate::attempt::git::{Brought, Checkout, Git, Signing, no_commit, own_dir};
 pub use crate::attempt::git::{How, Manner};
 use crate::attempt::settings::Settings;
 use crate::attempt::travel;
 use crate::attempt::worktree;
-use crate::error::{AtPath, Error, Result};
+use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::worktree::Worktree;
@@ -113,7 +113,7 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
                 .hint(format!("or go back to before the merge: `uwf thread merge {id} --abort`")));
         }
     };
-    let commit = target.commit("HEAD")?.ok_or_else(|| GitError::NoCommit(here.top.clone()))?;
+    let commit = target.commit("HEAD")?.ok_or_else(|| no_commit(&here.top))?;
     Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
 }
 
@@ -162,7 +162,7 @@ fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Wor
         .hint("run this where a branch of that repository is checked out: the one that is to have the work")
     };
     let here = match Checkout::of(cwd) {
-        Err(GitError::NoRepository(_) | GitError::NoWorkTree(_)) => return Err(elsewhere(cwd)),
+        Err(Error { cause: Some(ErrorCause::NoWorkingTree), .. }) => return Err(elsewhere(cwd)),
         here => here?,
     };
     if !is_same(&here.repository, &worktree.repository)? {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Git, GitError, Result, failed, said};
+use super::{Git, failed, said};
+use crate::error::{Error, ErrorCause, Result};
 use crate::root::inner_path::InnerPath;
 
 /// A directory in a working tree.
@@ -28,18 +29,18 @@ impl Checkout {
         let looked = git.output(["rev-parse", "--is-inside-work-tree"])?;
         if !looked.status.success() {
             return Err(match said(&looked).contains("not a git repository") {
-                true => GitError::NoRepository(dir.to_owned()),
+                true => no_repository(dir),
                 false => failed("look at the git repository", &looked),
             });
         }
         if looked.stdout.trim_ascii() != b"true" {
-            return Err(GitError::NoWorkTree(dir.to_owned()));
+            return Err(no_work_tree(dir));
         }
         let path = |what: &str| git.run("look at the git repository", ["rev-parse", "--path-format=absolute", what]);
         let top = PathBuf::from(path("--show-toplevel")?);
         let prefix = git.run("look at the git repository", ["rev-parse", "--show-prefix"])?;
-        let inside = PathBuf::from(prefix).try_into().map_err(|_| GitError::NoWorkTree(dir.to_owned()))?;
-        let Some(commit) = git.commit("HEAD")? else { return Err(GitError::NoCommit(top)) };
+        let inside = PathBuf::from(prefix).try_into().map_err(|_| no_work_tree(dir))?;
+        let Some(commit) = git.commit("HEAD")? else { return Err(no_commit(&top)) };
         Ok(Checkout { inside, repository: git.repository()?, top, commit })
     }
 }
@@ -73,4 +74,23 @@ impl Git<'_> {
         let listed = self.run("look for uncommitted changes", status)?;
         Ok(listed.as_encoded_bytes().split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).count())
     }
+}
+
+fn no_repository(dir: &Path) -> Error {
+    Error::usage(format!("{} is not in a git repository", dir.display()))
+        .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
+        .hint("without a worktree, agents work in the directory itself")
+        .with_cause(ErrorCause::NoWorkingTree)
+}
+
+fn no_work_tree(dir: &Path) -> Error {
+    Error::usage(format!("{} is in a git repository without a working tree", dir.display()))
+        .hint("start the thread in a working tree of it: `git worktree add DIR` makes one, --cwd DIR names one")
+        .with_cause(ErrorCause::NoWorkingTree)
+}
+
+/// The refusal of a repository that has nothing to begin at.
+pub(crate) fn no_commit(repository: &Path) -> Error {
+    Error::usage(format!("the git repository {} has no commit yet", repository.display()))
+        .hint("a worktree begins at a commit: `git commit` the files first")
 }

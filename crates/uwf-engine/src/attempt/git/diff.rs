@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 
 use serde::{Serialize, Serializer};
 
-use super::{Git, GitError, Result};
+use super::{Git, refused};
+use crate::error::Result;
 
 /// Options of every comparison: only what git does itself, whatever the person has configured for their eyes.
 const PLAIN: [&str; 7] =
@@ -33,7 +34,7 @@ impl Git<'_> {
     /// The files that differ, with how many lines of each.
     pub(crate) fn changed_files(&self, one: &str, other: &str) -> Result<Vec<FileChange>> {
         let listed = self.text("compare the files", PLAIN.into_iter().chain(["--numstat", "-z", one, other]))?;
-        changes(&listed).ok_or(GitError::Failed { action: "compare the files", said: listed })
+        changes(&listed).ok_or_else(|| refused("compare the files", &listed))
     }
 
     /// The differences themselves, as a patch.

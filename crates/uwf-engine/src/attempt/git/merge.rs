@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Output;
 
-use super::{Git, GitError, Result, failed, input, said};
+use super::{Git, failed, input, said};
+use crate::error::{Error, ErrorCause, Result};
 
 /// How a branch is brought in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,11 +83,10 @@ impl Git<'_> {
         let sign = if self.signing.is_on { "--gpg-sign" } else { "--no-gpg-sign" };
         let made = self.output(["commit-tree", sign, tree, "-m", message].into_iter().chain(parents))?;
         if !made.status.success() {
-            return Err(match self.uncommitted_because(action, &made) {
-                // The object alone is written here: whatever fails is the signer, which need not say a word.
-                GitError::Failed { said, .. } if self.signing.is_on && !is_full(&said) => GitError::NotSigned { said },
-                why => why,
-            });
+            let why = self.uncommitted_because(action, &made);
+            // The object alone is written here: whatever fails is the signer, which need not say a word.
+            let is_unsigned = why.cause == Some(ErrorCause::GitFailed) && self.signing.is_on && !is_full(&why.message);
+            return Err(if is_unsigned { not_signed(&said(&made)) } else { why });
         }
         let commit = String::from_utf8_lossy(made.stdout.trim_ascii()).into_owned();
         let reflog = format!("commit: {}", message.lines().next().unwrap_or_default());
@@ -140,28 +140,34 @@ impl Git<'_> {
     }
 
     /// Why git did not bring a branch in.
-    fn why_not(&self, branch: &str, merged: &Output) -> GitError {
+    fn why_not(&self, branch: &str, merged: &Output) -> Error {
         let said = said(merged);
         let stderr = String::from_utf8_lossy(&merged.stderr);
         let files: Vec<String> = stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect();
-        let top = self.dir.to_owned();
+        let top = self.dir.display();
         if said.contains("would be overwritten by merge") && !files.is_empty() {
-            GitError::InTheWay { top, files, untracked: said.contains("untracked working tree files") }
+            let (what, hint) = match said.contains("untracked working tree files") {
+                true => ("files that git does not know", "move them away, or add and commit them, then merge again"),
+                false => ("uncommitted changes", "commit them, or put them aside: `git stash`; then merge again"),
+            };
+            Error::usage(format!("{what} in {top} would be overwritten: {}", files.join(", "))).hint(hint)
         } else if said.contains("Not possible to fast-forward") || said.contains("can't be fast-forwarded") {
-            GitError::Diverged { branch: branch.to_owned(), top }
+            Error::usage(format!("{branch} and what is checked out in {top} have both gone on"))
+                .hint("without --ff-only there will be a merge commit")
         } else {
             self.uncommitted_because("bring the branch in", merged)
         }
     }
 
     /// Why git did not make a commit.
-    fn uncommitted_because(&self, action: &'static str, output: &Output) -> GitError {
+    fn uncommitted_because(&self, action: &'static str, output: &Output) -> Error {
         let said = said(output);
         let is_unsigned = self.signing.is_on && NOT_SIGNED.iter().any(|words| said.contains(words));
         if is_nobody(&said) {
-            GitError::Nobody
+            Error::config("git does not know who you are, and a commit needs an author")
+                .hint("git config --global user.name 'NAME'; git config --global user.email ADDRESS")
         } else if is_unsigned && !is_full(&said) {
-            GitError::NotSigned { said }
+            not_signed(&said)
         } else {
             failed(action, output)
         }
@@ -281,4 +287,9 @@ fn is_full(said: &str) -> bool {
 /// Whether git does not know who makes a commit.
 fn is_nobody(said: &str) -> bool {
     said.contains("dentity unknown") || said.contains("empty ident name") || said.contains("auto-detect email")
+}
+
+fn not_signed(said: &str) -> Error {
+    Error::config(format!("cannot sign the commit: git says: {said}"))
+        .hint("your settings: git config --global --get-regexp '^(commit.gpgsign|user.signingkey|gpg)'")
 }

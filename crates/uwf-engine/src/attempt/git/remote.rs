@@ -1,6 +1,7 @@
 //! Commits that go to another repository and come from there. Nothing is ever forced.
 
-use super::{Git, GitError, Result, said};
+use super::{Git, said};
+use crate::error::{Error, Result};
 
 /// What became of a commit that was to go to a branch of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Git<'_> {
             false => {
                 let rejected = told.lines().filter_map(|line| line.strip_prefix("!\t")?.rsplit('\t').next());
                 let said: Vec<String> = rejected.map(str::to_owned).chain([said(&pushed)]).collect();
-                Err(GitError::NotPushed { remote: remote.to_owned(), said: said.join("; ") })
+                Err(unreachable("push to", remote, &said.join("; ")))
             }
         }
     }
@@ -71,7 +72,7 @@ impl Git<'_> {
         let said = said(&fetched);
         match said.contains("couldn't find remote ref") {
             true => Ok(false),
-            false => Err(GitError::Unreachable { remote: remote.to_owned(), said }),
+            false => Err(unreachable("fetch from", remote, &said)),
         }
     }
 
@@ -97,4 +98,9 @@ impl Git<'_> {
     fn signing_in(&self) -> Git<'_> {
         Git { is_remote: true, ..self.again() }
     }
+}
+
+fn unreachable(action: &str, remote: &str, said: &str) -> Error {
+    Error::busy(format!("cannot {action} `{remote}`: git says: {said}"))
+        .hint(format!("try again when it can be reached; `git ls-remote {remote}` in the repository tells"))
 }

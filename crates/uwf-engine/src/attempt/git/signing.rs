@@ -3,7 +3,8 @@
 //! An agent may be able to write the configuration of the repository, and a signer is a program that has the person's keys. So what
 //! is set there counts for nothing: whether commits are signed, by which key and by which program.
 
-use super::{Git, Result};
+use super::Git;
+use crate::error::Result;
 
 /// Settings of signing, each with its default.
 const SETTINGS: [(&str, &str); 8] = [

@@ -1,10 +1,11 @@
 //! The files of a working tree as a commit that no branch has, and back. The person's index is never written to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use uwf_core::text::ellipsize;
 
-use super::{Git, GitError, Result, failed, said};
+use super::{Git, failed, said};
+use crate::error::{Error, Result};
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::is_commit;
 
@@ -73,7 +74,7 @@ impl Git<'_> {
         self.run("add the changes of the worktree", ["add", "--all"])?;
         let repositories = self.new_repositories()?;
         if !repositories.is_empty() {
-            return Err(GitError::Nested { dir: self.dir.to_owned(), repositories });
+            return Err(nested(self.dir, &repositories));
         }
         self.text("add the changes of the worktree", ["write-tree"])
     }
@@ -137,11 +138,10 @@ impl Git<'_> {
         let mut part = || parts.next().unwrap_or_default().to_owned();
         let (tree, head, directory) = (part(), part(), part());
         let head = if head.is_empty() { commit.clone() } else { head };
-        let strange = |said: &str| GitError::Strange { commit: commit.clone(), said: said.to_owned() };
         if !is_commit(&head) {
-            return Err(strange(&head));
+            return Err(strange(&commit, &head));
         }
-        let directory = InnerPath::try_from(PathBuf::from(&directory)).map_err(|_| strange(&directory))?;
+        let directory = InnerPath::try_from(PathBuf::from(&directory)).map_err(|_| strange(&commit, &directory))?;
         Ok(Kept { commit, tree, head, directory })
     }
 
@@ -150,4 +150,21 @@ impl Git<'_> {
         let listed = self.text("list git refs", ["for-each-ref", "--format=%(tree)", below])?;
         Ok(listed.lines().map(str::to_owned).collect())
     }
+}
+
+fn nested(dir: &Path, repositories: &[String]) -> Error {
+    let are = if repositories.len() == 1 { "is a git repository" } else { "are git repositories" };
+    let git_dir = dir.join(repositories.first().map_or("", String::as_str)).join(".git");
+    Error::usage(format!(
+        "{} in {} {are} of its own, and git would leave the files out",
+        repositories.join(", "),
+        dir.display()
+    ))
+    .hint(format!("to commit its files with the others, move {} away", git_dir.display()))
+    .hint("to keep it, copy it to another place or push it")
+}
+
+fn strange(commit: &str, said: &str) -> Error {
+    Error::data(format!("commit {commit} was not written by uwf: its message names `{}`", said.escape_debug()))
+        .hint("inspect it with `git show`: a user with access to the repository or its remote wrote it")
 }

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use durable_files::{FileError, regular};
 
-use super::{Git, GitError, Named, Result};
+use super::{Git, Named};
+use crate::error::{Error, ErrorCause, Result};
 
 /// Settings of a repository that say how its files are to be read. None of them names a program or a file.
 const SETTINGS: &str = r"^(core\.(autocrlf|eol|filemode|ignorecase|precomposeunicode|symlinks|sparsecheckout|sparsecheckoutcone)|extensions\.objectformat)$";
@@ -41,7 +42,9 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
             return Ok(entry);
         }
     }
-    Err(GitError::NotItsWorktree { dir: dir.to_owned(), repository: repository.to_owned() })
+    Err(Error::data(format!("{} is not a worktree of {} any more", dir.display(), repository.display()))
+        .hint("an agent may have replaced it; its files are still there")
+        .with_cause(ErrorCause::OtherRepository))
 }
 
 impl<'d> Git<'d> {

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Git, GitError, Result, input};
+use super::{Git, input, refused};
+use crate::error::Result;
 
 impl Git<'_> {
     /// Makes a working tree on a branch that begins at a commit. A branch that is there is refused, unless it may be `moved` to
@@ -33,10 +34,10 @@ impl Git<'_> {
         let Some(name) = dir.file_name() else { return Ok(()) };
         let entry = repository.join("worktrees").join(name);
         match fs::remove_dir_all(&entry) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(GitError::Failed {
-                action: "remove what git knows of the worktree",
-                said: format!("{}: {error}", entry.display()),
-            }),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                let said = format!("{}: {error}", entry.display());
+                Err(refused("remove what git knows of the worktree", &said))
+            }
             _ => Ok(()),
         }
     }

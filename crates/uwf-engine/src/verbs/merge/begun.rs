@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use durable_files::{FileLock, TEMP_PREFIX, regular};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::git::{Git, GitError};
-use crate::error::{AtPath, Error, Result};
+use crate::attempt::git::Git;
+use crate::error::{AtPath, Error, ErrorCause, Result};
 
 /// How long to wait for another merge into the same checkout.
 const OTHERS: Duration = Duration::from_secs(30);
@@ -131,8 +131,8 @@ impl<'t> Turn<'t> {
     fn saved(&self) -> Result<Option<String>> {
         match self.target.stash() {
             // It makes none of files that `git add --intent-to-add` announced, for instance, and merges nevertheless.
-            Err(GitError::Failed { .. }) => Ok(None),
-            saved => Ok(saved?),
+            Err(Error { cause: Some(ErrorCause::GitFailed), .. }) => Ok(None),
+            saved => saved,
         }
     }
 
@@ -278,7 +278,7 @@ fn give_back(target: &Git<'_>, top: &Path, note: &Note) -> Result<()> {
             lost.push(path);
         }
     }
-    Ok(target.restore_files_of(saved, &lost)?)
+    target.restore_files_of(saved, &lost)
 }
 
 /// Removes a file, and the directories that are empty without it.
