@@ -116,7 +116,7 @@ fn play(context: &AgentContext<'_>, opened: &Opened) -> Result<Hash> {
 /// The workflow that an agent names.
 fn name_of(spec: &AgentSpec) -> Result<&str> {
     delegation::workflow_of(spec).ok_or_else(|| {
-        Error::new(ErrorKind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
+        Error::config(format!("agent `{}` does not say which workflow plays the role", spec.name))
             .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
     })
 }

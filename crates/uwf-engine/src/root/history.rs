@@ -38,7 +38,7 @@ fn completed() -> EndStatus {
 /// The newest line about a thread.
 ///
 /// # Errors
-/// Those of the journal; a line that is not readable counts as absent.
+/// Errors of the journal; a line that is not readable counts as absent.
 pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
     Ok(home.journal().newest(thread.as_str())?.and_then(|line| finished(&line)))
 }
@@ -46,7 +46,7 @@ pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
 /// Every finished thread, oldest first; of a thread that is listed twice the newest line.
 ///
 /// # Errors
-/// Those of the journal.
+/// Errors of the journal.
 pub fn all(home: &Home) -> Result<Vec<Finished>> {
     Ok(lines(home)?.into_iter().map(|(finished, _)| finished).collect())
 }
@@ -54,7 +54,7 @@ pub fn all(home: &Home) -> Result<Vec<Finished>> {
 /// The same with the lines as they are written, for whoever writes them elsewhere.
 ///
 /// # Errors
-/// Those of the journal.
+/// Errors of the journal.
 pub(crate) fn lines(home: &Home) -> Result<Vec<(Finished, Value)>> {
     let mut seen = HashSet::new();
     let newest_first = home.journal().records()?.readable.into_iter().rev();

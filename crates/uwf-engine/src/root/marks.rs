@@ -96,7 +96,7 @@ fn note_name(thread: &ThreadId, mark: Mark) -> String {
 /// Sets a mark.
 ///
 /// # Errors
-/// `Io` when it cannot be written, those of a shared store.
+/// `Io` when it cannot be written, errors of a shared store.
 pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Result<()> {
     if let Some(notes) = shared(home, mark) {
         let value = serde_json::to_value(reason).expect("a reason is plain text and a number");
@@ -158,7 +158,7 @@ pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
 /// Removes marks; those that are not set are no error.
 ///
 /// # Errors
-/// `Io` when one cannot be removed, those of a shared store.
+/// `Io` when one cannot be removed, errors of a shared store.
 pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
     for mark in marks {
         if let Some(notes) = shared(home, *mark) {
@@ -182,7 +182,7 @@ pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
 /// Reads one mark on which it depends what is done.
 ///
 /// # Errors
-/// `Io` when it cannot be read, those of a shared store.
+/// `Io` when it cannot be read, errors of a shared store.
 pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
     let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, head: None, asks: None };
     if let Some(notes) = shared(home, mark) {
@@ -201,7 +201,7 @@ pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>
 /// The marks of every marked thread; each thread's deciding mark first.
 ///
 /// # Errors
-/// `Io` when the directory exists and cannot be read, those of a shared store.
+/// `Io` when the directory exists and cannot be read, errors of a shared store.
 pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
     let mut marks = all_here(home)?;
     if let Some(notes) = shared(home, Mark::Paused) {
@@ -245,14 +245,14 @@ pub fn of(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     marks
 }
 
-/// Those of one thread that are files of this machine.
+/// The marks of one thread that are files of this machine.
 pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     let dir = home.marks_dir();
     let is_set = |mark: &Mark| shared(home, *mark).is_none() && dir.join(file_name(thread, *mark)).exists();
     Mark::ALL.into_iter().filter(is_set).collect()
 }
 
-/// Those of the marks that hold for a thread which is at this head: where machines share a store, another one may have continued with it.
+/// The marks that hold for a thread which is at this head: where machines share a store, another one may have continued with it.
 pub(crate) fn at_head(home: &Home, thread: &ThreadId, marks: &BTreeSet<Mark>, head: Hash) -> BTreeSet<Mark> {
     let is_outdated = |mark: Mark| {
         let is_of_attempt = !matches!(mark, Mark::Open | Mark::Paused);

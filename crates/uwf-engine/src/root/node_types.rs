@@ -11,7 +11,7 @@ use crate::root::home::Home;
 /// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub fn ensure(home: &Home) -> Result<()> {
     home.make_root()?;
     // Each is looked for: after a power loss any of a batch may be missing, and a store may have lost one.
@@ -30,7 +30,7 @@ const BELIEVED: Duration = Duration::from_hours(24);
 /// them, and `gc` removes none on any machine, as they are among its roots.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(crate) fn ensure_for_step(home: &Home) -> Result<()> {
     let Some(seen) = home.seen_types_file() else { return ensure(home) };
     let all = node::OWN_TYPES.iter().map(|own| own.hash.to_string()).collect::<Vec<_>>().join("\n");
@@ -48,7 +48,7 @@ pub(crate) fn ensure_for_step(home: &Home) -> Result<()> {
 /// Stores uwf's own types whatever is stored under their hashes: damaged ones are repaired by that.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub fn repair(home: &Home) -> Result<()> {
     let mut drafts = vec![json_cas::bootstrap::draft()];
     drafts.extend(node::schema_drafts());

@@ -72,7 +72,7 @@ enum Names {
 /// Reads the registry; that of an older store when there is no newer one.
 ///
 /// # Errors
-/// `Data` when the file is not readable, `Io`; those of a shared store.
+/// `Data` when the file is not readable, `Io`; errors of a shared store.
 pub fn read(home: &Home) -> Result<Registry> {
     if home.shared().is_some() {
         return Ok(read_shared(home)?.0);
@@ -135,7 +135,7 @@ impl Gone {
 /// What is gone, if the registry is: there is none, but somebody has written one before, or was about to.
 ///
 /// # Errors
-/// `Io` when that cannot be told just now; those of a shared store.
+/// `Io` when that cannot be told just now; errors of a shared store.
 pub(crate) fn gone(home: &Home) -> Result<Option<Gone>> {
     if let Some(shared) = home.shared() {
         // In this order: the first note is written after the first head.
@@ -158,7 +158,7 @@ pub(crate) fn gone(home: &Home) -> Result<Option<Gone>> {
 /// machine was quicker.
 ///
 /// # Errors
-/// `Busy` when others change it for too long, what `change` fails with, `Io`; those of a shared store.
+/// `Busy` when others change it for too long, what `change` fails with, `Io`; errors of a shared store.
 pub fn update<T, E: From<Error>>(home: &Home, mut change: impl FnMut(&mut Registry) -> Result<T, E>) -> Result<T, E> {
     if home.shared().is_some() {
         return update_shared(home, change);
@@ -230,7 +230,7 @@ pub(crate) fn leave_trace(home: &Home, head: Hash) {
 /// Where the head of the names of a shared store was when it was moved last, says a note; `None` when there is none.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(crate) fn traced(home: &Home) -> Result<Option<Hash>> {
     let note = home.notes().map_or(Ok(None), |notes| notes.note(TRACE))?;
     Ok(note.and_then(|note| note.value.get("head")?.as_str()?.parse().ok()))

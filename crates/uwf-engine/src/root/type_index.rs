@@ -44,7 +44,7 @@ impl<'h> TypeIndex<'h> {
     /// The type of a node that is in the store. The node is read only when its type is not remembered.
     ///
     /// # Errors
-    /// Those of reading the node.
+    /// Errors of reading the node.
     pub fn type_of(&mut self, node: Hash) -> Result<Hash, StoreError> {
         if let Some(type_hash) = self.known.get(&node) {
             return Ok(*type_hash);
@@ -75,7 +75,7 @@ impl<'h> TypeIndex<'h> {
     /// Whether nodes of this type are schemas: it is its own type.
     ///
     /// # Errors
-    /// Those of reading the type; one that is missing is no schema.
+    /// Errors of reading the type; one that is missing is no schema.
     pub fn is_meta_schema(&mut self, type_hash: Hash) -> Result<bool, StoreError> {
         match self.type_of(type_hash) {
             Err(StoreError::NotFound { .. }) => Ok(false),
@@ -142,7 +142,7 @@ fn other_types(typed: &str) -> String {
 /// All types that hold the kind of node meant by what was typed: for a title those of other implementations too.
 ///
 /// # Errors
-/// Those of [`resolve`].
+/// Errors of [`resolve`].
 pub fn resolve_all(home: &Home, typed: &str) -> Result<Vec<Hash>> {
     let own = OWN_TYPES.iter().map(|own| (own.kind, own.hash));
     let titled: Vec<Hash> = own

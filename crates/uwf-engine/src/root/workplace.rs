@@ -76,7 +76,7 @@ impl Workplace {
     /// Tells the other machines, if the store has any.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub(crate) fn tell(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         let Some(notes) = home.notes() else { return Ok(()) };
         let value =
@@ -114,7 +114,7 @@ fn strange_note(thread: &ThreadId, error: &serde_json::Error) -> Error {
 /// What the store says of where all threads work but these, whether or not it can be understood.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(ThreadId, Value)>> {
     let Some(notes) = home.notes() else { return Ok(Vec::new()) };
     let thread_of = |name: &str| name.strip_prefix(KIND)?.parse::<ThreadId>().ok();
@@ -127,7 +127,7 @@ pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(Th
 /// Forgets where a thread worked.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
     match home.notes() {
         Some(notes) => Ok(notes.remove_note(&name(thread))?),
