@@ -311,8 +311,12 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Connect(args) => connect::run(context, args, command_line),
         Group::Gateway(command) => gateway::run(context, command),
         Group::Store(command) => store::run(context, command),
+        #[cfg(feature = "temporal")]
         Group::Worker(args) => worker::run(context, args),
+        #[cfg(feature = "temporal")]
         Group::Schedule(command) => schedule::run(context, command),
+        #[cfg(not(feature = "temporal"))]
+        Group::Worker(_) | Group::Schedule(_) => Err(CommandError::without_temporal()),
         Group::Config(command) => config::run(context, command),
         Group::Log(args) => log::run(context, &args),
         Group::Otel(command) => otel::run(context, command),

@@ -93,6 +93,7 @@ impl Context {
     }
 
     /// The thread the command is about, if it is about one.
+    #[cfg(feature = "temporal")]
     pub(crate) fn about(&self) -> Option<&ThreadId> {
         self.about.get()
     }

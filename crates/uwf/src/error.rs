@@ -27,6 +27,13 @@ impl CommandError {
         CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new() }
     }
 
+    /// The refusal of what only a build with Temporal does.
+    #[cfg(not(feature = "temporal"))]
+    pub(crate) fn without_temporal() -> CommandError {
+        CommandError::new(ErrorKind::Config, "this uwf was built without engines")
+            .hint("`cargo install uwf --features temporal` has Temporal")
+    }
+
     /// Adds what is known all the same: the entries of an object.
     pub(crate) fn knowing(mut self, known: Value) -> CommandError {
         if let Value::Object(known) = known {

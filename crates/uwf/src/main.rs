@@ -13,7 +13,6 @@ mod context;
 mod described;
 mod duration;
 mod editor;
-mod engine;
 mod error;
 mod file_schemas;
 mod help_text;
@@ -28,6 +27,8 @@ mod snippet;
 mod style;
 mod table;
 mod templates;
+#[cfg(feature = "temporal")]
+mod temporal;
 mod terminal;
 mod topics;
 mod usage;

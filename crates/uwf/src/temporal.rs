@@ -1,20 +1,17 @@
-//! Temporal.
+//! Threads on a Temporal server, as commands use it. Only builds with the feature `temporal` have this.
 
 use std::env;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::settings::Settings;
-use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_engine::error::ErrorKind;
 use uwf_temporal::{
-    Address, Call, Engine, EngineError, Fault, Progress, Run, Running, Schedule, Scheduled, Standing, WorkerSettings,
-    stopped_in_words,
+    Address, Call, Engine, EngineError, Fault, Progress, Run, Running, Schedule, Scheduled, Standing, stopped_in_words,
 };
 
-use super::{Addressed, Followed, Listed, Told, Trouble, Work, kind_of};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -33,8 +30,35 @@ const UNTAKEN: Duration = Duration::from_secs(10);
 /// How long a command that only looks at a thread waits for Temporal.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
 
+/// The reason why a followed thread can't continue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble<'a> {
+    /// No worker takes it.
+    Untaken,
+    /// Workers retry what they do not accomplish, for this reason.
+    InVain(&'a str),
+    /// Workers cannot run its workflow, for this reason.
+    Failing(&'a str),
+}
+
+/// What became of a thread that was followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// It has ended.
+    Ended,
+    /// It needs a person to continue.
+    Stopped {
+        /// Which failure this would be of a step here.
+        kind: ErrorKind,
+        /// One line.
+        message: String,
+    },
+    /// The engine runs it no more; it stands where it stood.
+    Abandoned(String),
+}
+
 /// A failure of the engine as one of a command.
-fn failure(error: EngineError) -> CommandError {
+pub(crate) fn failure(error: EngineError) -> CommandError {
     let kind = match error.fault {
         Fault::Unreachable | Fault::Missing => ErrorKind::NotFound,
         Fault::Refused | Fault::Misconfigured => ErrorKind::Config,
@@ -44,9 +68,24 @@ fn failure(error: EngineError) -> CommandError {
     CommandError { hints: error.hint.into_iter().collect(), ..CommandError::new(kind, error.message) }
 }
 
+/// The kind of failure of an exit code.
+fn kind_of(exit_code: u8) -> ErrorKind {
+    let kinds = [
+        ErrorKind::Waiting,
+        ErrorKind::Limit,
+        ErrorKind::AgentFailed,
+        ErrorKind::NotExtractable,
+        ErrorKind::Usage,
+        ErrorKind::Data,
+        ErrorKind::NotFound,
+        ErrorKind::Config,
+    ];
+    kinds.into_iter().find(|kind| kind.exit_code() == exit_code).unwrap_or(ErrorKind::Internal)
+}
+
 /// Connects to where the server is, by what was said here, in variables or in config.yaml.
-fn connect(context: &Context, addressed: Addressed) -> Result<Engine, CommandError> {
-    Engine::connect(address(context, addressed)?).map_err(failure)
+pub(crate) fn connect(context: &Context, named: Address) -> Result<Engine, CommandError> {
+    Engine::connect(address(context, named)?).map_err(failure)
 }
 
 /// A thread that runs on Temporal.
@@ -64,7 +103,7 @@ impl Begun {
         steps_per_run: Option<u32>,
         look_again: Option<Duration>,
     ) -> Result<Begun, CommandError> {
-        let engine = connect(context, Addressed::default())?;
+        let engine = connect(context, Address::default())?;
         let run = Run { thread: thread.to_string(), steps_per_run, look_again };
         let running = engine.run(&run).map_err(failure)?;
         Ok(Begun { engine, thread, running })
@@ -116,7 +155,7 @@ pub(crate) struct Schedules(Engine);
 impl Schedules {
     /// Connects to where they are kept.
     pub(crate) fn connect(context: &Context) -> Result<Schedules, CommandError> {
-        Ok(Schedules(connect(context, Addressed::default())?))
+        Ok(Schedules(connect(context, Address::default())?))
     }
 
     /// Makes one that begins threads of a workflow at this start, which the thread `template` keeps.
@@ -134,10 +173,8 @@ impl Schedules {
     }
 
     /// All of them.
-    pub(crate) fn all(&self) -> Result<Vec<Listed>, CommandError> {
-        let listed =
-            |Schedule { name, note, is_paused, next, left_out }| Listed { name, note, is_paused, next, left_out };
-        Ok(self.0.schedules().map_err(failure)?.into_iter().map(listed).collect())
+    pub(crate) fn all(&self) -> Result<Vec<Schedule>, CommandError> {
+        self.0.schedules().map_err(failure)
     }
 
     /// Removes one; the thread that it began others from is what is left of it.
@@ -147,65 +184,17 @@ impl Schedules {
     }
 }
 
-/// Works for Temporal until it is told to end.
-pub(crate) fn work(context: &Context, addressed: Addressed, work: Work) -> Result<(), CommandError> {
-    let Work { mut agents, max_agents, cwd, drain } = work;
-    let config = context.home.config()?;
-    // The configuration of a project may declare it.
-    for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent)) {
-        let known = config.agents.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        context.printer.warn(&format!(
-            "there is no agent `{unknown}` in config.yaml, so most steps with it will fail here; agents there are: {known}"
-        ));
-    }
-    if agents.is_empty() {
-        agents = config.agents.keys().cloned().chain(config.default_agent).collect();
-    }
-    agents.sort();
-    agents.dedup();
-    check_store(context)?;
-    let program = context.home.bin().to_owned();
-    let engine = connect(context, addressed)?;
-    let place = if agents.is_empty() { "no agents".to_owned() } else { agents.join(", ") };
-    context.printer.talk(&format!("working for Temporal at {}: {place}; Ctrl-C ends it", engine.address()));
-    let printer = context.printer;
-    let settings = WorkerSettings {
-        program,
-        variables: vec![(ROOT_VARIABLES[0].to_owned(), context.home.root().to_owned())],
-        cwd: cwd.unwrap_or_else(|| context.cwd.clone()),
-        agents,
-        max_agents,
-        drain,
-        say: Arc::new(move |line| printer.talk(line)),
-    };
-    uwf_temporal::work(engine, settings).map_err(failure)
-}
-
-/// Asks the shared store for something: a worker that cannot use its own would take threads away from those that can.
-fn check_store(context: &Context) -> Result<(), CommandError> {
-    if context.home.shared().is_some() {
-        context.home.heads().list().map_err(Error::from)?;
-    }
-    Ok(())
-}
-
 /// Tells whoever runs the thread on Temporal what a person did. The store has it already: that Temporal cannot be told is no failure.
-pub(crate) fn tell(context: &Context, thread: &ThreadId, told: Told) {
-    let call = match told {
-        Told::Answered => Call::Answer,
-        Told::Resumed => Call::Resume,
-        Told::Paused => Call::Pause,
-        Told::Killed => Call::Kill,
-    };
+pub(crate) fn tell(context: &Context, thread: &ThreadId, call: Call) {
     let tried = (|| -> Result<(), CommandError> {
         if !is_known(context)? {
             return Ok(());
         }
-        let engine = connect(context, Addressed::default())?;
+        let engine = connect(context, Address::default())?;
         engine.call(thread.as_str(), call).map_err(failure)?;
         // One whose role is played by this thread stands still with it, and may continue now.
         let mut parent = parent_of(context, thread)?;
-        while let Some(thread) = parent.filter(|_| told != Told::Paused) {
+        while let Some(thread) = parent.filter(|_| call != Call::Pause) {
             engine.call(thread.as_str(), Call::Answer).map_err(failure)?;
             parent = parent_of(context, &thread)?;
         }
@@ -223,7 +212,7 @@ pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<
     if !is_known(context)? {
         return Ok(None);
     }
-    let (address, thread) = (address(context, Addressed::default())?, thread.to_string());
+    let (address, thread) = (address(context, Address::default())?, thread.to_string());
     let (send, receive) = mpsc::channel();
     // If Temporal does not answer in time, the thread ends with this process.
     std::thread::spawn(move || send.send(Engine::connect(address).and_then(|engine| engine.failure(&thread))));
@@ -236,8 +225,19 @@ pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<
     Ok(None)
 }
 
+/// Warns that workers on other machines cannot find what is only in the store of this one. Those on this machine can.
+pub(crate) fn warn_of_own_store(context: &Context) {
+    if context.home.shared().is_none() {
+        let root = context.home.root().display();
+        context.printer.warn(&format!(
+            "only this machine has the store {root}, so workers on other machines cannot take this; \
+             for one that they share: uwf help shared-store"
+        ));
+    }
+}
+
 fn parent_of(context: &Context, thread: &ThreadId) -> Result<Option<ThreadId>, CommandError> {
-    Ok(Settings::load(&context.home, thread).map_err(Error::from)?.and_then(|settings| settings.parent))
+    Ok(Settings::load(&context.home, thread)?.and_then(|settings| settings.parent))
 }
 
 /// Whether commands that have no business with Temporal know where it is.
@@ -257,19 +257,16 @@ pub(crate) fn warn_of_unknown_address(context: &Context) -> Result<(), CommandEr
     Ok(())
 }
 
-fn address(context: &Context, addressed: Addressed) -> Result<Address, CommandError> {
-    let Addressed { address, namespace, task_queue, tls_cert, tls_key, tls_ca } = addressed;
+fn address(context: &Context, named: Address) -> Result<Address, CommandError> {
     let (at, within, queue) = context
         .home
         .config()?
         .temporal
         .map_or((None, None, None), |own| (Some(own.address), own.namespace, own.task_queue));
     Ok(Address {
-        address: address.or_else(|| at.filter(|_| env::var_os(ADDRESS_VARIABLE).is_none())),
-        namespace: namespace.or_else(|| within.filter(|_| env::var_os(NAMESPACE_VARIABLE).is_none())),
-        task_queue: task_queue.or(queue),
-        tls_cert,
-        tls_key,
-        tls_ca,
+        address: named.address.or_else(|| at.filter(|_| env::var_os(ADDRESS_VARIABLE).is_none())),
+        namespace: named.namespace.or_else(|| within.filter(|_| env::var_os(NAMESPACE_VARIABLE).is_none())),
+        task_queue: named.task_queue.or(queue),
+        ..named
     })
 }

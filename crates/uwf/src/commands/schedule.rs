@@ -1,22 +1,26 @@
 //! `uwf schedule …`
 
+#[cfg(feature = "temporal")]
 mod create;
+#[cfg(feature = "temporal")]
 mod list;
+#[cfg(feature = "temporal")]
 mod rm;
 
-use crate::context::Context;
-use crate::printer::CommandResult;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::complete;
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Begin a thread of a workflow again and again, at the times of a cron expression.
-    Create(create::Args),
+    Create(CreateArgs),
     /// List the schedules.
     #[command(alias = "ls")]
-    List(list::Args),
+    List(ListArgs),
     /// Remove a schedule; threads it started continue.
-    Rm(rm::Args),
+    Rm(RmArgs),
 }
 
 /// Examples of the group.
@@ -28,11 +32,51 @@ Examples:
 
 Temporal keeps the schedules, and workers run what they begin: uwf worker.";
 
+/// Arguments of `uwf schedule create`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
+  uwf schedule create nightly --workflow tidy --cron 'CRON_TZ=Europe/Berlin 30 2 * * *' -p - < task.md
+
+Workflow and task are kept in a thread that is paused and never stepped; each time a new thread begins where it does. So a
+later version of the workflow counts from the next `create` on. A time at which the thread before has not ended is left out,
+also when that thread waits for a person; `uwf schedule list` counts such times.")]
+pub(crate) struct CreateArgs {
+    /// Its name.
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: String,
+    /// A workflow: path, name, hash or unique prefix of one.
+    #[arg(long, value_name = "WORKFLOW", add = ArgValueCompleter::new(complete::workflows))]
+    workflow: String,
+    /// When: minute, hour, day of the month, month, day of the week, in UTC unless it begins with CRON_TZ=ZONE.
+    #[arg(long, value_name = "CRON")]
+    cron: String,
+    /// Task of the threads; `-` reads it from stdin.
+    #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
+    prompt: String,
+}
+
+/// Arguments of `uwf schedule list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf schedule list")]
+pub(crate) struct ListArgs {}
+
+/// Arguments of `uwf schedule rm`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf schedule rm weekly")]
+pub(crate) struct RmArgs {
+    /// Its name.
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: String,
+}
+
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+#[cfg(feature = "temporal")]
+pub(crate) fn run(context: &crate::context::Context, command: Command) -> crate::printer::CommandResult {
     match command {
         Command::Create(args) => create::run(context, args),
-        Command::List(args) => list::run(context, &args),
+        Command::List(ListArgs {}) => list::run(context),
         Command::Rm(args) => rm::run(context, &args),
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod live;
 pub(crate) mod live_line;
 mod merge;
 mod no_ask;
+pub(crate) mod on_args;
 mod pause;
 pub(crate) mod ps;
 pub(crate) mod read;
@@ -27,7 +28,9 @@ mod retry;
 mod rm;
 pub(crate) mod run;
 mod run_all;
+#[cfg(feature = "temporal")]
 mod run_on;
+mod run_report;
 pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod step;
@@ -38,9 +41,13 @@ mod verify;
 pub(crate) mod which;
 mod why;
 
+#[cfg(feature = "temporal")]
+use uwf_temporal::Call;
+
 use crate::context::Context;
-use crate::engine::{self, Told};
 use crate::printer::{CommandResult, Format, Stdout};
+#[cfg(feature = "temporal")]
+use crate::temporal;
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -107,27 +114,35 @@ impl Command {
         }
     }
 
-    /// News for an engine that runs the thread, once this is done.
-    fn told(&self) -> Option<Told> {
+    /// What Temporal hears once this is done, if it runs the thread.
+    #[cfg(feature = "temporal")]
+    fn call(&self) -> Option<Call> {
         match self {
-            Command::Answer(_) | Command::Retry(_) => Some(Told::Answered),
-            Command::Limit(args) => args.changes_any().then_some(Told::Answered),
-            Command::Pause(_) => Some(Told::Paused),
-            Command::Resume(_) => Some(Told::Resumed),
-            Command::Kill(_) => Some(Told::Killed),
+            Command::Answer(_) | Command::Retry(_) => Some(Call::Answer),
+            Command::Limit(args) => args.changes_any().then_some(Call::Answer),
+            Command::Pause(_) => Some(Call::Pause),
+            Command::Resume(_) => Some(Call::Resume),
+            Command::Kill(_) => Some(Call::Kill),
             _ => None,
         }
     }
 }
 
-/// Runs a command of the group, and tells the engine that runs the thread, if one does.
+/// Runs a command of the group, and tells Temporal, if that runs the thread.
+#[cfg(feature = "temporal")]
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
-    let told = command.told();
+    let call = command.call();
     let done = run_here(context, command)?;
-    if let Some((thread, told)) = context.about().zip(told) {
-        engine::tell(context, thread, told);
+    if let Some((thread, call)) = context.about().zip(call) {
+        temporal::tell(context, thread, call);
     }
     Ok(done)
+}
+
+/// Runs a command of the group.
+#[cfg(not(feature = "temporal"))]
+pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+    run_here(context, command)
 }
 
 fn run_here(context: &Context, command: Command) -> CommandResult {

@@ -1,17 +1,20 @@
 //! `uwf worker`
 
-use std::path::{Path, PathBuf};
+#[cfg(feature = "temporal")]
+mod work;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap_complete::engine::ArgValueCompleter;
-use uwf_engine::attempt::settings;
 
+use crate::commands::thread::on_args::engines;
 use crate::complete;
-use crate::context::Context;
 use crate::duration;
-use crate::engine::{self, Addressed, Engine, Work};
-use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+
+#[cfg(feature = "temporal")]
+pub(crate) use self::work::run;
 
 /// Arguments of `uwf worker`.
 #[derive(Debug, clap::Args)]
@@ -26,8 +29,8 @@ takes no more steps and lets running steps finish within --drain. Steps that sti
 and taken by another worker. Set an API key in TEMPORAL_API_KEY, because other users can see arguments.")]
 pub(crate) struct Args {
     /// The engine that says what there is to do.
-    #[arg(long, value_name = "ENGINE")]
-    engine: Engine,
+    #[arg(long, value_name = "ENGINE", value_parser = engines())]
+    engine: String,
     #[command(flatten)]
     addressed: Addressed,
     /// Most agents at once.
@@ -45,19 +48,26 @@ pub(crate) struct Args {
     drain: Duration,
 }
 
-/// Runs the command.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let Args { engine: Engine::Temporal, addressed, max_agents, agents, cwd, drain } = args;
-    let cwd = cwd.map(|dir| directory(context, &dir)).transpose()?;
-    engine::work(context, addressed, Work { agents, max_agents: usize::from(max_agents), cwd, drain })?;
-    Ok(Printed::nothing())
-}
-
-/// The directory that `--cwd` names.
-fn directory(context: &Context, dir: &Path) -> Result<PathBuf, CommandError> {
-    if !context.cwd.join(dir).is_dir() {
-        return Err(CommandError::usage(format!("--cwd {} is not a directory", dir.display()))
-            .hint("name the directory in which agents of threads work that began on other machines"));
-    }
-    Ok(settings::workspace(&context.cwd, dir)?)
+/// Where the engine is. What is not said here is in the variables of Temporal's own clients, or in config.yaml.
+#[derive(Debug, clap::Args)]
+struct Addressed {
+    /// Where the server is; the port is 7233 by default. Default: `TEMPORAL_ADDRESS`, else `temporal.address` of config.yaml, else
+    /// localhost.
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = NonEmptyStringValueParser::new())]
+    address: Option<String>,
+    /// Its namespace. Default: `TEMPORAL_NAMESPACE`, else `temporal.namespace`, else `default`.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    namespace: Option<String>,
+    /// Name by which workers and threads find each other. Default: `temporal.taskQueue`, else `uwf`.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    task_queue: Option<String>,
+    /// A client certificate for mTLS, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// CA certificate of the server, PEM; by default those of the system.
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
 }

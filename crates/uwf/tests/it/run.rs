@@ -152,3 +152,14 @@ mod with_tools {
         }
     }
 }
+
+#[cfg(not(feature = "temporal"))]
+#[test]
+fn no_thread_is_started_for_an_engine_not_built_in() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(2));
+    let done = home.uwf(&["run", "count-rounds", "-p", "count", "--on", "temporal"]);
+    assert_eq!(done.code, Some(78), "{}", done.stderr);
+    assert!(done.stderr.contains("`cargo install uwf --features temporal`"), "{}", done.stderr);
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+}

@@ -1,46 +1,19 @@
 //! `uwf schedule create`
 
-use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::{kill, pause, show};
 
-use super::name;
+use super::CreateArgs;
 use crate::commands::thread::start::{self, Follows};
-use crate::complete;
 use crate::context::Context;
-use crate::engine::{Schedules, warn_of_own_store, warn_of_unknown_address};
 use crate::printer::{CommandResult, Printed};
 use crate::style;
-
-/// Arguments of `uwf schedule create`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
-  uwf schedule create nightly --workflow tidy --cron 'CRON_TZ=Europe/Berlin 30 2 * * *' -p - < task.md
-
-Workflow and task are kept in a thread that is paused and never stepped; each time a new thread begins where it does. So a
-later version of the workflow counts from the next `create` on. A time at which the thread before has not ended is left out,
-also when that thread waits for a person; `uwf schedule list` counts such times.")]
-pub(crate) struct Args {
-    /// Its name.
-    #[arg(value_name = "NAME", value_parser = name)]
-    name: String,
-    /// A workflow: path, name, hash or unique prefix of one.
-    #[arg(long, value_name = "WORKFLOW", add = ArgValueCompleter::new(complete::workflows))]
-    workflow: String,
-    /// When: minute, hour, day of the month, month, day of the week, in UTC unless it begins with CRON_TZ=ZONE.
-    #[arg(long, value_name = "CRON")]
-    cron: String,
-    /// Task of the threads; `-` reads it from stdin.
-    #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
-    prompt: String,
-}
+use crate::temporal::{Schedules, warn_of_own_store, warn_of_unknown_address};
 
 /// Runs the command.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let Args { name, workflow, cron, prompt } = args;
+pub(crate) fn run(context: &Context, args: CreateArgs) -> CommandResult {
+    let CreateArgs { name, workflow, cron, prompt } = args;
     let schedules = Schedules::connect(context)?;
     warn_of_own_store(context);
     warn_of_unknown_address(context)?;

@@ -4,25 +4,21 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use uwf_core::view;
+use uwf_temporal::Schedule;
 
 use crate::context::Context;
-use crate::engine::{Listed, Schedules};
 use crate::printer::{CommandResult, Printed};
 use crate::style;
-
-/// Arguments of `uwf schedule list`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf schedule list")]
-pub(crate) struct Args {}
+use crate::temporal::Schedules;
 
 /// Runs the command.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+pub(crate) fn run(context: &Context) -> CommandResult {
     let all = Schedules::connect(context)?.all()?;
     let rows: Vec<Value> = all
         .iter()
         .map(|one| {
             let next: Vec<u64> = one.next.iter().map(milliseconds).collect();
-            let Listed { name, note, is_paused, left_out, .. } = one;
+            let Schedule { name, note, is_paused, left_out, .. } = one;
             json!({ "schedule": name, "note": note, "paused": is_paused, "next": next, "leftOut": left_out })
         })
         .collect();

@@ -4,23 +4,14 @@ use serde_json::json;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::kill;
 
-use super::name;
+use super::RmArgs;
 use crate::context::Context;
-use crate::engine::Schedules;
 use crate::printer::{CommandResult, Printed};
 use crate::style;
-
-/// Arguments of `uwf schedule rm`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf schedule rm weekly")]
-pub(crate) struct Args {
-    /// Its name.
-    #[arg(value_name = "NAME", value_parser = name)]
-    name: String,
-}
+use crate::temporal::Schedules;
 
 /// Runs the command.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &Context, args: &RmArgs) -> CommandResult {
     let template = Schedules::connect(context)?.remove(&args.name)?;
     if let Some(template) = &template
         && let Err(error) = kill::kill(&context.home, template, None)

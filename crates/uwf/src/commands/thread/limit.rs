@@ -113,6 +113,7 @@ fn as_known(is_nothing: bool, unknown: usize, number: String) -> String {
 
 impl Args {
     /// Whether it changes a limit, and does not only show them.
+    #[cfg(feature = "temporal")]
     pub(crate) fn changes_any(&self) -> bool {
         !self.changes().is_empty()
     }

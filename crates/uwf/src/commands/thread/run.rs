@@ -3,8 +3,6 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::time::Instant;
 
-use serde::Serialize;
-use serde_json::Value;
 use uwf_core::agent_name::AgentName;
 use uwf_core::moderator::Next;
 use uwf_core::number::MAX_WHOLE;
@@ -15,12 +13,9 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
-use uwf_engine::thread::state::State;
 use uwf_engine::verbs::answer::{Seen, asked};
-use uwf_engine::verbs::end;
 use uwf_engine::verbs::readiness;
 use uwf_engine::verbs::rebind;
-use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 use uwf_engine::verbs::{expected_head, newest_attempt};
 
@@ -28,14 +23,14 @@ use crate::commands::thread::expect_attempt::ExpectAttempt;
 use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
 use crate::commands::thread::no_ask::NoAsk;
+use crate::commands::thread::run_report::{Ran, completed_before, stopped};
 use crate::commands::thread::start::Follows;
 use crate::commands::thread::which::NEWEST;
-use crate::commands::thread::{answer, run_all, run_on, start, step};
+use crate::commands::thread::{answer, on_args, run_all, start};
 use crate::complete;
 use crate::context::Context;
-use crate::engine::{self, Told};
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::{style, table};
 
 /// Arguments of `uwf run`.
@@ -75,7 +70,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     attempt: ExpectAttempt,
     #[command(flatten)]
-    on: run_on::On,
+    on: on_args::On,
     #[command(flatten)]
     no_ask: NoAsk,
     /// Exit with 10 when the thread has ended.
@@ -83,50 +78,12 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-/// The report of the last step, or where the thread stands when a step did not come off.
-#[derive(Serialize)]
-struct Ran {
-    /// Why there is no further step, as a failing command has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Value>,
-    #[serde(flatten)]
-    report: StepReport,
-    #[serde(skip)]
-    code: u8,
-}
-
-impl Ran {
-    /// Of a thread that has ended.
-    fn ended(report: StepReport, exit_code: bool) -> Ran {
-        Ran { error: None, code: step::end_code(report.return_code, exit_code), report }
-    }
-}
-
-impl Report for Ran {
-    fn text(&self) -> String {
-        let StepReport { done, reason, thread, head, .. } = &self.report;
-        let done = if *done { step::end_word(&self.report) } else { "not done".to_owned() };
-        let reason = reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        format!("{done}{reason}: thread {thread}, head {head}\nread it with: uwf thread read {thread}\n")
-    }
-
-    fn exit_code(&self) -> u8 {
-        self.code
-    }
-}
-
-/// Where a thread stood that was given to an engine. What there is to say of that was said.
-#[derive(Serialize)]
-struct HandedOver(StepReport);
-
-impl Report for HandedOver {
-    fn text(&self) -> String {
-        String::new()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
+    #[cfg(not(feature = "temporal"))]
+    if args.on.on.is_some() {
+        return Err(CommandError::without_temporal());
+    }
     let most = steps_now(context, &mut args)?;
     if args.all {
         let all = run_all::All { jobs: usize::from(args.jobs), stuck: args.stuck, until: args.until, most };
@@ -141,12 +98,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             Some(_) => Follows::Nothing,
             None => Follows::Steps { until: args.until.clone(), steps: most },
         };
-        let started = start::begin(context, &target, args.options, follows)?;
-        context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
-        if let Some(worktree) = &started.worktree {
-            context.printer.talk(start::in_worktree(worktree).trim_end());
-        }
-        started.thread
+        new_thread(context, &target, args.options, follows)?
     } else {
         let thread = known_thread(context, &target, args.options, expected)?;
         if args.on.on.is_none() {
@@ -154,8 +106,9 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         }
         thread
     };
+    #[cfg(feature = "temporal")]
     if args.on.on.is_some() {
-        return on_engine(context, &thread, &args.on, expected, args.exit_code);
+        return crate::commands::thread::run_on::run(context, &thread, &args.on, expected, args.exit_code);
     }
     let mut signals = Signals::listen()?;
     let mut line = LiveLine::of(context, &thread);
@@ -165,7 +118,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             && let Some(report) = before(context, &thread, role, expected)?
         {
             context.printer.talk(&format!("`{role}` is next; continue with: uwf run {thread}"));
-            return Printed::new(&Ran { error: None, report, code: 0 });
+            return Printed::new(&Ran::so_far(report, 0));
         }
         let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut line) {
@@ -196,7 +149,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
                 context.printer.warn(error);
             }
             context.printer.talk(&format!("stopped after {steps} {plural}; continue with: uwf run {thread}"));
-            return Printed::new(&Ran { error: None, report, code: ErrorKind::Limit.exit_code() });
+            return Printed::new(&Ran::so_far(report, ErrorKind::Limit.exit_code()));
         }
     }
 }
@@ -213,34 +166,6 @@ fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandE
     }
     context.printer.warn(&format!("--max-steps is a limit of a new thread; to stop early, use --steps {most}"));
     Ok(Some(most))
-}
-
-/// Has an engine step the thread if it is where it is expected; `exit_code` is whether `--exit-code` was given.
-fn on_engine(context: &Context, thread: &ThreadId, on: &run_on::On, expected: Seen, exit_code: bool) -> CommandResult {
-    let found = expected_head::head(&context.home, thread, expected.head)
-        .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
-    if let Err(error) = found {
-        let error = CommandError::from(error);
-        // Its workflow may not know yet, if it stands still.
-        engine::tell(context, thread, Told::Answered);
-        return match completed_before(context, thread, &error, expected) {
-            Some(report) => Printed::new(&Ran::ended(report, exit_code)),
-            None => stopped(context, thread, error),
-        };
-    }
-    let Some(followed) = run_on::run(context, thread, on)? else {
-        let shown = show::show(&context.home, thread)?;
-        let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
-        return Printed::new(&HandedOver(standing));
-    };
-    match (run_on::failure(context, thread, followed), completed(context, thread)) {
-        (_, Some(report)) => Printed::new(&Ran::ended(report, exit_code)),
-        (Some(error), None) => stopped(context, thread, error),
-        (None, None) => {
-            Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was ended before its end"))
-                .hint(format!("what became of it: uwf thread show {thread}")))
-        }
-    }
 }
 
 /// Where a thread stands, if this role is next in it.
@@ -285,28 +210,19 @@ fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result
     Ok(Some(report).filter(|report| report.role.is_some() && report.thread == *thread))
 }
 
-/// The report of a thread that had already ended, by its workflow or its supervisor.
-fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
-    let has_report = |code| [end::COMPLETED_CODE, end::SUPERVISED_CODE].contains(&code);
-    let shown = show::show(&context.home, thread)
-        .ok()
-        .filter(|shown| shown.state == State::Completed || shown.return_code.is_some_and(has_report))?;
-    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
-    Some(StepReport { done: true, reason: shown.why, return_code: shown.return_code, ..standing })
-}
-
-/// The same if this error says no more than that.
-fn completed_before(context: &Context, thread: &ThreadId, error: &CommandError, expected: Seen) -> Option<StepReport> {
-    completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
-}
-
-/// Says why there is no further step, and reports where the thread stands.
-fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandResult {
-    // Whatever keeps the thread from being read is no news beside the error itself; nor is it there after a kill.
-    let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
-    let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
-    context.printer.explain(&error);
-    Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
+/// Starts a thread, and says which and where.
+fn new_thread(
+    context: &Context,
+    target: &str,
+    options: start::Options,
+    follows: Follows,
+) -> Result<ThreadId, CommandError> {
+    let started = start::begin(context, target, options, follows)?;
+    context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
+    if let Some(worktree) = &started.worktree {
+        context.printer.talk(start::in_worktree(worktree).trim_end());
+    }
+    Ok(started.thread)
 }
 
 /// Warns of agents that can't begin, before the steps that lead to them are paid for.

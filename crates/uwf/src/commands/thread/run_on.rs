@@ -1,40 +1,65 @@
 //! `uwf thread run --on`: an engine has the thread stepped, on whichever machine.
 
-use std::time::Duration;
-
+use serde::Serialize;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::show;
+use uwf_engine::verbs::answer::Seen;
+use uwf_engine::verbs::step::StepReport;
 use uwf_engine::verbs::steps::{Entry, steps};
+use uwf_engine::verbs::{expected_head, newest_attempt, show};
+use uwf_temporal::Call;
 
+use crate::commands::thread::on_args::On;
+use crate::commands::thread::run_report::{self, Ran, completed, completed_before};
 use crate::context::Context;
-use crate::duration;
-use crate::engine::{Begun, Engine, Followed, Trouble, warn_of_own_store, warn_of_unknown_address};
 use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
+use crate::temporal::{Begun, Followed, Trouble, tell, warn_of_own_store, warn_of_unknown_address};
 
-/// Which engine, and whether to watch it.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct On {
-    /// Have workers of an engine step the thread (`uwf worker`) instead of this machine; what it does is followed.
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["all", "until", "steps"])]
-    pub(crate) on: Option<Engine>,
-    /// With --on, do not follow it.
-    #[arg(long, requires = "on")]
-    pub(crate) detach: bool,
-    /// Steps until the engine's workflow continues as a new run: for tests.
-    #[arg(long, value_name = "N", requires = "on", hide = true)]
-    pub(crate) steps_per_run: Option<u32>,
-    /// With --on, how long a thread that stands still is left alone at first: for tests.
-    #[arg(long, value_name = "DURATION", requires = "on", hide = true, value_parser = duration::given)]
-    pub(crate) look_again: Option<Duration>,
+/// Where a thread stood that was given to an engine. What there is to say of that was said.
+#[derive(Serialize)]
+struct HandedOver(StepReport);
+
+impl Report for HandedOver {
+    fn text(&self) -> String {
+        String::new()
+    }
+}
+
+/// Has an engine step the thread if it is where it is expected; `exit_code` is whether `--exit-code` was given.
+pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen, exit_code: bool) -> CommandResult {
+    let found = expected_head::head(&context.home, thread, expected.head)
+        .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
+    if let Err(error) = found {
+        let error = CommandError::from(error);
+        // Its workflow may not know yet, if it stands still.
+        tell(context, thread, Call::Answer);
+        return match completed_before(context, thread, &error, expected) {
+            Some(report) => Printed::new(&Ran::ended(report, exit_code)),
+            None => run_report::stopped(context, thread, error),
+        };
+    }
+    let Some(followed) = follow(context, thread, on)? else {
+        let shown = show::show(&context.home, thread)?;
+        let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
+        return Printed::new(&HandedOver(standing));
+    };
+    match (failure(context, thread, followed), completed(context, thread)) {
+        (_, Some(report)) => Printed::new(&Ran::ended(report, exit_code)),
+        (Some(error), None) => run_report::stopped(context, thread, error),
+        (None, None) => {
+            Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was ended before its end"))
+                .hint(format!("what became of it: uwf thread show {thread}")))
+        }
+    }
 }
 
 /// Gives the thread to the engine, and follows it until it ends or stands still. `None` when it is not followed.
-pub(crate) fn run(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Followed>, CommandError> {
+fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Followed>, CommandError> {
     let mut seen = steps(&context.home, thread, 0..0)?.count;
     let begun = Begun::begin(context, thread.clone(), on.steps_per_run, on.look_again)?;
     warn_of_own_store(context);
@@ -96,7 +121,7 @@ fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
 }
 
 /// The failure of a thread that stands still or was abandoned.
-pub(crate) fn failure(context: &Context, thread: &ThreadId, followed: Followed) -> Option<CommandError> {
+fn failure(context: &Context, thread: &ThreadId, followed: Followed) -> Option<CommandError> {
     match followed {
         Followed::Ended => None,
         Followed::Stopped { kind, message } => Some(stopped(context, thread, CommandError::new(kind, message))),

@@ -9,7 +9,6 @@ use uwf_engine::verbs::workflow_names::Names;
 
 use super::which::Which;
 use crate::context::Context;
-use crate::engine;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table;
@@ -108,6 +107,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     // A registry that cannot be read is told where names are needed.
     let mut names = Names::of(&registry::read(&context.home).unwrap_or_default());
     let workflow_name = names.name(&context.home, status.workflow);
-    let temporal_failure = if status.done { None } else { engine::failure_of(context, &thread)? };
+    #[cfg(feature = "temporal")]
+    let temporal_failure = if status.done { None } else { crate::temporal::failure_of(context, &thread)? };
+    #[cfg(not(feature = "temporal"))]
+    let temporal_failure = None;
     Printed::new(&Shown { status, workflow_name, temporal_failure })
 }

@@ -1,0 +1,83 @@
+//! What `uwf run` reports in the end.
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::answer::Seen;
+use uwf_engine::verbs::step::StepReport;
+use uwf_engine::verbs::{end, show};
+
+use crate::commands::thread::step;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// The report of the last step, or where the thread stands when a step did not come off.
+#[derive(Serialize)]
+pub(super) struct Ran {
+    /// Why there is no further step, as a failing command has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+    #[serde(flatten)]
+    report: StepReport,
+    #[serde(skip)]
+    code: u8,
+}
+
+impl Ran {
+    /// Of a thread that may have further steps, with the exit code that says so.
+    pub(super) fn so_far(report: StepReport, code: u8) -> Ran {
+        Ran { error: None, code, report }
+    }
+
+    /// Of a thread that has ended.
+    pub(super) fn ended(report: StepReport, exit_code: bool) -> Ran {
+        let code = step::end_code(report.return_code, exit_code);
+        Ran::so_far(report, code)
+    }
+}
+
+impl Report for Ran {
+    fn text(&self) -> String {
+        let StepReport { done, reason, thread, head, .. } = &self.report;
+        let done = if *done { step::end_word(&self.report) } else { "not done".to_owned() };
+        let reason = reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!("{done}{reason}: thread {thread}, head {head}\nread it with: uwf thread read {thread}\n")
+    }
+
+    fn exit_code(&self) -> u8 {
+        self.code
+    }
+}
+
+/// The report of a thread that had already ended, by its workflow or its supervisor.
+pub(super) fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
+    let has_report = |code| [end::COMPLETED_CODE, end::SUPERVISED_CODE].contains(&code);
+    let shown = show::show(&context.home, thread)
+        .ok()
+        .filter(|shown| shown.state == State::Completed || shown.return_code.is_some_and(has_report))?;
+    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
+    Some(StepReport { done: true, reason: shown.why, return_code: shown.return_code, ..standing })
+}
+
+/// The same if this error says no more than that.
+pub(super) fn completed_before(
+    context: &Context,
+    thread: &ThreadId,
+    error: &CommandError,
+    expected: Seen,
+) -> Option<StepReport> {
+    completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
+}
+
+/// Says why there is no further step, and reports where the thread stands.
+pub(super) fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandResult {
+    // Whatever keeps the thread from being read is no news beside the error itself; nor is it there after a kill.
+    let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
+    let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
+    context.printer.explain(&error);
+    Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
+}

@@ -1,0 +1,74 @@
+//! What `uwf worker` does in a build with Temporal.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use uwf_engine::attempt::settings;
+use uwf_engine::error::Error;
+use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_temporal::{Address, WorkerSettings};
+
+use super::{Addressed, Args};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+use crate::temporal;
+
+/// Works for Temporal until it is told to end.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let Args { engine: _, addressed, max_agents, agents, cwd, drain } = args;
+    let cwd = cwd.map(|dir| directory(context, &dir)).transpose()?;
+    let agents = known_agents(context, agents)?;
+    check_store(context)?;
+    let Addressed { address, namespace, task_queue, tls_cert, tls_key, tls_ca } = addressed;
+    let engine = temporal::connect(context, Address { address, namespace, task_queue, tls_cert, tls_key, tls_ca })?;
+    let place = if agents.is_empty() { "no agents".to_owned() } else { agents.join(", ") };
+    context.printer.talk(&format!("working for Temporal at {}: {place}; Ctrl-C ends it", engine.address()));
+    let printer = context.printer;
+    let settings = WorkerSettings {
+        program: context.home.bin().to_owned(),
+        variables: vec![(ROOT_VARIABLES[0].to_owned(), context.home.root().to_owned())],
+        cwd: cwd.unwrap_or_else(|| context.cwd.clone()),
+        agents,
+        max_agents: usize::from(max_agents),
+        drain,
+        say: Arc::new(move |line| printer.talk(line)),
+    };
+    uwf_temporal::work(engine, settings).map_err(temporal::failure)?;
+    Ok(Printed::nothing())
+}
+
+/// The agents whose steps it takes; those of config.yaml when none are named.
+fn known_agents(context: &Context, mut agents: Vec<String>) -> Result<Vec<String>, CommandError> {
+    let config = context.home.config()?;
+    // The configuration of a project may declare it.
+    for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent)) {
+        let known = config.agents.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        context.printer.warn(&format!(
+            "there is no agent `{unknown}` in config.yaml, so most steps with it will fail here; agents there are: {known}"
+        ));
+    }
+    if agents.is_empty() {
+        agents = config.agents.keys().cloned().chain(config.default_agent).collect();
+    }
+    agents.sort();
+    agents.dedup();
+    Ok(agents)
+}
+
+/// Asks the shared store for something: a worker that cannot use its own would take threads away from those that can.
+fn check_store(context: &Context) -> Result<(), CommandError> {
+    if context.home.shared().is_some() {
+        context.home.heads().list().map_err(Error::from)?;
+    }
+    Ok(())
+}
+
+/// The directory that `--cwd` names.
+fn directory(context: &Context, dir: &Path) -> Result<PathBuf, CommandError> {
+    if !context.cwd.join(dir).is_dir() {
+        return Err(CommandError::usage(format!("--cwd {} is not a directory", dir.display()))
+            .hint("name the directory in which agents of threads work that began on other machines"));
+    }
+    Ok(settings::workspace(&context.cwd, dir)?)
+}
