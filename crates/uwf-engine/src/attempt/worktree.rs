@@ -144,7 +144,7 @@ fn stays_inside(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
 fn no_worktree(thread: &ThreadId, worktree: &Worktree) -> Error {
     let (dir, repository, branch) = (worktree.dir.display(), worktree.repository.display(), &worktree.branch);
     Error::not_found(format!("the worktree {dir} of thread {thread} is gone"))
-        .hint(format!("have its branch checked out there again: git -C {repository} worktree add -f {dir} {branch}"))
+        .hint(format!("check its branch out there again: git -C {repository} worktree add -f {dir} {branch}"))
         .hint(format!("`uwf thread fork {thread}` starts a new thread at its newest step"))
         .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
 }

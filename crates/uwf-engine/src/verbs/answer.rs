@@ -99,7 +99,7 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, cwd)?;
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
-        return Err(Error::usage(format!("thread {id} asks nobody: its next step ends it"))
+        return Err(Error::usage(format!("thread {id} is not waiting for a person: its next step ends it"))
             .hint(format!("end it: `uwf thread step {id}`")));
     };
     let waits = marks::at_head(home, id, &BTreeSet::from([Mark::Waiting]), head.hash);
@@ -121,23 +121,18 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
     };
     let since = mark.as_ref().map(|reason| reason.since);
     if agent.is_built_in(WORKFLOW) {
-        let waiting: Vec<ThreadId> = child_threads::active(home, id)?
-            .into_iter()
-            .filter(|child| marks::of(home, child).contains(&Mark::Waiting))
-            .collect();
-        return match waiting.as_slice() {
-            // What the child is asked may have changed while nothing did above it.
-            [child] if seen.attempt.is_some() => Err(Error::usage(format!(
+        let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
+        let child = waiting_child(home, id, &why)?;
+        // What the child is asked may have changed while nothing did above it.
+        if seen.attempt.is_some() {
+            return Err(Error::usage(format!(
                 "child thread {child} of thread {id} is asked, and an attempt of {id} says nothing about it"
             ))
-            .hint(format!("answer it with its own head and attempt: `uwf thread answer {child}`"))),
-            [only] if generations > 0 => asked_within(home, only, Seen::default(), cwd, generations - 1),
-            [] => {
-                let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
-                Err(Error::usage(format!("thread {id} asks nobody itself: {why}")).hint(step_it(id)))
-            }
-            _ => Err(Error::usage(format!("several child threads of thread {id} wait"))
-                .hints(waiting.iter().map(|child| format!("answer one: `uwf thread answer {child}`")))),
+            .hint(format!("answer it with its own head and attempt: `uwf thread answer {child}`")));
+        }
+        return match generations {
+            0 => Err(several_wait(id, &[child])),
+            _ => asked_within(home, &child, Seen::default(), cwd, generations - 1),
         };
     }
     if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {
@@ -149,6 +144,22 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
     }
     let cwd = cwd.cloned();
     Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since, question, cwd })
+}
+
+/// The one child thread that waits for a person; `why` says why the thread itself does not.
+fn waiting_child(home: &Home, id: &ThreadId, why: &str) -> Result<ThreadId> {
+    let is_waiting = |child: &ThreadId| marks::of(home, child).contains(&Mark::Waiting);
+    let waiting: Vec<ThreadId> = child_threads::active(home, id)?.into_iter().filter(is_waiting).collect();
+    match waiting.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(Error::usage(format!("thread {id} is not waiting for a person itself: {why}")).hint(step_it(id))),
+        several => Err(several_wait(id, several)),
+    }
+}
+
+fn several_wait(id: &ThreadId, children: &[ThreadId]) -> Error {
+    Error::usage(format!("several child threads of thread {id} wait"))
+        .hints(children.iter().map(|child| format!("answer one: `uwf thread answer {child}`")))
 }
 
 fn step_it(id: &ThreadId) -> String {
@@ -282,6 +293,6 @@ fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<(
 
 fn too_late(asked: &Asked, now: &str) -> Error {
     let Asked { thread, role, .. } = asked;
-    Error::busy(format!("role `{role}` was played by somebody else meanwhile: {now}"))
+    Error::busy(format!("role `{role}` was played by another process meanwhile: {now}"))
         .hint(format!("`uwf thread read {thread}` shows what was answered; nothing of yours was recorded"))
 }

@@ -32,7 +32,7 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
     refuse_reached(&mut marked, hash)?;
     if let Some(referrer) = referrer(home, hash)? {
         return Err(Error::usage(format!("node {referrer} refers to node {hash}")).hint(format!(
-            "nothing was removed; nothing leads to either: `uwf cas rm {referrer}` first, or `uwf gc` removes both"
+            "nothing was removed; neither is in use: `uwf cas rm {referrer}` first, or `uwf gc` removes both"
         )));
     }
     // While it was looked, somebody may have let something lead to it.
@@ -48,7 +48,7 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
 
 fn refuse_reached(marked: &mut Marked<'_>, hash: Hash) -> Result<()> {
     marked.root_of(hash)?.map_or(Ok(()), |root| {
-        Err(Error::usage(format!("node {hash} is in use: {root} leads to it")).hint("nothing was removed"))
+        Err(Error::usage(format!("node {hash} is in use: {root} references it")).hint("nothing was removed"))
     })
 }
 

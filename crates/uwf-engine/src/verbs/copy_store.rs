@@ -270,7 +270,7 @@ impl Copy<'_> {
         let Some((_, line)) = &source.ended else { return Ok(Outcome::Copied) };
         let head = self.to.heads().read(name)?.filter(|head| head.hash == source.head);
         let head = head.ok_or_else(|| {
-            Error::busy(format!("somebody changed thread {name} in the other store while it was being copied"))
+            Error::busy(format!("another process changed thread {name} in the other store while it was being copied"))
                 .hint("try again: what was copied stays copied")
         })?;
         match self.to.heads().remove(name, &head.version, line)? {

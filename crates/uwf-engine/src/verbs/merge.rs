@@ -76,19 +76,7 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     let target = target.signing(&signing);
     let turn = Turn::take(&target, &here.top)?;
     let own = format!("refs/heads/{branch}");
-    if target.commit(&own)?.is_none() {
-        return Err(branch_gone(id, branch));
-    }
-    if target.merging()?.is_some() || !target.conflicts()?.is_empty() {
-        return Err(Error::usage(format!("a merge is under way in {}", here.top.display()))
-            .hint("conclude it: `git commit`, once its conflicts are resolved and added")
-            .hint(format!("or go back to before it: `uwf thread merge {id} --abort`")));
-    }
-    if manner == Manner::Squash && target.has_staged()? {
-        let top = here.top.display();
-        return Err(Error::usage(format!("there are staged changes in {top}, which would become part of the commit"))
-            .hint("commit them, or unstage them: `git restore --staged .`"));
-    }
+    check_mergeable(id, &target, &here, branch, manner)?;
     let subject = text::ellipsize(&text::one_line(&thread.start.prompt), SUBJECT).to_string();
     let message = match manner {
         Manner::Squash => format!("{subject}\n\nUwf-Thread: {id}\n"),
@@ -107,20 +95,40 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     let how = match brought {
         Brought::In(how) => how,
         Brought::Conflicts(files) => {
-            let (top, files) = (here.top.display(), files.join(", "));
-            return Err(Error::waiting(format!("{branch} has conflicts with what is checked out in {top}: {files}"))
-                .hint("resolve them there, then `git add` these files and `git commit`")
-                .hint(format!("or go back to before the merge: `uwf thread merge {id} --abort`")));
+            return Err(conflicts(id, branch, &here.top, &files));
         }
     };
     let commit = target.commit("HEAD")?.ok_or_else(|| no_commit(&here.top))?;
     Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
 }
 
-fn branch_gone(id: &ThreadId, branch: &str) -> Error {
-    Error::not_found(format!("branch {branch} of thread {id} is gone"))
-        .hint(format!("`uwf thread steps {id}` lists the steps; the files of each are a commit below refs/uwf/{id}"))
-        .hint(format!("have the branch again: git branch {branch} COMMIT"))
+/// Refuses a merge of a branch that is gone, or into a checkout in which something is unfinished.
+fn check_mergeable(id: &ThreadId, target: &Git<'_>, here: &Checkout, branch: &str, manner: Manner) -> Result<()> {
+    let top = here.top.display();
+    if target.commit(&format!("refs/heads/{branch}"))?.is_none() {
+        return Err(Error::not_found(format!("branch {branch} of thread {id} is gone"))
+            .hint(format!(
+                "`uwf thread steps {id}` lists the steps; the files of each are a commit below refs/uwf/{id}"
+            ))
+            .hint(format!("restore the branch: git branch {branch} COMMIT")));
+    }
+    if target.merging()?.is_some() || !target.conflicts()?.is_empty() {
+        return Err(Error::usage(format!("a merge is under way in {top}"))
+            .hint("conclude it: `git commit`, once its conflicts are resolved and added")
+            .hint(format!("or go back to before it: `uwf thread merge {id} --abort`")));
+    }
+    if manner == Manner::Squash && target.has_staged()? {
+        return Err(Error::usage(format!("there are staged changes in {top}, which would become part of the commit"))
+            .hint("commit them, or unstage them: `git restore --staged .`"));
+    }
+    Ok(())
+}
+
+fn conflicts(id: &ThreadId, branch: &str, top: &Path, files: &[String]) -> Error {
+    let (top, files) = (top.display(), files.join(", "));
+    Error::waiting(format!("{branch} has conflicts with what is checked out in {top}: {files}"))
+        .hint("resolve them there, then `git add` these files and `git commit`")
+        .hint(format!("or go back to before the merge: `uwf thread merge {id} --abort`"))
 }
 
 /// What a merge failed for: the signal, if one ended it.
@@ -159,7 +167,7 @@ fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Wor
         Error::usage(format!(
             "{here} is in no working tree of the git repository {repository}, to which thread {id} belongs"
         ))
-        .hint("run this where a branch of that repository is checked out: the one that is to have the work")
+        .hint("run this in a checkout of that repository, on the branch to merge into")
     };
     let here = match Checkout::of(cwd) {
         Err(Error { cause: Some(ErrorCause::NoWorkingTree), .. }) => return Err(elsewhere(cwd)),
@@ -170,7 +178,7 @@ fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Wor
     }
     if is_same(&here.top, &worktree.dir)? {
         return Err(Error::usage(format!("this is the worktree of thread {id} itself"))
-            .hint(format!("stand where the branch is checked out that is to have {}", worktree.branch)));
+            .hint(format!("run this on the branch that should receive {}", worktree.branch)));
     }
     Ok((worktree, here))
 }

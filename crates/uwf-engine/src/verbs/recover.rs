@@ -157,7 +157,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     }
     let suffix = format!(".broken-{}", stamp(ids::now_ms()));
     if !index.rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
-        return Err(Error::busy("somebody who does not lock it changed the index while it was being recovered")
+        return Err(Error::busy("another process changed the index without its lock while it was being recovered")
             .hint("nothing was changed; try again"));
     }
     let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));

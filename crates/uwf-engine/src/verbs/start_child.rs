@@ -49,7 +49,7 @@ pub fn find_or_begin(
         return Err(Error::limit(format!(
             "role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"
         ))
-        .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"));
+        .hint("a workflow that plays a role of itself never ends; otherwise raise `maxDepth` in config.yaml"));
     }
     let task = task()?;
     let settings = of_child(parent, task.settings)?;

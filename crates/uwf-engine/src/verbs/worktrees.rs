@@ -51,7 +51,7 @@ fn would_be_lost(id: &ThreadId, dir: &Path, unsaved: &Unsaved) -> Error {
     Error::usage(format!("thread {id} has a worktree, {dir}, and {unsaved}"))
         .hints(merge)
         .hint(format!("look at it: git -C {dir} status"))
-        .hint(format!("`uwf thread rm {id} --discard` removes it all the same; what is committed stays"))
+        .hint(format!("`uwf thread rm {id} --discard` removes it nevertheless; commits stay"))
 }
 
 /// The refusal of what only a thread with a worktree has.

@@ -50,7 +50,7 @@ fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
     let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
     let first = machine.answer_as(&asked, json!({"text": "It rains."})).unwrap();
     let error = machine.answer_as(&asked, json!({"text": "It pours."})).unwrap_err();
-    let message = format!("role `writer` was played by somebody else meanwhile: the head is {} now", first.head);
+    let message = format!("role `writer` was played by another process meanwhile: the head is {} now", first.head);
     assert_eq!(failure(&error), (ErrorKind::Busy, message.as_str()));
     assert_eq!(machine.steps(&id).len(), 1);
 }

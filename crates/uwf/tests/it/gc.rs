@@ -128,19 +128,19 @@ fn names_and_their_history_records_and_the_configuration_lead_to_nodes() {
     assert_snapshot!(home.transcript(&["cas", "rm", &configured]), @"
     exit 64
     --- stderr
-    error: node DEHJEA6FZ288P is in use: the configuration leads to it
+    error: node DEHJEA6FZ288P is in use: the configuration references it
     hint: nothing was removed
     ");
     assert_snapshot!(transcript(&home, &["cas", "rm", &first]), @"
     exit 64
     --- stderr
-    error: node #1 is in use: workflow `review-text` leads to it
+    error: node #1 is in use: workflow `review-text` references it
     hint: nothing was removed
     ");
     assert_snapshot!(transcript(&home, &["cas", "rm", &home.head(&broken).unwrap()]), @"
     exit 64
     --- stderr
-    error: node #1 is in use: the head of thread <id> leads to it
+    error: node #1 is in use: the head of thread <id> references it
     hint: nothing was removed
     ");
 }
@@ -275,13 +275,13 @@ fn a_node_that_nothing_leads_to_is_removed_one_by_one() {
     exit 64
     --- stderr
     error: node 12HBH7P84TFRV refers to node DWSHB3MZK7GWH
-    hint: nothing was removed; nothing leads to either: `uwf cas rm 12HBH7P84TFRV` first, or `uwf gc` removes both
+    hint: nothing was removed; neither is in use: `uwf cas rm 12HBH7P84TFRV` first, or `uwf gc` removes both
     ");
     assert_snapshot!(home.transcript(&["cas", "rm", &schema]), @"
     exit 64
     --- stderr
     error: node 12HBH7P84TFRV refers to node 0M2XXNNYATED9
-    hint: nothing was removed; nothing leads to either: `uwf cas rm 12HBH7P84TFRV` first, or `uwf gc` removes both
+    hint: nothing was removed; neither is in use: `uwf cas rm 12HBH7P84TFRV` first, or `uwf gc` removes both
     ");
     assert_snapshot!(home.transcript(&["cas", "rm", "AGENT"]), @"
     exit 69
@@ -308,7 +308,7 @@ fn a_node_that_nothing_leads_to_is_removed_one_by_one() {
     assert_snapshot!(home.transcript(&["cas", "rm", &own]), @"
     exit 64
     --- stderr
-    error: node FXEFD3A3K4P94 is in use: uwf itself leads to it
+    error: node FXEFD3A3K4P94 is in use: uwf itself references it
     hint: nothing was removed
     ");
 }

@@ -154,7 +154,7 @@ fn one_node_is_removed_from_a_pack_with_its_bytes() {
     assert_snapshot!(transcript(&home, &["cas", "rm", &end]), @"
     exit 64
     --- stderr
-    error: node #1 is in use: the history of thread <id> leads to it
+    error: node #1 is in use: the history of thread <id> references it
     hint: nothing was removed
     ");
     home.json(&["thread", "rm", &thread]);

@@ -185,7 +185,7 @@ fn who_cannot_be_served_is_told_why() {
     exit 64
     --- stderr
     error: <dir>/work/other is in no working tree of the git repository <dir>/work/repo/.git, to which thread <id> belongs
-    hint: run this where a branch of that repository is checked out: the one that is to have the work
+    hint: run this in a checkout of that repository, on the branch to merge into
     ");
     let outside = told(&home, &home.work(), &["thread", "merge", &thread]);
     assert!(outside.starts_with("exit 64\n--- stderr\nerror: <dir>/work is in no working tree of "), "{outside}");
@@ -193,7 +193,7 @@ fn who_cannot_be_served_is_told_why() {
     exit 64
     --- stderr
     error: this is the worktree of thread <id> itself
-    hint: stand where the branch is checked out that is to have uwf/<id>
+    hint: run this on the branch that should receive uwf/<id>
     ");
     assert_eq!(home.uwf(&["thread", "merge", "ZZZZ"]).code, Some(69));
     git(&home, &worktree, &["checkout", "--quiet", "-b", "elsewhere"]);
@@ -361,7 +361,7 @@ fn a_branch_or_repository_that_is_gone_is_told() {
     --- stderr
     error: branch uwf/<id> of thread <id> is gone
     hint: `uwf thread steps <id>` lists the steps; the files of each are a commit below refs/uwf/<id>
-    hint: have the branch again: git branch uwf/<id> COMMIT
+    hint: restore the branch: git branch uwf/<id> COMMIT
     ");
     let elsewhere = home.work().join("elsewhere");
     fs::rename(&repo, &elsewhere).unwrap();

@@ -263,7 +263,7 @@ fn a_worktree_that_is_gone_is_told_how_to_be_had_again() {
     exit 69
     --- stderr
     error: the worktree <dir>/root/worktrees/<id> of thread <id> is gone
-    hint: have its branch checked out there again: git -C <dir>/work/repo/.git worktree add -f <dir>/root/worktrees/<id> uwf/<id>
+    hint: check its branch out there again: git -C <dir>/work/repo/.git worktree add -f <dir>/root/worktrees/<id> uwf/<id>
     hint: `uwf thread fork <id>` starts a new thread at its newest step
     hint: or let its agents work elsewhere: `uwf thread step <id> --cwd DIR`
     ");

@@ -279,7 +279,7 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     error: thread <id> has a worktree, <dir>/root/worktrees/<id>, and it has 2 uncommitted changes
     hint: `uwf thread merge <id>` commits it and brings it into the branch checked out where you stand
     hint: look at it: git -C <dir>/root/worktrees/<id> status
-    hint: `uwf thread rm <id> --discard` removes it all the same; what is committed stays
+    hint: `uwf thread rm <id> --discard` removes it nevertheless; commits stay
     ");
     assert!(worktree.join("step-1.txt").exists());
     assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("completed"), "nothing was removed");

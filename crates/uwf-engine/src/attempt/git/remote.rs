@@ -102,5 +102,5 @@ impl Git<'_> {
 
 fn unreachable(action: &str, remote: &str, said: &str) -> Error {
     Error::busy(format!("cannot {action} `{remote}`: git says: {said}"))
-        .hint(format!("try again when it can be reached; `git ls-remote {remote}` in the repository tells"))
+        .hint(format!("try again when it can be reached; run `git ls-remote {remote}` in the repository to check"))
 }

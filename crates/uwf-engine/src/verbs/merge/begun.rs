@@ -67,7 +67,7 @@ impl<'t> Turn<'t> {
         let lock = git_dir.join("uwf-merge.lock");
         let lock = FileLock::acquire(&lock, OTHERS)?.ok_or_else(|| {
             Error::busy(format!("another `uwf thread merge` is at work in {}", top.display()))
-                .hint("repeat it when that one has ended")
+                .hint("try again when it has ended")
         })?;
         let turn = Turn { target, top, note: git_dir.join("uwf-merge"), git_dir, _lock: lock };
         // Notes that were being written.
