@@ -104,7 +104,7 @@ impl<'h> Look<'h> {
 
     fn lack(&mut self, plan: &Plan, role: &str) -> Option<Error> {
         let dir = Some(plan.settings.workspace.as_path()).filter(|_| self.has_dir);
-        let checked = plan.agent(role, None).map_err(Error::from).and_then(|agent| {
+        let checked = plan.agent(role, None).and_then(|agent| {
             (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
             self.child(plan, &agent)
         });
