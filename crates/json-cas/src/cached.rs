@@ -4,11 +4,12 @@ mod known;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use durable_files::regular;
+use parking_lot::Mutex;
 
 use self::known::{Known, There};
 use crate::error::StoreError;
@@ -55,14 +56,9 @@ struct Held {
 }
 
 impl Sure {
-    fn held(&self) -> MutexGuard<'_, Held> {
-        // A panic can't leave this half changed.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Remembers that objects exist, and when they were put if that is known.
     fn learn(&self, objects: impl IntoIterator<Item = (Hash, Option<SystemTime>)>) {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         if held.holders == 0 {
             return;
         }
@@ -78,11 +74,11 @@ impl Sure {
     }
 
     fn knows(&self, hash: Hash) -> bool {
-        self.held().there.contains_key(&hash)
+        self.held.lock().there.contains_key(&hash)
     }
 
     fn put_at(&self, hash: Hash) -> Option<SystemTime> {
-        self.held().there.get(&hash).copied().flatten()
+        self.held.lock().there.get(&hash).copied().flatten()
     }
 }
 
@@ -91,7 +87,7 @@ struct Holding(Arc<Sure>);
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        let mut held = self.0.held();
+        let mut held = self.0.held.lock();
         held.holders -= 1;
         if held.holders == 0 {
             *held = Held::default();
@@ -313,7 +309,7 @@ impl Objects for CachedObjects {
     }
 
     fn hold(&self) -> Result<Hold, StoreError> {
-        let mut held = self.sure.held();
+        let mut held = self.sure.held.lock();
         if held.behind.is_none() {
             let behind = self.behind.hold()?;
             held.known = behind.era().map(|era| Known::of(&self.dir, era));

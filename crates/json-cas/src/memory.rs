@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
 use crate::error::StoreError;
@@ -73,9 +74,9 @@ struct Pass {
 impl Gate {
     fn enter(self: &Arc<Gate>, sweeps: bool) -> Result<Pass, StoreError> {
         let is_full = |inside: &mut Inside| inside.is_swept || (sweeps && inside.holding > 0);
-        let waited = self.left.wait_timeout_while(lock(&self.inside), GATE_WAIT, is_full);
-        let (mut inside, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        if timeout.timed_out() {
+        let mut inside = self.inside.lock();
+        self.left.wait_while_for(&mut inside, is_full, GATE_WAIT);
+        if is_full(&mut inside) {
             let waited_ms = u64::try_from(GATE_WAIT.as_millis()).unwrap_or(u64::MAX);
             return Err(StoreError::Busy { path: PathBuf::from("memory"), waited_ms });
         }
@@ -90,7 +91,7 @@ impl Gate {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        let mut inside = lock(&self.gate.inside);
+        let mut inside = self.gate.inside.lock();
         if self.sweeps {
             inside.is_swept = false;
         } else {
@@ -98,11 +99,6 @@ impl Drop for Pass {
         }
         self.gate.left.notify_all();
     }
-}
-
-/// Ignores poisoning, because a map stays whole when a thread panics between two calls.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemoryObjects {
@@ -114,15 +110,15 @@ impl MemoryObjects {
 
 impl Objects for MemoryObjects {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(lock(&self.objects).get(&hash).map(|kept| kept.bytes.clone()))
+        Ok(self.objects.lock().get(&hash).map(|kept| kept.bytes.clone()))
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
-        Ok(lock(&self.objects).contains_key(&hash))
+        Ok(self.objects.lock().contains_key(&hash))
     }
 
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
-        let mut stored = lock(&self.objects);
+        let mut stored = self.objects.lock();
         Ok(objects
             .iter()
             .map(|(hash, bytes)| {
@@ -137,12 +133,12 @@ impl Objects for MemoryObjects {
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        lock(&self.objects).insert(hash, Kept::now(bytes));
+        self.objects.lock().insert(hash, Kept::now(bytes));
         Ok(())
     }
 
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
-        let stored = lock(&self.objects);
+        let stored = self.objects.lock();
         match hashes.iter().find(|hash| !stored.contains_key(hash)) {
             Some(hash) => Err(StoreError::NotFound { hash: *hash }),
             None => Ok(()),
@@ -150,7 +146,7 @@ impl Objects for MemoryObjects {
     }
 
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        let stored = lock(&self.objects);
+        let stored = self.objects.lock();
         Ok(match prefix {
             Some(prefix) => stored.range(prefix.range()).map(|(hash, _)| *hash).collect(),
             None => stored.keys().copied().collect(),
@@ -158,12 +154,12 @@ impl Objects for MemoryObjects {
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
-        let stored = lock(&self.objects);
+        let stored = self.objects.lock();
         Ok(stored.get(&hash).map(|kept| Stored { bytes: kept.bytes.len() as u64, put_at: kept.put_at }))
     }
 
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
-        let mut stored = lock(&self.objects);
+        let mut stored = self.objects.lock();
         let kept = stored.get_mut(&hash);
         Ok(kept.map(|kept| kept.put_at = SystemTime::now()).is_some())
     }
@@ -177,7 +173,7 @@ impl Objects for MemoryObjects {
     }
 
     fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
-        let mut stored = lock(&self.objects);
+        let mut stored = self.objects.lock();
         Ok(layers.iter().copied().flatten().map(|hash| stored.remove(hash).is_some()).collect())
     }
 }
@@ -241,17 +237,17 @@ impl State {
 impl Heads for MemoryHeads {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         check_name(name)?;
-        Ok(lock(&self.state).head(name))
+        Ok(self.state.lock().head(name))
     }
 
     fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         Ok(state.names.iter().map(|(name, (hash, _))| (name.clone(), *hash)).collect())
     }
 
     fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.newest(name).is_some() {
             return Err(HeadsError::Removed { name: name.to_owned() });
         }
@@ -260,12 +256,12 @@ impl Heads for MemoryHeads {
 
     fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
-        Ok(lock(&self.state).set(name, Some(expected), new))
+        Ok(self.state.lock().set(name, Some(expected), new))
     }
 
     fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
         check_name(name)?;
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let current = state.head(name);
         if current.as_ref().map(|head| &head.version) != Some(expected) {
             return Ok(Swap::Moved(current));
@@ -278,18 +274,18 @@ impl Heads for MemoryHeads {
 
 impl Journal for MemoryHeads {
     fn records(&self) -> Result<Records, HeadsError> {
-        let readable = lock(&self.state).journal.iter().map(|(_, record)| record.clone()).collect();
+        let readable = self.state.lock().journal.iter().map(|(_, record)| record.clone()).collect();
         Ok(Records { readable, problems: Vec::new() })
     }
 
     fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError> {
         check_name(name)?;
-        Ok(lock(&self.state).newest(name).cloned())
+        Ok(self.state.lock().newest(name).cloned())
     }
 
     fn forget(&self, names: &[&str]) -> Result<usize, HeadsError> {
         names.iter().try_for_each(|name| check_name(name))?;
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let forgotten: BTreeSet<String> =
             state.journal.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(&name.as_str())).collect();
         state.journal.retain(|(removed, _)| !forgotten.contains(removed));
@@ -332,14 +328,14 @@ impl WrittenNote {
 impl Notes for MemoryNotes {
     fn note(&self, name: &str) -> Result<Option<Note>, HeadsError> {
         check_name(name)?;
-        Ok(lock(&self.notes).by_name.get(name).map(WrittenNote::read))
+        Ok(self.notes.lock().by_name.get(name).map(WrittenNote::read))
     }
 
     fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError> {
         if !begin.is_empty() {
             check_name(begin)?;
         }
-        let notes = lock(&self.notes);
+        let notes = self.notes.lock();
         let listed = notes.by_name.iter().filter(|(name, _)| name.starts_with(begin));
         let listed = listed.map(|(name, note)| {
             let Note { age, version, .. } = note.read();
@@ -350,7 +346,7 @@ impl Notes for MemoryNotes {
 
     fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
         check_name(name)?;
-        let mut notes = lock(&self.notes);
+        let mut notes = self.notes.lock();
         let now = notes.by_name.get(name).map(WrittenNote::read);
         let is_expected = match expected {
             Expected::Anything => true,
@@ -369,7 +365,7 @@ impl Notes for MemoryNotes {
 
     fn remove_note(&self, name: &str) -> Result<(), HeadsError> {
         check_name(name)?;
-        lock(&self.notes).by_name.remove(name);
+        self.notes.lock().by_name.remove(name);
         Ok(())
     }
 }

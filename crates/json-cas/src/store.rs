@@ -17,8 +17,10 @@ pub use walk::{Walk, WalkOptions};
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 use crate::fs::FsObjects;
 use crate::hash::Hash;
@@ -99,11 +101,6 @@ impl Store {
     /// The backend.
     pub fn objects(&self) -> &dyn Objects {
         &*self.objects
-    }
-
-    fn types(&self) -> MutexGuard<'_, HashMap<Hash, Type>> {
-        // Entries are inserted whole, so a panic elsewhere leaves the cache usable.
-        self.types.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

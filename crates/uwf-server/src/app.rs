@@ -1,8 +1,9 @@
 //! What every request has at hand: where the storage root is, and how it is read.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::Mutex;
 use uwf_engine::root::home::Home;
 use uwf_engine::verbs::cost::CostMemory;
 use uwf_engine::verbs::list::TaskMemory;
@@ -54,15 +55,14 @@ impl Memory {
 
     /// Looks at running agents with it. Others wait: a look reads little, and without the memory each would read all again.
     pub(crate) fn with_running<T>(&self, work: impl FnOnce(&mut RunningMemory) -> T) -> T {
-        work(&mut self.running.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.running.lock())
     }
 }
 
 fn with<M: Default, T>(memory: &Mutex<M>, work: impl FnOnce(&mut M) -> T) -> T {
     match memory.try_lock() {
-        Ok(mut memory) => work(&mut memory),
-        Err(TryLockError::Poisoned(poisoned)) => work(&mut poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => work(&mut M::default()),
+        Some(mut memory) => work(&mut memory),
+        None => work(&mut M::default()),
     }
 }
 

@@ -5,13 +5,14 @@ pub(crate) mod name;
 pub(crate) mod tokens;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::StatusCode;
 use hyper::client::conn::http2::SendRequest;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
@@ -117,24 +118,20 @@ impl Gateway {
     /// Listens to changes of what machines say and of who is connected. The second value is whether nobody follows the machines
     /// yet, so that whoever asks has to.
     pub(crate) fn listen(&self) -> (watch::Receiver<u64>, bool) {
-        let mut is_followed = self.is_followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_followed = self.is_followed.lock();
         let is_first = !std::mem::replace(&mut *is_followed, true);
         (self.changes.subscribe(), is_first)
     }
 
     /// Whether somebody listens still; if not, whoever followed the machines is to stop.
     pub(crate) fn is_listened(&self) -> bool {
-        let mut is_followed = self.is_followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_followed = self.is_followed.lock();
         *is_followed = self.changes.receiver_count() > 0;
         *is_followed
     }
 
     fn tell(&self) {
         self.changes.send_modify(|changes| *changes += 1);
-    }
-
-    fn machines(&self) -> MutexGuard<'_, BTreeMap<MachineName, Machine>> {
-        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a new connection of a machine, which `farewell` ends; the one before is ended. Returns its number.
@@ -146,7 +143,7 @@ impl Gateway {
         requests: SendRequest<Body>,
         farewell: oneshot::Sender<Farewell>,
     ) -> u64 {
-        let mut machines = self.machines();
+        let mut machines = self.machines.lock();
         let before = machines.remove(name);
         let dial = self.dials.fetch_add(1, Ordering::Relaxed);
         let summary = before.as_ref().map(|before| before.summary.clone()).unwrap_or_default();
@@ -162,7 +159,7 @@ impl Gateway {
 
     /// Notes that a connection has ended, unless another one has taken its place.
     pub(crate) fn gone(&self, name: &MachineName, dial: u64) {
-        if let Some(machine) = self.machines().get_mut(name).filter(|machine| machine.dial == dial) {
+        if let Some(machine) = self.machines.lock().get_mut(name).filter(|machine| machine.dial == dial) {
             machine.link = None;
             machine.since = ids::now_ms();
             self.tell();
@@ -171,12 +168,12 @@ impl Gateway {
 
     /// The way to a machine that is connected.
     pub(crate) fn requests(&self, name: &MachineName) -> Option<SendRequest<Body>> {
-        self.machines().get(name)?.link.as_ref().map(|link| link.requests.clone())
+        self.machines.lock().get(name)?.link.as_ref().map(|link| link.requests.clone())
     }
 
     /// Keeps what a machine says of its threads, to be shown when it is away.
     pub(crate) fn keep(&self, name: &MachineName, summary: Summary) {
-        if let Some(machine) = self.machines().get_mut(name).filter(|machine| *machine.summary != summary) {
+        if let Some(machine) = self.machines.lock().get_mut(name).filter(|machine| *machine.summary != summary) {
             machine.summary = Arc::new(summary);
             self.tell();
         }
@@ -190,7 +187,7 @@ impl Gateway {
         let known = self.read_tokens().await?;
         let mut all: BTreeMap<MachineName, Seen> =
             known.into_keys().map(|name| (name.clone(), Seen::never(name))).collect();
-        for (name, machine) in self.machines().iter() {
+        for (name, machine) in self.machines.lock().iter() {
             if machine.link.is_some() || all.contains_key(name) {
                 all.insert(name.clone(), machine.seen(name));
             }
@@ -200,7 +197,7 @@ impl Gateway {
 
     /// Names of the machines that have connected since the gateway was started, and whether they are connected.
     pub(crate) fn names(&self) -> Vec<(MachineName, bool)> {
-        self.machines().iter().map(|(name, machine)| (name.clone(), machine.link.is_some())).collect()
+        self.machines.lock().iter().map(|(name, machine)| (name.clone(), machine.link.is_some())).collect()
     }
 
     /// The first of them, for a menu.
@@ -227,7 +224,7 @@ impl Gateway {
             tokio::time::sleep(TOKENS_EVERY).await;
             // As long as the file cannot be read, nobody new is let in, and who was stays.
             let Ok(valid) = self.read_tokens().await else { continue };
-            let mut machines = self.machines();
+            let mut machines = self.machines.lock();
             for (name, machine) in machines.iter_mut() {
                 if let Some(link) = machine.link.take_if(|link| valid.get(name) != Some(&link.token)) {
                     machine.since = ids::now_ms();

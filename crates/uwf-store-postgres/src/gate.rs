@@ -4,11 +4,12 @@
 //! be lost while its owner lives on and believes that it still holds; then another process may sweep. So each sweep is counted in `meta`,
 //! and while this process holds, a head moves only if no sweep has happened since the hold began.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use json_cas::{Hold, RemoteError, RemoteFault, StoreError, Sweep, xxh64};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_postgres::SimpleQueryMessage;
 
@@ -63,16 +64,16 @@ impl Gate {
 
     /// The highest number of sweeps at which a head may move; `None` if this process does not hold.
     pub(crate) fn since(&self) -> Option<i64> {
-        *lock(&self.since)
+        *self.since.lock()
     }
 
     pub(crate) fn hold(self: &Arc<Gate>) -> Result<Hold, StoreError> {
-        let mut holding = lock(&self.holding);
+        let mut holding = self.holding.lock();
         if holding.holders == 0 {
             let locked = persist(|| self.lock_shared());
             let (session, sweeps, era) = locked.map_err(|failed| self.kept_out("hold the nodes", failed))?;
             (holding.session, holding.era) = (Some(session), Some(era));
-            *lock(&self.since) = Some(sweeps);
+            *self.since.lock() = Some(sweeps);
         }
         holding.holders += 1;
         Ok(Hold::new(Holder(Arc::clone(self))).in_era(holding.era.clone()))
@@ -100,7 +101,7 @@ impl Gate {
         loop {
             let locked = persist(|| self.lock_alone());
             if let Some(session) = locked.map_err(|failed| self.kept_out("sweep the nodes", failed))? {
-                *lock(&self.sweeping) = Some(session);
+                *self.sweeping.lock() = Some(session);
                 return Ok(Sweep::new(Sweeper(Arc::clone(self))));
             }
             if begun.elapsed() > self.pool.address.lock_timeout {
@@ -146,7 +147,7 @@ impl Gate {
         doing: &str,
         action: impl FnOnce(&mut Session) -> Result<T, Failure>,
     ) -> Result<T, RemoteError> {
-        let mut sweeping = lock(&self.sweeping);
+        let mut sweeping = self.sweeping.lock();
         let lost = || refused("the sweep has ended with its connection; sweep again");
         let outcome = match sweeping.as_mut() {
             None => Err(lost()),
@@ -176,21 +177,16 @@ impl Gate {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic can't leave these values half changed.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn refused(why: &str) -> Failure {
     Failure::Refused(RemoteFault::Failed, why.to_owned())
 }
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        let mut holding = lock(&self.0.holding);
+        let mut holding = self.0.holding.lock();
         holding.holders -= 1;
         if holding.holders == 0 {
-            *lock(&self.0.since) = None;
+            *self.0.since.lock() = None;
             self.0.unlock(holding.session.take(), "pg_advisory_unlock_shared");
         }
     }
@@ -198,7 +194,7 @@ impl Drop for Holder {
 
 impl Drop for Sweeper {
     fn drop(&mut self) {
-        let session = lock(&self.0.sweeping).take();
+        let session = self.0.sweeping.lock().take();
         self.0.unlock(session, "pg_advisory_unlock");
     }
 }

@@ -1,8 +1,7 @@
 //! The address of a store, and the connections to it.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
 use json_cas::RemoteError;
+use parking_lot::{Condvar, Mutex};
 
 use crate::address::Address;
 use crate::fault::Failure;
@@ -29,7 +28,7 @@ struct Turn<'p>(&'p Pool);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.state().in_use -= 1;
+        self.0.state.lock().in_use -= 1;
         self.0.returned.notify_one();
     }
 }
@@ -37,11 +36,6 @@ impl Drop for Turn<'_> {
 impl Pool {
     pub(crate) fn new(address: Address) -> Pool {
         Pool { address, state: Mutex::default(), returned: Condvar::new() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // A panic can't leave these values half changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs an action on a connection of its own, once it is the caller's turn.
@@ -53,7 +47,7 @@ impl Pool {
             self.give(session);
         } else if outcome.is_err() {
             // The other connections have most likely ended for the same reason.
-            let dead = std::mem::take(&mut self.state().idle);
+            let dead = std::mem::take(&mut self.state.lock().idle);
             drop(dead);
         }
         outcome
@@ -61,14 +55,15 @@ impl Pool {
 
     fn turn(&self) -> Turn<'_> {
         let is_full = |state: &mut State| state.in_use >= MAX_SESSIONS;
-        let mut state = self.returned.wait_while(self.state(), is_full).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        self.returned.wait_while(&mut state, is_full);
         state.in_use += 1;
         Turn(self)
     }
 
     /// Gives the caller a connection to own.
     pub(crate) fn take(&self) -> Result<Session, Failure> {
-        let idle = self.state().idle.pop();
+        let idle = self.state.lock().idle.pop();
         idle.map_or_else(|| Session::open(&self.address, Expect::Ready), Ok)
     }
 
@@ -79,7 +74,7 @@ impl Pool {
 
     /// Takes back a connection in the state in which [`Pool::take`] gave it.
     pub(crate) fn give(&self, session: Session) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.idle.len() < MAX_SESSIONS {
             state.idle.push(session);
         }

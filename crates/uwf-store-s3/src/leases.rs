@@ -11,11 +11,12 @@ mod lease;
 mod moment;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use json_cas::{Hold, RemoteError, StoreError, Sweep};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use self::lease::{Lease, SweepLease};
@@ -79,16 +80,11 @@ struct Holding {
     era: Option<String>,
 }
 
-/// Ignores poisoning, because a panic can't leave these values half changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 struct OneHold(Arc<Leases>);
 
 impl Drop for OneHold {
     fn drop(&mut self) {
-        let mut holding = lock(&self.0.holding);
+        let mut holding = self.0.holding.lock();
         holding.count -= 1;
         if holding.count == 0 {
             holding.lease = None;
@@ -100,18 +96,18 @@ struct OneSweep(Arc<Leases>);
 
 impl Drop for OneSweep {
     fn drop(&mut self) {
-        let lease = lock(&self.0.sweeping).take();
+        let lease = self.0.sweeping.lock().take();
         if let Some(lease) = lease {
             lease.end();
         }
-        *lock(&self.0.swept) = Some(Instant::now());
+        *self.0.swept.lock() = Some(Instant::now());
     }
 }
 
 impl Leases {
     /// Waits while a sweep is running.
     pub(crate) fn hold(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Hold, StoreError> {
-        let mut holding = lock(&self.holding);
+        let mut holding = self.holding.lock();
         if holding.count == 0 {
             let (lease, era) = hold(bucket)?;
             (holding.lease, holding.era) = (Some(lease), era);
@@ -122,10 +118,10 @@ impl Leases {
 
     /// Waits while others hold or sweep, and for a moment after the last sweep, so that others get their turn.
     pub(crate) fn sweep(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Sweep, StoreError> {
-        let swept = *lock(&self.swept);
+        let swept = *self.swept.lock();
         thread::sleep(swept.map_or(Duration::ZERO, |swept| LET_OTHERS.saturating_sub(swept.elapsed())));
         let lease = sweep(bucket)?;
-        *lock(&self.sweeping) = Some(Arc::new(lease));
+        *self.sweeping.lock() = Some(Arc::new(lease));
         Ok(Sweep::new(OneSweep(Arc::clone(self))))
     }
 
@@ -135,7 +131,7 @@ impl Leases {
     /// and then the machine resumes and removes that node. Two cases remain: a request that is already on its way when the machine is
     /// suspended, and a holder that is suspended that long itself, because it doesn't notice.
     pub(crate) fn is_still_swept(&self) -> bool {
-        lock(&self.sweeping).as_ref().is_some_and(|lease| lease.is_fresh())
+        self.sweeping.lock().as_ref().is_some_and(|lease| lease.is_fresh())
     }
 }
 

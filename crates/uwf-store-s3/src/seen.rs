@@ -1,7 +1,8 @@
 //! A cache of small objects, so that unchanged ones are not read again.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::bucket::Listed;
 use crate::tag::Tag;
@@ -21,25 +22,20 @@ impl<T> Default for Seen<T> {
 }
 
 impl<T: Clone> Seen<T> {
-    fn objects(&self) -> MutexGuard<'_, HashMap<String, (Tag, T)>> {
-        // A panic can't leave an entry half inserted.
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The content of a listed object, if it is unchanged since it was read.
     pub(crate) fn of(&self, listed: &Listed) -> Option<T> {
-        let objects = self.objects();
+        let objects = self.objects.lock();
         let is_same = |(tag, _): &&(Tag, T)| tag.is_listed_as(&listed.tag);
         objects.get(&listed.key).filter(is_same).map(|(_, said)| said.clone())
     }
 
     pub(crate) fn learn(&self, key: &str, tag: &Tag, said: T) {
-        self.objects().insert(key.to_owned(), (tag.clone(), said));
+        self.objects.lock().insert(key.to_owned(), (tag.clone(), said));
     }
 
     /// Forgets objects that are not in a complete listing.
     pub(crate) fn keep(&self, listed: &[Listed]) {
         let there: std::collections::HashSet<&str> = listed.iter().map(|object| &*object.key).collect();
-        self.objects().retain(|key, _| there.contains(&**key));
+        self.objects.lock().retain(|key, _| there.contains(&**key));
     }
 }

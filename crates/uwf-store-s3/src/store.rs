@@ -1,9 +1,10 @@
 //! The store as a whole: opening, initializing and first use.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use json_cas::RemoteError;
+use parking_lot::Mutex;
 
 use crate::address::Address;
 use crate::bucket::Bucket;
@@ -99,7 +100,7 @@ impl S3Store {
 
     /// Requests sent so far by this value and its clones.
     pub fn requests(&self) -> Requests {
-        let bucket = self.inner.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = self.inner.bucket.lock();
         bucket.as_ref().map(|bucket| bucket.transport.counted.so_far()).unwrap_or_default()
     }
 
@@ -111,7 +112,7 @@ impl S3Store {
 
 impl Inner {
     fn bucket(&self) -> Result<Arc<Bucket>, RemoteError> {
-        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bucket = self.bucket.lock();
         if let Some(bucket) = &*bucket {
             return Ok(Arc::clone(bucket));
         }

@@ -2,8 +2,8 @@
 //!
 //! It never retries, because only the caller knows whether a failed request may have taken effect.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
@@ -12,6 +12,7 @@ use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
+use parking_lot::Mutex;
 use ureq::http::request::Parts;
 use ureq::http::{HeaderMap, Method, Request, Response};
 use ureq::tls::{RootCerts, TlsConfig};
@@ -90,22 +91,22 @@ impl Transport {
 
     /// The current time on the server's clock; `None` if the server never sent it. Setting this machine's clock has no influence.
     pub(crate) fn server_now(&self) -> Option<SystemTime> {
-        let clock = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let clock = *self.clock.lock();
         clock.map(|(told, when)| told + when.elapsed())
     }
 
     /// The server's own name.
     pub(crate) fn server(&self) -> Option<String> {
-        self.server.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.server.lock().clone()
     }
 
     fn listen(&self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name)?.to_str().ok();
         if let Some(told) = text("date").and_then(|date| httpdate::parse_http_date(date).ok()) {
-            *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some((told, Instant::now()));
+            *self.clock.lock() = Some((told, Instant::now()));
         }
         if let Some(server) = text("server") {
-            *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server.chars().take(60).collect());
+            *self.server.lock() = Some(server.chars().take(60).collect());
         }
     }
 

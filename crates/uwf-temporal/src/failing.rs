@@ -2,9 +2,10 @@
 //! thread report them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use temporalio_client::errors::WorkflowInteractionError;
 use temporalio_client::grpc::WorkflowService;
 use temporalio_client::tonic::Request;
@@ -47,13 +48,13 @@ impl FailureLog {
         for job in &activation.jobs {
             match &job.variant {
                 Some(Variant::InitializeWorkflow(begun)) => {
-                    self.workflows().insert(run.clone(), begun.workflow_id.clone());
+                    self.workflows.lock().insert(run.clone(), begun.workflow_id.clone());
                 }
                 Some(Variant::RemoveFromCache(removed)) => {
                     if matches!(removed.reason(), EvictionReason::Nondeterminism | EvictionReason::Fatal) {
                         self.log(run, &removed.message);
                     }
-                    self.workflows().remove(run);
+                    self.workflows.lock().remove(run);
                 }
                 _ => {}
             }
@@ -69,12 +70,8 @@ impl FailureLog {
     }
 
     fn log(&self, run: &str, reason: &str) {
-        let workflow = self.workflows().get(run).cloned().unwrap_or_else(|| format!("run {run}"));
+        let workflow = self.workflows.lock().get(run).cloned().unwrap_or_else(|| format!("run {run}"));
         (self.say)(&format!("workflow {workflow}: its workflow task fails: {}; Temporal retries it", one_line(reason)));
-    }
-
-    fn workflows(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.workflows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,14 +10,15 @@ mod objects;
 use std::collections::BTreeMap;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::AddAssign;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use dialect::Dialect;
 use http::Request;
 use objects::Objects;
+use parking_lot::Mutex;
 
 /// The bucket there is.
 const BUCKET: &str = "team";
@@ -155,28 +156,28 @@ impl BucketServer {
 
     /// Lets each request take so much longer from now on.
     pub fn slow(&self, delay: Duration) {
-        *lock(&self.shared.delay) = delay;
+        *self.shared.delay.lock() = delay;
     }
 
     /// Changes the next so many answers with a node on the way; the objects stay as they are. `change` is given the number of
     /// the answer, from 0, and its bytes.
     pub fn garble(&self, answers: usize, change: impl Fn(usize, &mut [u8]) + Send + 'static) {
-        *lock(&self.shared.garbling) = Garbling { left: answers, changed: 0, change: Some(Box::new(change)) };
+        *self.shared.garbling.lock() = Garbling { left: answers, changed: 0, change: Some(Box::new(change)) };
     }
 
     /// How many answers were changed since the last call of [`BucketServer::garble`].
     pub fn garbled(&self) -> usize {
-        lock(&self.shared.garbling).changed
+        self.shared.garbling.lock().changed
     }
 
     /// Puts its clock forward, so that all that is in it is so much older.
     pub fn put_clock_forward(&self, by: Duration) {
-        lock(&self.shared.objects).put_forward(by);
+        self.shared.objects.lock().put_forward(by);
     }
 
     /// What was asked since the last call, by part of the store.
     pub fn take(&self) -> BTreeMap<String, Asked> {
-        std::mem::take(&mut lock(&self.shared.asked))
+        std::mem::take(&mut self.shared.asked.lock())
     }
 
     /// The sum of it.
@@ -189,12 +190,12 @@ impl BucketServer {
 
     /// Loses everything that is in it.
     pub fn empty(&self) {
-        *lock(&self.shared.objects) = Objects::default();
+        *self.shared.objects.lock() = Objects::default();
     }
 
     /// Loses one object of a store.
     pub fn remove(&self, store: &str, key: &str) {
-        lock(&self.shared.objects).remove(&format!("{store}/{key}"));
+        self.shared.objects.lock().remove(&format!("{store}/{key}"));
     }
 
     /// Writes an object of a store anew, as somebody does who uses it at the same time.
@@ -202,7 +203,7 @@ impl BucketServer {
     /// # Panics
     /// When there is none.
     pub fn rewrite(&self, store: &str, key: &str, change: impl FnOnce(&str) -> String) {
-        lock(&self.shared.objects).rewrite(&format!("{store}/{key}"), self.dialect, change);
+        self.shared.objects.lock().rewrite(&format!("{store}/{key}"), self.dialect, change);
     }
 
     /// Copies an object to another key.
@@ -210,17 +211,17 @@ impl BucketServer {
     /// # Panics
     /// When there is none.
     pub fn copy(&self, store: &str, key: &str, other: &str) {
-        lock(&self.shared.objects).copy(&format!("{store}/{key}"), format!("{store}/{other}"));
+        self.shared.objects.lock().copy(&format!("{store}/{key}"), format!("{store}/{other}"));
     }
 
     /// All that the objects in a part of a store say, with their names.
     pub fn text(&self, store: &str, part: &str) -> String {
-        lock(&self.shared.objects).text(&format!("{store}/{part}/"))
+        self.shared.objects.lock().text(&format!("{store}/{part}/"))
     }
 
     /// What a part of a store has.
     pub fn kept(&self, store: &str, part: &str) -> Kept {
-        lock(&self.shared.objects).kept(&format!("{store}/{part}/"))
+        self.shared.objects.lock().kept(&format!("{store}/{part}/"))
     }
 }
 
@@ -229,7 +230,7 @@ impl Drop for BucketServer {
         self.shared.stopping.store(true, Ordering::SeqCst);
         // Wakes the acceptor.
         drop(TcpStream::connect(self.address));
-        for connection in lock(&self.shared.connections).iter() {
+        for connection in self.shared.connections.lock().iter() {
             let _ = connection.shutdown(Shutdown::Both);
         }
         if let Some(acceptor) = self.acceptor.take() {
@@ -238,18 +239,13 @@ impl Drop for BucketServer {
     }
 }
 
-/// What a thread that panicked left is still worth reading.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn accept(listener: &TcpListener, shared: &Arc<Shared>, dialect: Dialect) {
     for stream in listener.incoming() {
         if shared.stopping.load(Ordering::SeqCst) {
             return;
         }
         let Ok(stream) = stream else { continue };
-        let mut connections = lock(&shared.connections);
+        let mut connections = shared.connections.lock();
         // Those of processes that ended are forgotten: there are as many as commands were run.
         connections.retain(|connection| connection.peer_addr().is_ok());
         connections.extend(stream.try_clone());
@@ -266,15 +262,15 @@ fn serve(stream: &TcpStream, shared: &Shared, dialect: Dialect) -> std::io::Resu
     stream.set_nodelay(true)?;
     let mut reading = std::io::BufReader::new(stream);
     while let Some(request) = http::read(&mut reading)? {
-        let delay = *lock(&shared.delay);
+        let delay = *shared.delay.lock();
         thread::sleep(delay);
         let (mut answer, now) = {
-            let mut objects = lock(&shared.objects);
+            let mut objects = shared.objects.lock();
             (objects.answer(&request, BUCKET, dialect), objects.now())
         };
         let is_node = request.key(BUCKET).is_some_and(|key| part(&key) == "nodes");
         if request.method == "GET" && is_node && answer.status == "200 OK" {
-            lock(&shared.garbling).pass(&mut answer.body);
+            shared.garbling.lock().pass(&mut answer.body);
         }
         count(shared, &request, answer.body.len());
         answer.send(stream, now, request.method == "HEAD")?;
@@ -300,7 +296,7 @@ fn count(shared: &Shared, request: &Request, received: usize) {
         sent: request.body.len() as u64,
         received: if request.method == "HEAD" { 0 } else { received as u64 },
     };
-    *lock(&shared.asked).entry(part(within)).or_default() += asked;
+    *shared.asked.lock().entry(part(within)).or_default() += asked;
 }
 
 /// The part of the store that a key belongs to: what follows the first name, which is that of the store.

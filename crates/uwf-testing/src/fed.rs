@@ -217,7 +217,7 @@ fn peak_memory_kib() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -225,12 +225,12 @@ mod tests {
 
     #[test]
     fn the_same_inputs_every_time_and_many_different_ones() {
-        let check = |bytes: &[u8]| SEEN.lock().unwrap().push(bytes.to_vec());
+        let check = |bytes: &[u8]| SEEN.lock().push(bytes.to_vec());
         let subject = Subject { name: "seen", samples: &[b"ab: {c}", b"[]"], words: &["word"], check };
         subject.feed(2000);
-        let first = std::mem::take(&mut *SEEN.lock().unwrap());
+        let first = std::mem::take(&mut *SEEN.lock());
         subject.feed(2000);
-        let second = std::mem::take(&mut *SEEN.lock().unwrap());
+        let second = std::mem::take(&mut *SEEN.lock());
         assert_eq!(first, second);
         assert_eq!(first[..4], [&b""[..], b"a", b"ab", b"ab:"], "every beginning");
         let different: std::collections::HashSet<_> = first.iter().collect();

@@ -2,8 +2,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
+
+use parking_lot::Mutex;
 
 /// How a node's bytes begin, and the part of them that is changed.
 const NODE: &[u8] = b"\xa3\x64type";
@@ -67,17 +69,13 @@ impl GarblingProxy {
 
     /// Changes a part of one of the next rows that have it, the one before which so many others pass.
     pub fn garble(&self, part: Part, before: usize) {
-        lock(&self.state).next = Some((part, before));
+        self.state.lock().next = Some((part, before));
     }
 
     /// How many were changed so far.
     pub fn garbled(&self) -> usize {
-        lock(&self.state).changed
+        self.state.lock().changed
     }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) -> io::Result<()> {
@@ -107,7 +105,7 @@ fn pass(server: &mut TcpStream, client: &mut TcpStream, state: &Mutex<State>) ->
         let mut body = vec![0; (u32::from_be_bytes(length) as usize).saturating_sub(length.len())];
         server.read_exact(&mut body)?;
         if kind[0] == ROW {
-            garble(&mut body, &mut lock(state));
+            garble(&mut body, &mut state.lock());
         }
         client.write_all(&[&kind[..], &length, &body].concat())?;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use futures_util::{SinkExt, StreamExt};
@@ -12,6 +12,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
@@ -83,12 +84,12 @@ impl HostileMachine {
 
     /// Sets the answer to a path with its query.
     pub fn answers(&self, path: &str, answer: Scripted) {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), answer);
+        self.answers.lock().insert(path.to_owned(), answer);
     }
 
     /// What it has received so far.
     pub fn received(&self) -> Vec<Received> {
-        self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.received.lock().clone()
     }
 }
 
@@ -113,8 +114,8 @@ impl Service {
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let headers = request.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
         let line = format!("{} {path}", request.method());
-        self.received.lock().unwrap_or_else(PoisonError::into_inner).push((line, headers));
-        let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        self.received.lock().push((line, headers));
+        let answer = self.answers.lock().get(path).cloned();
         let answer = answer.unwrap_or(Scripted { status: 404, headers: Vec::new(), body: String::new() });
         let mut response = Response::new(Full::new(Bytes::from(answer.body)));
         *response.status_mut() = hyper::StatusCode::from_u16(answer.status).expect("a status");

@@ -18,10 +18,11 @@ pub use script::Script;
 
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use http::{Response, read_request};
@@ -71,7 +72,7 @@ impl LlmServer {
 
     /// Every request so far, oldest first.
     pub fn requests(&self) -> Vec<Request> {
-        lock(&self.shared.requests).clone()
+        self.shared.requests.lock().clone()
     }
 
     /// The requests that asked a model, oldest first: not the lists of models and what clients try out.
@@ -85,18 +86,13 @@ impl Drop for LlmServer {
         self.shared.stopping.store(true, Ordering::SeqCst);
         // Wakes the acceptor.
         drop(TcpStream::connect(self.address));
-        for connection in lock(&self.shared.connections).iter() {
+        for connection in self.shared.connections.lock().iter() {
             let _ = connection.shutdown(Shutdown::Both);
         }
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
         }
     }
-}
-
-/// What a thread that panicked left is still worth reading.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
@@ -106,7 +102,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let Ok(stream) = stream else { continue };
         if let Ok(kept) = stream.try_clone() {
-            lock(&shared.connections).push(kept);
+            shared.connections.lock().push(kept);
         }
         let shared = Arc::clone(shared);
         thread::spawn(move || serve(stream, &shared));
@@ -120,7 +116,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     let _ = stream.set_nodelay(true);
     let mut reading = std::io::BufReader::new(reading);
     while let Ok(Some(request)) = read_request(&mut reading, &mut stream) {
-        lock(&shared.requests).push(request.clone());
+        shared.requests.lock().push(request.clone());
         let keep = respond(&request, shared).send(&mut stream).unwrap_or(false);
         if !keep || stream.flush().is_err() {
             break;
@@ -131,13 +127,13 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
 
 fn respond(request: &Request, shared: &Shared) -> Response {
     if !request.asks() {
-        let script = lock(&shared.script);
+        let script = shared.script.lock();
         return match request.path_only() {
             path if path.ends_with("/models") => Response::json(200, &models(script.models())),
             path => Response::json(404, &json!({ "error": { "message": format!("nothing at {path}") } })),
         };
     }
-    let (number, say) = lock(&shared.script).next(request);
+    let (number, say) = shared.script.lock().next(request);
     thread::sleep(say.delay);
     let path = request.path_only();
     if path.ends_with("/messages") {

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
 
 use crate::TestHome;
 use crate::processes::until;
@@ -41,7 +43,7 @@ impl Machine {
         let said = machine.said.clone();
         machine.reader = Some(std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut said = said.lock();
                 said.push_str(&line);
                 said.push('\n');
             }
@@ -51,7 +53,7 @@ impl Machine {
 
     /// What it has said on stderr.
     pub fn said(&self) -> String {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.said.lock().clone()
     }
 
     /// Waits until it has said something so many times.

@@ -2,8 +2,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
+
+use parking_lot::Mutex;
 
 /// A running proxy. Every name leads to this machine for it: its clients need not, and cannot, look names up.
 pub struct Proxy {
@@ -34,7 +36,7 @@ impl Proxy {
 
     /// Heads of the requests so far.
     pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.asked.lock().clone()
     }
 }
 
@@ -46,7 +48,7 @@ fn serve(mut client: TcpStream, heads: &Mutex<Vec<String>>, answer: &dyn Fn(&str
         head.extend(byte);
     }
     let head = String::from_utf8_lossy(&head).into_owned();
-    heads.lock().unwrap_or_else(PoisonError::into_inner).push(head.clone());
+    heads.lock().push(head.clone());
     let status = answer(&head);
     if status != 200 {
         return write!(client, "HTTP/1.1 {status} No\r\ncontent-length: 0\r\n\r\n");

@@ -6,10 +6,11 @@ use std::hash::Hasher as _;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use durable_files::regular::{self, MAX_OBJECT};
 use durable_files::{FileError, regular::Refused};
+use parking_lot::Mutex;
 use twox_hash::XxHash64;
 
 use super::format::{self, BLOCK_HEAD_LEN, ENTRY_LEN, Entry, FOOT_LEN, Foot, HEAD_LEN, PAGE_ENTRIES, SUM_LEN, Unread};
@@ -229,7 +230,7 @@ impl PackFile {
 
     /// A page of the index, without its checksum.
     fn page(&self, number: usize) -> Result<Arc<[u8]>, PackError> {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         if let Some(page) = pages.get(&number) {
             return Ok(page.clone());
         }

@@ -9,10 +9,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use durable_files::{Access, FileError, FileLock, regular};
+use parking_lot::Mutex;
 
 use super::file::{PackError, PackFile};
 use super::format::Entry;
@@ -185,7 +186,7 @@ impl Packs {
 
     /// The current packs.
     pub(crate) fn view(&self) -> Result<Arc<View>, StoreError> {
-        let mut known = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.view.lock();
         for _ in 0..MAX_CHANGES {
             if self.is_current(&known)? {
                 return Ok(known.clone());
@@ -288,7 +289,7 @@ impl Packs {
     }
 
     fn block(&self, pack: &PackFile, at: u64) -> Result<Arc<Vec<u8>>, PackError> {
-        let blocks = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocks = || self.blocks.lock();
         if let Some(block) = blocks().get(pack.name(), at) {
             return Ok(block);
         }

@@ -72,18 +72,18 @@ impl Store {
     /// [`StoreError::UnknownType`] if it is missing: put the schema first. [`StoreError::NotASchema`] and [`StoreError::BadSchema`]: use
     /// another node as the type. Otherwise like [`Store::get`].
     pub fn schema(&self, type_hash: Hash) -> Result<Arc<Schema>, StoreError> {
-        if let Some(Type::Compiled(schema)) = self.types().get(&type_hash) {
+        if let Some(Type::Compiled(schema)) = self.types.lock().get(&type_hash) {
             return Ok(schema.clone());
         }
         let references = self.references(type_hash)?;
         let schema = Arc::new(Schema::compile_stored(references)?);
-        self.types().insert(type_hash, Type::Compiled(schema.clone()));
+        self.types.lock().insert(type_hash, Type::Compiled(schema.clone()));
         Ok(schema)
     }
 
     /// The schema node `type_hash`, read but not compiled. References need no more.
     pub(super) fn references(&self, type_hash: Hash) -> Result<Arc<References>, StoreError> {
-        match self.types().get(&type_hash) {
+        match self.types.lock().get(&type_hash) {
             Some(Type::Read(references)) => return Ok(references.clone()),
             Some(Type::Compiled(schema)) => return Ok(schema.references().clone()),
             None => {}
@@ -95,7 +95,7 @@ impl Store {
             None => (self.known)(type_hash).ok_or(StoreError::UnknownType { type_hash })?,
         };
         let references = Arc::new(References::new(schema));
-        self.types().insert(type_hash, Type::Read(references.clone()));
+        self.types.lock().insert(type_hash, Type::Read(references.clone()));
         Ok(references)
     }
 

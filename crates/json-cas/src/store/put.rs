@@ -56,7 +56,7 @@ impl Store {
             self.check(draft, &batch, &mut compiled)?;
         }
         self.write(&batch)?;
-        let mut types = self.types();
+        let mut types = self.types.lock();
         for (hash, schema) in compiled {
             types.insert(hash, Type::Compiled(schema));
         }
@@ -147,7 +147,7 @@ impl Store {
     }
 
     fn require_type(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<(), StoreError> {
-        let is_known = !self.objects.is_far() && self.types().contains_key(&type_hash);
+        let is_known = !self.objects.is_far() && self.types.lock().contains_key(&type_hash);
         let is_there = batch.get(type_hash).is_some() || is_known || self.objects.contains(type_hash)?;
         if is_there { Ok(()) } else { Err(StoreError::UnknownType { type_hash }) }
     }

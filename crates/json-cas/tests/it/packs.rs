@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use json_cas::conformance::objects_suite;
 use json_cas::{
     Draft, FsObjects, Hash, Objects, PackRequest, Packed, ProblemKind, Put, Reclaim, Store, StoreError, Stray, xxh64,
 };
+use parking_lot::Mutex;
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
@@ -68,13 +68,13 @@ fn objects_in_packs_pass_the_conformance_suite() {
     let root = TempDir::new().unwrap();
     let made = Mutex::new(0);
     objects_suite(&|| {
-        let mut made = made.lock().unwrap();
+        let mut made = made.lock();
         *made += 1;
         let inner = FsObjects::new(root.path().join(made.to_string()));
         // Whatever is put is packed at once.
         let packing = Mutex::new(());
         let always_packed = Hooked::after_write(inner, move |inner| {
-            let _one_at_a_time = packing.lock().unwrap();
+            let _one_at_a_time = packing.lock();
             let all = inner.list(None).unwrap();
             let anything = |_: Hash, _: &[u8]| true;
             let request = PackRequest { objects: &all, is_sound: &anything, dry_run: false, progress: &mut |_| () };

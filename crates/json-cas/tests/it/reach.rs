@@ -1,10 +1,11 @@
 //! What is reachable, and the order in which the rest can go.
 
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use json_cas::{Draft, Hash, MemoryObjects, Missing, Objects, READ_AT_ONCE, Store, StoreError, bootstrap};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::hooked::Hooked;
@@ -62,7 +63,7 @@ fn from_many_roots_many_nodes_are_read_at_once_and_each_only_once() {
     let batches = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&batches);
     let store = Store::new(Arc::new(Hooked::before_read(MemoryObjects::new(), move |hashes: &[Hash]| {
-        seen.lock().unwrap().push(hashes.to_vec());
+        seen.lock().push(hashes.to_vec());
     })));
     let note = note(&store);
     let shared = put(&store, note, "shared", &[]);
@@ -76,7 +77,7 @@ fn from_many_roots_many_nodes_are_read_at_once_and_each_only_once() {
     reached.add_all(&roots, Missing::Fails, &mut |reached| told = reached).unwrap();
     // Two for each root, the shared one, the type and the type of that.
     assert_eq!((reached.len(), told), (2003, 2003));
-    let batches = batches.lock().unwrap();
+    let batches = batches.lock();
     let read: Vec<Hash> = batches.concat();
     assert_eq!(read.len(), 2003, "each once");
     assert!(batches.iter().all(|batch| batch.len() <= READ_AT_ONCE), "no more than are to be in memory");

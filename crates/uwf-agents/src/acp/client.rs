@@ -6,12 +6,13 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use agent_kit::json_rpc::{MessageLine, MessageLines};
 use agent_kit::spawn::without_secrets;
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -206,7 +207,7 @@ impl Client {
     }
 
     fn last_words(&self) -> String {
-        self.last_words.lock().unwrap_or_else(std::sync::PoisonError::into_inner).trim().to_owned()
+        self.last_words.lock().trim().to_owned()
     }
 
     /// Ends the process: its stdin is closed, then TERM, then KILL. What it started itself, the keeper ends.
@@ -304,6 +305,6 @@ fn remember(last_words: &Mutex<String>, line: MessageLine) {
     let MessageLine::Whole(bytes) = line else { return };
     let text = String::from_utf8_lossy(&bytes);
     if !text.trim().is_empty() {
-        *last_words.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = text.into_owned();
+        *last_words.lock() = text.into_owned();
     }
 }

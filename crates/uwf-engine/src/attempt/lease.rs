@@ -5,10 +5,11 @@
 //! machine's own clock says, which can't be set and runs while the machine sleeps, counted from before the last write that came
 //! through; the other machine counts from when the store took it, which is later.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use json_cas::{Expected, NoteWritten, Notes, Version};
+use parking_lot::{Condvar, Mutex};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use uwf_core::thread::ThreadId;
 
@@ -100,7 +101,7 @@ impl Lease {
     /// Why the step is not this machine's any more, if it isn't.
     pub(crate) fn lost(&self) -> Option<Lost> {
         let renewed = self.0.as_ref()?;
-        let state = renewed.state();
+        let state = renewed.state.lock();
         if state.is_gone {
             return Some(Lost::Gone);
         }
@@ -116,17 +117,13 @@ impl Lease {
     /// The step is done or given up: there is nothing to renew any more.
     pub(crate) fn end(&self) {
         if let Some(renewed) = &self.0 {
-            renewed.state().is_over = true;
+            renewed.state.lock().is_over = true;
             renewed.wake.notify_all();
         }
     }
 }
 
 impl Renewed {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Time before the end of the lease at which the agent is ended.
     fn margin(&self) -> Duration {
         (self.lease / RENEWALS).max(LEAST_MARGIN)
@@ -134,8 +131,8 @@ impl Renewed {
 
     /// Waits until it is time to renew; `false` when there is nothing to renew any more.
     fn wait(&self) -> bool {
-        let waited = self.wake.wait_timeout_while(self.state(), self.lease / RENEWALS, |state| !state.is_over);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        self.wake.wait_while_for(&mut state, |state| !state.is_over, self.lease / RENEWALS);
         !state.is_over
     }
 }
@@ -156,7 +153,7 @@ impl Renewal {
     fn run(mut self) {
         while self.renewed.wait() {
             if !self.renew() {
-                self.renewed.state().is_gone = true;
+                self.renewed.state.lock().is_gone = true;
                 return;
             }
         }
@@ -171,7 +168,7 @@ impl Renewal {
             match self.notes.write_note(&name, Expected::At(&self.version), &claim.value()) {
                 Ok(NoteWritten::Done(version)) => {
                     self.version = version;
-                    self.renewed.state().renewed = begun;
+                    self.renewed.state.lock().renewed = begun;
                     return true;
                 }
                 // The agent's own process has told what came of it, or an answer was lost.

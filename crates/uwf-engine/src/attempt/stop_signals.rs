@@ -5,8 +5,9 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
@@ -77,7 +78,7 @@ pub(crate) fn listen() -> io::Result<()> {
 
 fn state() -> io::Result<&'static State> {
     static INSTALL: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = INSTALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = INSTALL.lock();
     if let Some(state) = STATE.get() {
         return Ok(state);
     }
@@ -112,7 +113,7 @@ impl State {
     }
 
     fn change(&self, change: impl FnOnce(&mut Users)) {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.users.lock();
         change(&mut users);
         self.is_fatal.store(users.watches == 0 && !users.listens, Ordering::SeqCst);
     }

@@ -7,12 +7,13 @@ use std::io::{self, BufReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use json_cas::{
     Hash, HashPrefix, Head, Heads, HeadsError, Hold, Objects, Put, RemoteError, RemoteFault, StoreError, Stored, Swap,
     Sweep, Version,
 };
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use self::wire::{Failure, Reply, Request};
@@ -77,7 +78,7 @@ impl BrokerLink {
     }
 
     fn ask(&self, request: &Request, parts: &[Vec<u8>]) -> Result<(Reply, Vec<Vec<u8>>), StoreError> {
-        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = self.connection.lock();
         let mut said = || -> io::Result<(Reply, Vec<Vec<u8>>)> {
             let stream = match &mut *connection {
                 Some(stream) => stream,

@@ -1,8 +1,8 @@
 //! New ids: threads and attempts are standard ULIDs, monotonic within a process.
 
-use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use rustix::io::retry_on_intr;
 use rustix::rand::{GetRandomFlags, getrandom};
 use ulid::Ulid;
@@ -19,7 +19,7 @@ pub fn now_ms() -> u64 {
 
 /// A new ULID, greater than every one this process made before, whatever the clock does.
 pub(crate) fn new_ulid() -> Ulid {
-    let mut newest = NEWEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut newest = NEWEST.lock();
     let made = after(*newest, now_ms());
     *newest = Some(made);
     made

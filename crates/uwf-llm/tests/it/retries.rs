@@ -1,8 +1,9 @@
 //! What is tried again, when, and for how long.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::Mutex;
 use uwf_llm::{Client, Error, Retry, Timeouts, Waited, Wire};
 use uwf_testing::llm_server::{LlmServer, Say};
 
@@ -64,11 +65,11 @@ fn tries_are_counted_and_each_is_told() {
     let (server, client) = talk(Wire::OpenAi, [Say::status(503, "busy").repeated()]);
     let client = client.on_retry(move |retrying| {
         let line = format!("{}/{} {:?}", retrying.attempt, retrying.of, retrying.error.status());
-        telling.lock().unwrap().push(line);
+        telling.lock().push(line);
     });
     assert_eq!(client.chat(&ask("go")).unwrap_err().status(), Some(503));
     assert_eq!(server.requests().len(), 4);
-    assert_eq!(*told.lock().unwrap(), ["1/4 Some(503)", "2/4 Some(503)", "3/4 Some(503)"]);
+    assert_eq!(*told.lock(), ["1/4 Some(503)", "2/4 Some(503)", "3/4 Some(503)"]);
 }
 
 #[test]
@@ -110,11 +111,11 @@ fn retry_after_is_honoured_up_to_the_cap() {
         let patient = Retry { longest_retry_after: millis(60), ..retry() };
         let client = Client::new(endpoint(&server, Wire::OpenAi), timeouts(), patient)
             .unwrap()
-            .on_retry(move |retrying| telling.lock().unwrap().push(retrying.wait));
+            .on_retry(move |retrying| telling.lock().push(retrying.wait));
         let begun = Instant::now();
         client.chat(&ask("go")).unwrap();
-        assert!(begun.elapsed() >= waits.lock().unwrap()[0]);
-        let told = waits.lock().unwrap().clone();
+        assert!(begun.elapsed() >= waits.lock()[0]);
+        let told = waits.lock().clone();
         assert!(told.len() == 1 && told[0] <= millis(expected), "{header}: {told:?}");
         assert!(header == "soon" || told[0] == millis(expected), "{header}: {told:?}");
     }

@@ -7,11 +7,11 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 
 use super::token::{Given, Secret};
 use crate::failure::Failure;
@@ -57,7 +57,7 @@ impl Attempts {
     /// Compares what somebody gave with the secret, unless too much was guessed.
     pub(crate) fn judge(&self, secret: &Secret, given: &str, from: Option<IpAddr>) -> Verdict {
         let from = from.map(network);
-        let mut inner = self.inner();
+        let mut inner = self.0.lock();
         let wait = inner.wait(from);
         match (secret.compare(given), wait) {
             (Given::Strong, _) | (Given::Chosen, None) => {
@@ -72,10 +72,6 @@ impl Attempts {
                 Verdict::Wrong
             }
         }
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,7 +146,7 @@ mod tests {
         assert!(waits(attempts.judge(&secret, CHOSEN, address("127.0.0.2"))));
         assert_eq!(attempts.judge(&secret, CHOSEN, known), Verdict::Right);
         assert_eq!(attempts.judge(&secret, secret.link_text(), address("127.0.0.2")), Verdict::Right);
-        assert_eq!(attempts.inner().failed.len(), MOST_TOGETHER);
+        assert_eq!(attempts.0.lock().failed.len(), MOST_TOGETHER);
     }
 
     #[test]

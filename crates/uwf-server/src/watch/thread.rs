@@ -3,11 +3,12 @@
 //! What is new is read once for all who listen. Whoever comes gets the past first, and joins the others where it ends.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use axum::response::Response;
+use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use uwf_core::event::{Event, Stream, What};
@@ -81,7 +82,7 @@ impl Threads {
     }
 
     fn feed(&self, watch: &Watch, thread: ThreadId) -> Arc<Feed> {
-        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut feeds = self.0.lock();
         let begin = || {
             let reader = Arc::new(AsyncMutex::new(Reader::of(thread.clone())));
             let feed = Arc::new(Feed { reader, messages: broadcast::Sender::new(BACKLOG) });
@@ -93,7 +94,7 @@ impl Threads {
 
     /// Forgets a thread that nobody listens to, nor is about to; whether it did.
     fn forgets(&self, thread: &ThreadId, feed: &Arc<Feed>) -> bool {
-        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut feeds = self.0.lock();
         // One is kept here and one by its task; whoever is about to listen has another one.
         let is_idle = feed.messages.receiver_count() == 0 && Arc::strong_count(feed) <= 2;
         if is_idle {
@@ -104,7 +105,7 @@ impl Threads {
 
     /// Sends everybody away who listens to a thread.
     fn close(&self, thread: &ThreadId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(thread);
+        self.0.lock().remove(thread);
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
+
+use parking_lot::Mutex;
 
 type Then = Box<dyn FnOnce() + Send>;
 
@@ -34,12 +36,12 @@ impl Proxy {
 
     /// Loses the next answer with its connection, then does something.
     pub(crate) fn lose_an_answer(&self, then: impl FnOnce() + Send + 'static) {
-        *self.armed.lock().unwrap() = Some(Box::new(then));
+        *self.armed.lock() = Some(Box::new(then));
     }
 
     /// Whether an answer was lost since.
     pub(crate) fn has_lost(&self) -> bool {
-        self.armed.lock().unwrap().is_none()
+        self.armed.lock().is_none()
     }
 }
 
@@ -51,7 +53,7 @@ fn forward(mut from: TcpStream, mut to: TcpStream) {
 fn back(mut server: TcpStream, mut client: TcpStream, armed: &Mutex<Option<Then>>) {
     let mut piece = [0; 1 << 16];
     while let Ok(length @ 1..) = server.read(&mut piece) {
-        if let Some(then) = armed.lock().unwrap().take() {
+        if let Some(then) = armed.lock().take() {
             then();
             break;
         }

@@ -1,12 +1,14 @@
 //! A lease, and the thread that renews it.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use super::moment::Moment;
-use super::{LEASE, RENEWAL, SWEEP, lock, look_at_sweep, sweeper};
+use super::{LEASE, RENEWAL, SWEEP, look_at_sweep, sweeper};
 use crate::bucket::{Bucket, Written};
 use crate::tag::Tag;
 
@@ -105,7 +107,7 @@ impl SweepLease {
 
     /// Ends the sweep, so that others need not wait for the lease to expire.
     pub(crate) fn end(&self) {
-        lock(&self.repeat).stop();
+        self.repeat.lock().stop();
         // If this fails, the lease expires.
         let _ = self.renewed.write(None);
     }
@@ -113,7 +115,7 @@ impl SweepLease {
 
 impl Renewed {
     fn is_fresh(&self) -> bool {
-        lock(&self.now).written.elapsed() < LEASE - MARGIN
+        self.now.lock().written.elapsed() < LEASE - MARGIN
     }
 
     /// Renews the lease, unless it has expired.
@@ -127,7 +129,7 @@ impl Renewed {
         }
         let sent = Moment::now();
         if let Some(tag) = self.write(Some(&self.token)) {
-            let mut now = lock(&self.now);
+            let mut now = self.now.lock();
             now.tag = tag;
             if now.written.elapsed() < LEASE {
                 now.written = sent;
@@ -138,7 +140,7 @@ impl Renewed {
     /// Writes `by` as the sweeper, if this process still is the sweeper. Returns the new tag.
     fn write(&self, by: Option<&str>) -> Option<Tag> {
         for _ in 0..ROUNDS {
-            let tag = lock(&self.now).tag.clone();
+            let tag = self.now.lock().tag.clone();
             match self.bucket.update(SWEEP, &tag, &sweeper(by)).ok()? {
                 Written::Done { tag } => return Some(tag),
                 // Perhaps because of an earlier write of ours whose answer was lost.
@@ -147,7 +149,7 @@ impl Renewed {
                     if found.by.as_ref() != Some(&self.token) {
                         return None;
                     }
-                    lock(&self.now).tag = found.tag;
+                    self.now.lock().tag = found.tag;
                 }
             }
         }
@@ -192,7 +194,7 @@ mod tests {
             let renewing = scope.spawn(|| lease.renewed.renew());
             // The remaining time passes while the renewal is on its way.
             std::thread::sleep(Duration::from_millis(100));
-            lock(&lease.renewed.now).written = Moment::ago(LEASE);
+            lease.renewed.now.lock().written = Moment::ago(LEASE);
             renewing.join().unwrap();
         });
         assert!(!lease.is_fresh());
@@ -206,7 +208,7 @@ mod tests {
         let lease = lease(&server, LEASE - MARGIN - Duration::from_secs(10));
         lose_an_answer();
         lease.renewed.renew();
-        let since = lock(&lease.renewed.now).written.elapsed();
+        let since = lease.renewed.now.lock().written.elapsed();
         assert!(since < Duration::from_secs(20), "it was not renewed for {since:?}");
         lose_an_answer();
         lease.end();
@@ -221,6 +223,6 @@ mod tests {
         lease.renewed.renew();
         lease.end();
         assert!(server.text("store", "locks").contains(r#""by":"they""#), "it was taken back");
-        assert!(lock(&lease.renewed.now).written.elapsed() >= RENEWAL);
+        assert!(lease.renewed.now.lock().written.elapsed() >= RENEWAL);
     }
 }

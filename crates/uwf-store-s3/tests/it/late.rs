@@ -1,11 +1,11 @@
 //! A request that arrives late, as that of a machine that stood still: what it finds has changed, and it must not undo it.
 
-use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
 use json_cas::{Hash, Heads, HeadsError, Journal, Swap};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use uwf_store_s3::S3Store;
 
@@ -54,7 +54,7 @@ fn late(
     let (other, met) = (server.store(store.name()), Mutex::new(0));
     let (tell, next) = mpsc::channel();
     let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, move |passing| {
-        let mut met = met.lock().unwrap();
+        let mut met = met.lock();
         if *met > 0 {
             *met += 1;
         } else if passing.line == line {

@@ -2,11 +2,12 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use uwf_testing::bucket::Asked;
 
 use crate::network::HUB;
@@ -54,10 +55,6 @@ impl Weather {
             _ => Fate::LosesItsAnswer,
         }
     }
-
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The proxy. It ends with the box.
@@ -99,7 +96,7 @@ impl Proxy {
 
     /// What was asked since the last call.
     pub(crate) fn take(&self) -> Asked {
-        std::mem::take(&mut self.weather.asked())
+        std::mem::take(&mut self.weather.asked.lock())
     }
 }
 
@@ -129,7 +126,7 @@ fn pass(mut client: TcpStream, weather: &Weather) -> std::io::Result<()> {
     server.write_all(&body)?;
     let mut answer = Vec::new();
     server.read_to_end(&mut answer)?;
-    *weather.asked() += asked(&head, body.len(), body_of(&answer));
+    *weather.asked.lock() += asked(&head, body.len(), body_of(&answer));
     if fate == Fate::LosesItsAnswer {
         return client.shutdown(Shutdown::Both);
     }

@@ -5,9 +5,9 @@
 //! stored, but not what those nodes reference. Otherwise, a stored reference would give access to any node.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use json_cas::{Draft, Hash, Node, Store, bootstrap};
+use parking_lot::Mutex;
 use serde_json::Value;
 use uwf_core::node::{self, NodeKind, StepNode};
 
@@ -61,14 +61,9 @@ impl Bounds {
         Ok(Bounds { start: thread.start_hash, prev, role: opened.role.clone(), known })
     }
 
-    fn known(&self) -> MutexGuard<'_, NodeSets> {
-        // Sets are changed by whole members.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Refuses nodes that are not of the thread.
     pub(super) fn check_read(&self, hashes: &[Hash]) -> std::result::Result<(), Failure> {
-        let known = self.known();
+        let known = self.known.lock();
         let is_known = |hash: &&Hash| known.of_thread.contains(hash) || known.own.contains(hash);
         match hashes.iter().find(|hash| !is_known(hash)) {
             None => Ok(()),
@@ -78,7 +73,7 @@ impl Bounds {
 
     /// Lets the attempt read what a node of the thread leads to.
     pub(super) fn opened(&self, store: &Store, hash: Hash, bytes: &[u8]) {
-        if !self.known().of_thread.contains(&hash) {
+        if !self.known.lock().of_thread.contains(&hash) {
             return;
         }
         let Some(node) = Node::stored_as(hash, bytes) else { return };
@@ -86,7 +81,7 @@ impl Bounds {
         let mut found = store.refs(&node).unwrap_or_default();
         found.push(node.type_hash);
         in_texts(&node.payload, &mut found);
-        self.known().of_thread.extend(found);
+        self.known.lock().of_thread.extend(found);
     }
 
     /// The drafts of nodes that the attempt wants to store.
@@ -95,7 +90,7 @@ impl Bounds {
             return Err(Failure::refused("not a node for each hash"));
         }
         let size = parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        if self.known().stored.saturating_add(size) > MAX_STORED {
+        if self.known.lock().stored.saturating_add(size) > MAX_STORED {
             return Err(Failure::refused(format!("an attempt stores at most {MAX_STORED} bytes")));
         }
         hashes.iter().zip(parts).map(|(hash, bytes)| self.draft(*hash, bytes)).collect()
@@ -126,7 +121,7 @@ impl Bounds {
 
     /// Nodes were stored for the attempt.
     pub(super) fn stored(&self, drafts: &[Draft]) {
-        let mut known = self.known();
+        let mut known = self.known.lock();
         known.stored += drafts.iter().map(|draft| draft.cbor().len() as u64).sum::<u64>();
         let new: Vec<Hash> = drafts.iter().map(Draft::hash).filter(|hash| !known.of_thread.contains(hash)).collect();
         known.own.extend(new);

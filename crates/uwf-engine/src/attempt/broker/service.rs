@@ -2,11 +2,12 @@
 
 use std::io::BufReader;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use json_cas::{Hash, Hold, StoreError};
+use parking_lot::Mutex;
 
 use super::bounds::Bounds;
 use crate::attempt::recorded::{self, Opened};
@@ -154,7 +155,7 @@ impl Service {
     }
 
     fn bounds(&self) -> std::result::Result<Arc<Bounds>, Failure> {
-        let mut bounds = self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bounds = self.bounds.lock();
         if let Some(bounds) = &*bounds {
             return Ok(Arc::clone(bounds));
         }
