@@ -1,12 +1,12 @@
 //! `uwf thread diff`
 
+mod unified;
+
 use std::fmt::Write as _;
 use std::io::IsTerminal;
-use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
-use similar::TextDiff;
 use uwf_engine::verbs::diff::{
     self, Compared, ComparedFiles, ComparedOutputs, FileChange, Named, Output, Side, Wanted,
 };
@@ -19,12 +19,6 @@ use crate::error::CommandError;
 use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
-
-/// Lines shown around what differs.
-const AROUND: usize = 3;
-
-/// How long the shortest difference of two outputs is looked for; after that one is shown that may be longer.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Said when no file differs.
 const SAME_FILES: &str = "the files are the same";
@@ -109,8 +103,7 @@ fn output_text(ComparedOutputs { a, b, .. }: &ComparedOutputs) -> String {
         None => "no step".to_owned(),
     };
     let (one, other) = (yaml(a), yaml(b));
-    let differences = TextDiff::configure().timeout(PATIENCE).diff_lines(&one, &other);
-    coloured(&differences.unified_diff().context_radius(AROUND).header(&name(a), &name(b)).to_string())
+    coloured(&unified::unified((&name(a), &one), (&name(b), &other)))
 }
 
 /// A unified difference with its lines in colours.
