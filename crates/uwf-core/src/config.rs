@@ -5,6 +5,7 @@ mod agent;
 mod check;
 mod defaults;
 pub mod edit;
+mod file;
 mod keys;
 mod limits;
 mod notify;
@@ -15,7 +16,7 @@ mod read;
 mod secret;
 mod store;
 mod temporal;
-mod values;
+mod texts;
 mod worktree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,25 +27,22 @@ pub use agent::{Agent, AgentDescription, DESCRIBE_ARGUMENT, Describe, ExitMeanin
 pub use defaults::default_of;
 pub use keys::{is_store_key, is_temporal_key};
 pub(crate) use limits::MAX_OUTPUT_CAP;
-
-pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
-
+pub use limits::{
+    DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, LONG_TIMEOUT, Limits, long_timeout,
+};
 pub use notify::{Happening, Notify, NotifyBy};
-pub(crate) use otel::OTEL_KEYS;
 pub use otel::Otel;
 pub use prices::{DEFAULT_CURRENCY, Price, Prices, is_date};
-pub(crate) use prices::{PRICE_KEYS, PRICES_KEYS};
-pub use read::CONFIG_KEYS;
-pub(crate) use read::{AGENT_KEYS, EXTRACT_KEYS, MIN_PROMPT_BUDGET, MODEL_KEYS, NOTIFY_KEYS, PROVIDER_KEYS};
+pub use read::keys;
+pub(crate) use read::schema;
 pub use secret::key_in;
-pub(crate) use store::STORE_KEYS;
 pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
-pub(crate) use temporal::TEMPORAL_KEYS;
 pub use temporal::Temporal;
-pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};
-pub use values::{LONG_TIMEOUT, long_timeout};
 pub use worktree::GitRemote;
-pub(crate) use worktree::WORKTREE_KEYS;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use texts::{NotBlank, Variable};
 
 use crate::document::Problem;
 pub use crate::workspace::Workspace;
@@ -100,22 +98,30 @@ pub struct Config {
 }
 
 /// Where a model is served.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "provider")]
 pub struct Provider {
     /// `baseUrl`: root of the HTTP API.
+    #[schemars(with = "NotBlank")]
     pub base_url: String,
     /// `apiKeyEnv`: name of the environment variable that holds the key; never the key.
+    #[schemars(with = "Option<Variable>")]
     pub api_key_env: Option<String>,
     /// `kind`: which API it speaks, when that can't be told from the name.
     pub kind: Option<String>,
 }
 
 /// One model of a provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "model")]
 pub struct Model {
     /// `provider`: a key of [`Config::providers`].
+    #[schemars(with = "NotBlank")]
     pub provider: String,
     /// `name`: what the provider calls the model.
+    #[schemars(with = "NotBlank")]
     pub name: String,
 }
 

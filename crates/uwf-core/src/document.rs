@@ -1,21 +1,28 @@
 //! YAML and JSON files people write for uwf: each read by the same rules, with every problem at its line and column.
 
+pub(crate) mod by_schema;
 mod duration;
 pub(crate) mod fields;
+mod one_or_many;
 mod positions;
 mod problem;
 mod read;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use by_schema::Reading;
+pub(crate) use duration::DurationText;
 pub use duration::parse_duration;
 pub(crate) use json_cas::pointer::join;
+pub use one_or_many::OneOrMany;
 pub use positions::Positions;
 pub(crate) use problem::Problems;
 pub use problem::{Problem, Severity};
 pub use read::has_no_content;
 pub(crate) use read::{as_written, parse, to_json};
-use yaml_tree::Position;
+use yaml_tree::{Node, Position};
 
 /// The value of a file, and where each part of it stands, so that whoever makes sense of it can point at what does not.
 #[derive(Clone, Debug)]
@@ -23,6 +30,7 @@ pub struct Document {
     /// The whole file as JSON.
     pub value: Value,
     positions: Positions,
+    root: Node,
 }
 
 impl Document {
@@ -39,7 +47,16 @@ impl Document {
         }
         let mut positions = Positions::none(origin);
         positions.set_tree("", &root);
-        Ok(Document { value, positions })
+        Ok(Document { value, positions, root })
+    }
+
+    /// The file as `T` describes it, and everything that is wrong with it. A key that `T` lacks is an error. `what` names the file.
+    #[must_use]
+    pub fn read<T: JsonSchema + DeserializeOwned>(&self, what: &str) -> (Option<T>, Vec<Problem>) {
+        let mut problems = Problems::new(self.positions.file());
+        let reading = Reading { what, rule: DurationText::fault, refuses_unknown: true };
+        let value = by_schema::read(&by_schema::of::<T>(), &self.root, &reading, &mut problems);
+        (value.and_then(|value| serde_json::from_value(value).ok()), problems.finish())
     }
 
     /// An error about the part at a JSON pointer (RFC 6901), or about the nearest thing around it that there is. A part

@@ -14,15 +14,13 @@ pub use config::config;
 pub use events::events;
 pub use workflow::workflow;
 
+use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::number::{MAX_MONEY, MAX_WHOLE};
+use crate::document::by_schema;
 
 /// The dialect.
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
-
-/// A duration, see [`crate::document::parse_duration`].
-const DURATION: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|m|min|h|d)?\s*$";
 
 /// A text that is not just white space.
 const NOT_BLANK: &str = r"\S";
@@ -32,6 +30,30 @@ fn file(title: &str, schema: Value) -> Value {
     let mut whole = json!({ "$schema": DIALECT, "title": title });
     add(&mut whole, schema);
     whole
+}
+
+/// The schema of a file that is read as a `T`.
+#[must_use]
+pub fn of<T: JsonSchema>(title: &str) -> Value {
+    file(title, for_editors(by_schema::of::<T>()))
+}
+
+/// A schema by which a file is read, as editors take it: without the words that are for the reader.
+fn for_editors(mut schema: Value) -> Value {
+    let is_for_reader = |keyword: &str, value: &Value| match keyword {
+        "format" | "title" | "x-hint" => value.is_string(),
+        "default" => value.is_null(),
+        _ => false,
+    };
+    match &mut schema {
+        Value::Object(map) => {
+            map.retain(|keyword, value| !is_for_reader(keyword, value));
+            map.values_mut().for_each(|value| *value = for_editors(value.take()));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = for_editors(item.take())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    schema
 }
 
 fn add(schema: &mut Value, more: Value) {
@@ -75,22 +97,6 @@ fn not_blank() -> Value {
     json!({ "type": "string", "pattern": NOT_BLANK })
 }
 
-fn one_of(words: &[&str]) -> Value {
-    json!({ "type": "string", "enum": words })
-}
-
-fn switch() -> Value {
-    json!({ "type": "boolean" })
-}
-
-fn count_to(least: u64, most: u64) -> Value {
-    json!({ "type": "integer", "minimum": least, "maximum": most })
-}
-
-fn duration() -> Value {
-    json!({ "type": ["string", "number"], "pattern": DURATION, "minimum": 0 })
-}
-
 /// The schema, or null: as good as an absent key.
 fn optional(mut schema: Value) -> Value {
     if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
@@ -106,14 +112,4 @@ fn optional(mut schema: Value) -> Value {
         }
     }
     schema
-}
-
-/// The four limits of a thread.
-fn thread_limits() -> Value {
-    json!({
-        "maxSteps": optional(count_to(1, MAX_WHOLE)),
-        "maxTime": optional(duration()),
-        "maxTokens": optional(count_to(1, MAX_WHOLE)),
-        "maxCost": optional(json!({ "type": "number", "exclusiveMinimum": 0, "maximum": MAX_MONEY })),
-    })
 }

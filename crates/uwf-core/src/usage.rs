@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yaml_tree::Entry;
 
-use crate::document::Problems;
-use crate::document::fields::{self, Fields};
+use crate::document::{DurationText, Problems, by_schema};
 use crate::money::dollars;
-use crate::number::{self, MAX_WHOLE};
+use crate::number::{self, MAX_MONEY, MAX_WHOLE};
 
 /// What was used: by a thread, or by one of its roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -111,7 +111,28 @@ pub enum Reached {
 }
 
 /// The keys, in config.yaml and under `limits` of a workflow.
-pub(crate) const LIMIT_KEYS: [&str; 4] = ["maxSteps", "maxTime", "maxTokens", "maxCost"];
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct LimitKeys {
+    #[schemars(range(min = 1, max = MAX_WHOLE))]
+    max_steps: Option<u64>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<DurationText>")]
+    max_time: Option<Duration>,
+    #[schemars(range(min = 1, max = MAX_WHOLE))]
+    max_tokens: Option<u64>,
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = MAX_MONEY, "x-hint" = "leave it out for no limit"))]
+    max_cost: Option<f64>,
+}
+
+impl From<LimitKeys> for ThreadLimits {
+    fn from(keys: LimitKeys) -> ThreadLimits {
+        // As everywhere, 0 means no limit.
+        let max_time = keys.max_time.filter(|time| !time.is_zero()).map(|time| time.as_secs().max(1));
+        ThreadLimits { max_steps: keys.max_steps, max_time, max_tokens: keys.max_tokens, max_cost: keys.max_cost }
+    }
+}
 
 impl ThreadLimits {
     /// These limits, and those of `others` where there is none.
@@ -149,16 +170,9 @@ impl ThreadLimits {
         of_steps.or(of_time).or(of_tokens).or(of_cost)
     }
 
-    /// Reads the four keys of a mapping.
-    pub(crate) fn read(fields: Fields<'_>, problems: &mut Problems) -> ThreadLimits {
-        // As everywhere, 0 means no limit.
-        let max_time = fields::duration(fields, "maxTime", problems).filter(|time| !time.is_zero());
-        ThreadLimits {
-            max_steps: fields::number(fields, "maxSteps", 1, MAX_WHOLE, problems),
-            max_time: max_time.map(|time| time.as_secs().max(1)),
-            max_tokens: fields::number(fields, "maxTokens", 1, MAX_WHOLE, problems),
-            max_cost: fields::amount(fields, "maxCost", problems),
-        }
+    /// Reads `limits` of a workflow.
+    pub(crate) fn read(entry: &Entry, problems: &mut Problems) -> ThreadLimits {
+        by_schema::entry::<LimitKeys>(entry, DurationText::fault, problems).unwrap_or_default().into()
     }
 }
 

@@ -185,7 +185,7 @@ impl Error {
             Error::Status { code: 500.., .. } | Error::CutStream { .. } | Error::NoChoice { .. } => {
                 "this is a fault of the provider; try again later or use another model"
             }
-            Error::BadReply { .. } => "check that `baseUrl` is that of an API and `kind` of the provider is right",
+            Error::BadReply { .. } => "check `baseUrl` and `kind` of the provider",
             Error::Ended { .. } => "what it had written is kept; ask in other words, or use another model",
             Error::Truncated { .. } => "allow more output tokens, or ask for less",
             Error::NoValue { .. } => "use a model that can call tools or write JSON",

@@ -10,7 +10,6 @@ use std::time::Duration;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use json_cas::HashPrefix;
-use uwf_core::config::CONFIG_KEYS;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
@@ -180,9 +179,9 @@ pub(crate) fn config_keys(current: &OsStr) -> Vec<CompletionCandidate> {
             let value = edit::get(&values, &path).map(ToString::to_string).unwrap_or_default();
             (path.to_string(), table::excerpt(&value, TASK))
         });
-        let known = CONFIG_KEYS.iter().map(|key| {
-            let default = uwf_core::config::default_of(&KeyPath::of(&[(*key).to_owned()]));
-            ((*key).to_owned(), default.map(|default| format!("default {default}")).unwrap_or_default())
+        let known = uwf_core::config::keys().map(|key| {
+            let default = uwf_core::config::default_of(&KeyPath::of(&[key]));
+            (key.to_owned(), default.map(|default| format!("default {default}")).unwrap_or_default())
         });
         let mut offers: Offers = set.chain(known).collect();
         offers.sort_by(|a, b| a.0.cmp(&b.0));

@@ -161,7 +161,7 @@ mod tests {
         }
         for branch in schema["anyOf"].as_array().into_iter().flatten() {
             // A branch that only demands a key describes nothing.
-            let is_shape = branch.get("type").is_some() || branch.get("items").is_some();
+            let is_shape = ["type", "items", "anyOf"].iter().any(|keyword| branch.get(keyword).is_some());
             if is_shape {
                 keys(branch, path, found);
             }

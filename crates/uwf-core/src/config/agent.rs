@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -51,8 +52,9 @@ pub enum Describe {
 }
 
 /// What an agent says of itself. Everything can be left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(deny_unknown_fields)]
 pub struct AgentDescription {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +70,7 @@ pub struct AgentDescription {
 }
 
 /// What an agent prints to stdout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputMode {
     /// The hash of the `StepNode` it wrote, as the last line.
@@ -81,7 +83,8 @@ pub enum OutputMode {
 }
 
 /// What an exit status of an agent stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ExitMeaning {
     /// The run counts as a success.
     Ok,

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Config;
 use super::keys::{is_store_key, is_temporal_key};
+use super::limits::{LONG_TIMEOUT, long_timeout};
 use super::secret::{is_variable, looks_like_key};
-use crate::document::Problems;
 use crate::document::fields::Fields;
+use crate::document::{Problems, parse_duration};
 use json_cas::nearest::did_you_mean;
 use yaml_tree::Position;
 use yaml_tree::{Data, Entry, Node};
@@ -79,6 +80,12 @@ pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problem
                     let hint = "put arguments into `args`".to_owned();
                     problems.warning("command-line", entry.value.at, message, Some(hint));
                 }
+                (key @ ("timeout" | "idleTimeout"), Data::Scalar { text, .. }) => {
+                    let long = parse_duration(text).and_then(|limit| long_timeout(key, text, limit));
+                    if let Some((message, hint)) = long {
+                        problems.warning(LONG_TIMEOUT, entry.value.at, message, Some(hint));
+                    }
+                }
                 ("env", Data::Sequence(items)) => {
                     let names = items.iter().filter_map(|item| Some((item.as_text()?, item.at)));
                     names.for_each(|(name, at)| given(name, at, &secrets, problems));
@@ -126,36 +133,15 @@ fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Pr
     problems.warning("unknown-secret", at, format!("`{name}` is not among the secrets of this config"), Some(hint));
 }
 
-/// Places that hold the name of an environment variable must not hold its value: a config is shown, copied
-/// and committed. The message does not repeat what stands there.
-pub(super) fn secret_names(fields: Fields<'_>, problems: &mut Problems) {
-    let keys = children(fields.get("providers")).flat_map(|provider| children(Some(provider)));
-    for entry in keys.filter(|entry| entry.key == "apiKeyEnv") {
-        check_name(&entry.value, "apiKeyEnv", problems);
-    }
-    let env = children(fields.get("agents")).flat_map(|agent| children(Some(agent))).filter(|entry| entry.key == "env");
-    for entry in env.chain(fields.get("secrets")) {
-        match &entry.value.data {
-            Data::Sequence(items) => items.iter().for_each(|item| check_name(item, &entry.key, problems)),
-            Data::Mapping(variables) => {
-                let keys = variables.iter().map(|variable| (variable.key.as_str(), variable.key_at));
-                keys.for_each(|(name, at)| check_text(name, at, &entry.key, problems));
-            }
-            Data::Scalar { .. } => {}
+/// Refuses values of headers that look like secrets.
+pub(super) fn headers(fields: Fields<'_>, problems: &mut Problems) {
+    let of_otel = children(fields.get("otel")).filter(|entry| entry.key == "headers");
+    for header in of_otel.flat_map(|headers| children(Some(headers))) {
+        if header.value.as_raw().is_some_and(|value| value.split_whitespace().any(looks_like_key)) {
+            let name = &header.key;
+            let message = format!("the value of `{name}` stands here, and it looks like a secret");
+            let hint = format!("put it into `.env`, and the name of its variable here: `headersEnv.{name}`");
+            problems.error("secret-in-config", header.value.at, message, Some(hint));
         }
-    }
-}
-
-fn check_name(node: &Node, key: &str, problems: &mut Problems) {
-    if let Some(text) = node.as_text() {
-        check_text(text, node.at, key, problems);
-    }
-}
-
-fn check_text(text: &str, at: Position, key: &str, problems: &mut Problems) {
-    if !is_variable(text) {
-        let message = format!("`{key}` holds something that is not the name of an environment variable");
-        let hint = "put the secret itself into `.env`, and the variable's name here".to_owned();
-        problems.error("not-a-variable", at, message, Some(hint));
     }
 }

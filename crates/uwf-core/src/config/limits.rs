@@ -40,6 +40,32 @@ pub(crate) const DEFAULT_FEEDBACK_ROUNDS: u32 = 2;
 /// Times a model is asked to extract the output when nothing else could.
 pub(crate) const DEFAULT_LLM_ROUNDS: u32 = 2;
 
+/// Bytes below which a prompt has no room for the format of the answer and the task.
+pub(super) const MIN_PROMPT_BUDGET: u64 = 1000;
+
+/// Rounds of feedback or extraction one may ask for. Each costs a model call, so a large number is a slip.
+pub(super) const MAX_ROUNDS: u32 = 10;
+
+/// No single run of an agent is known to take longer.
+const DAY: Duration = Duration::from_hours(24);
+
+/// Code of the warning of [`long_timeout`].
+pub const LONG_TIMEOUT: &str = "long-timeout";
+
+/// Message and hint about a limit on a run that was probably meant in milliseconds: one of more than a day.
+#[must_use]
+pub fn long_timeout(key: &str, written: &str, limit: Duration) -> Option<(String, String)> {
+    if limit <= DAY {
+        return None;
+    }
+    let message = format!("`{key}` is more than a day: a number is counted in seconds");
+    let hint = match written.parse::<u64>() {
+        Ok(number) => format!("if milliseconds are meant, write `{number}ms`; a day is `24h`"),
+        Err(_) => "a day is `24h`; 0 means no limit".to_owned(),
+    };
+    Some((message, hint))
+}
+
 /// The limits; in the file each is a top-level key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {

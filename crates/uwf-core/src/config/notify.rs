@@ -1,9 +1,10 @@
 //! Who is told when a thread stops going on by itself.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a person may want to be told of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Happening {
     /// It has ended: done, or killed.

@@ -2,14 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::read::ConfigReader;
-use super::secret::{is_variable, looks_like_key};
-use crate::document::fields::{self, Fields};
-use yaml_tree::Entry;
-
-/// Keys of `otel`.
-pub(crate) const OTEL_KEYS: [&str; 4] = ["endpoint", "headers", "headersEnv", "content"];
-
 /// What a collector's path for spans is below its address.
 const TRACES: &str = "/v1/traces";
 
@@ -49,60 +41,9 @@ impl Otel {
     }
 }
 
-impl ConfigReader {
-    /// The collector; `None` when there is none, or its address is none.
-    pub(super) fn otel(&mut self, fields: Fields<'_>) -> Option<Otel> {
-        let entry = fields.get("otel")?;
-        let own = self.entry(entry, &OTEL_KEYS)?;
-        let headers = self.named(own, "headers", ConfigReader::header);
-        let headers_env = self.named(own, "headersEnv", ConfigReader::header_variable);
-        let content = self.switch(own, "content", false);
-        let endpoint = self.required(own, entry, "endpoint", "collector")?;
-        if !Otel::is_address(&endpoint) {
-            let at = own.get("endpoint")?.value.at;
-            let message = format!("`endpoint` is `{endpoint}`, which is not an address");
-            let hint = "write it as http://localhost:4318; `/v1/traces` is added".to_owned();
-            self.problems.error("bad-value", at, message, Some(hint));
-            return None;
-        }
-        Some(Otel { endpoint, headers, headers_env, content })
-    }
-
-    fn header(&mut self, entry: &Entry) -> Option<String> {
-        let value = self.header_text(entry)?;
-        if value.split_whitespace().any(looks_like_key) {
-            let message = format!("the value of `{}` stands here, and it looks like a secret", entry.key);
-            let hint = format!("put it into `.env`, and the name of its variable here: `headersEnv.{}`", entry.key);
-            self.problems.error("secret-in-config", entry.value.at, message, Some(hint));
-        }
-        Some(value)
-    }
-
-    fn header_variable(&mut self, entry: &Entry) -> Option<String> {
-        let name = self.header_text(entry)?;
-        if !is_variable(&name) {
-            let message =
-                format!("`headersEnv.{}` holds something that is not the name of an environment variable", entry.key);
-            let hint = "put the value itself into `.env`, and the variable's name here".to_owned();
-            self.problems.error("not-a-variable", entry.value.at, message, Some(hint));
-            return None;
-        }
-        Some(name)
-    }
-
-    fn header_text(&mut self, entry: &Entry) -> Option<String> {
-        let text = fields::text(&entry.value, &entry.key, &mut self.problems)?;
-        let is_name = |key: &str| {
-            !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-        };
-        if !is_name(&entry.key) || text.chars().any(char::is_control) {
-            let message = format!("`{}` with this value is not a header", entry.key);
-            let hint = "a name has letters, digits, `-`, `_` and `.`; a value is one line".to_owned();
-            self.problems.error("bad-value", entry.key_at, message, Some(hint));
-            return None;
-        }
-        Some(text)
-    }
+/// Whether a text can be the name of a header.
+pub(super) fn is_header_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 #[cfg(test)]

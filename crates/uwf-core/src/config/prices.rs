@@ -2,22 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::read::ConfigReader;
-use crate::document::fields::{Fields, wrong_type};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::node::Tokens;
-use yaml_tree::Entry;
 
 /// The currency of prices that name none, and of what providers report.
 pub const DEFAULT_CURRENCY: &str = "USD";
 
 /// Tokens that a price is for.
 const PER: f64 = 1_000_000.0;
-
-/// Keys of `prices`.
-pub(crate) const PRICES_KEYS: [&str; 3] = ["date", "currency", "models"];
-
-/// Keys of a price.
-pub(crate) const PRICE_KEYS: [&str; 4] = ["input", "output", "cached", "reasoning"];
 
 /// A table of prices as they were on a day.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,15 +25,21 @@ pub struct Prices {
 }
 
 /// What a million tokens of a model cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "price")]
 pub struct Price {
     /// Tokens read.
+    #[schemars(range(min = 0))]
     pub input: f64,
     /// Tokens written.
+    #[schemars(range(min = 0))]
     pub output: f64,
     /// The part of those read that came from a cache; as `input` when it is not said.
+    #[schemars(range(min = 0))]
     pub cached: Option<f64>,
     /// The part of those written that was reasoning; as `output` when it is not said.
+    #[schemars(range(min = 0))]
     pub reasoning: Option<f64>,
 }
 
@@ -55,56 +55,6 @@ impl Price {
         let written =
             (output - reasoning) as f64 * self.output + reasoning as f64 * self.reasoning.unwrap_or(self.output);
         Some((read + written) / PER)
-    }
-}
-
-impl ConfigReader {
-    /// The table; `None` when there is none, or it says no day: a price without one is worth nothing.
-    pub(super) fn prices(&mut self, fields: Fields<'_>) -> Option<Prices> {
-        let entry = fields.get("prices")?;
-        let table = self.entry(entry, &PRICES_KEYS)?;
-        let models = self.named(table, "models", ConfigReader::price);
-        let date = self.required(table, entry, "date", "table")?;
-        if !is_date(&date) {
-            let at = table.get("date")?.value.at;
-            let message = format!("`date` is `{date}`, which is not a day");
-            self.problems.error("bad-value", at, message, Some("write it as 2026-11-01".to_owned()));
-            return None;
-        }
-        let currency = self.text(table, "currency").unwrap_or_else(|| DEFAULT_CURRENCY.to_owned());
-        if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            let at = table.get("currency")?.value.at;
-            let message = format!("`currency` is `{currency}`; it can be three capital letters, such as USD or EUR");
-            self.problems.error("bad-value", at, message, None);
-            return None;
-        }
-        Some(Prices { date, currency, models })
-    }
-
-    fn price(&mut self, entry: &Entry) -> Option<Price> {
-        let fields = self.entry(entry, &PRICE_KEYS)?;
-        for key in ["input", "output"] {
-            if fields.get(key).is_none() {
-                let message = format!("the price of `{}` has no `{key}`", entry.key);
-                self.problems.error("missing-key", entry.key_at, message, None);
-            }
-        }
-        let [input, output, cached, reasoning] = PRICE_KEYS.map(|key| self.amount(fields, key));
-        Some(Price { input: input?, output: output?, cached, reasoning })
-    }
-
-    fn amount(&mut self, fields: Fields<'_>, key: &str) -> Option<f64> {
-        let entry = fields.get(key)?;
-        let Some(number) = entry.value.as_number() else {
-            wrong_type(&entry.value, key, "a finite number", &mut self.problems);
-            return None;
-        };
-        let amount = number.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0);
-        if amount.is_none() {
-            let message = format!("`{key}` is {number}; it can be a price for a million tokens, 0 or more");
-            self.problems.error("bad-value", entry.value.at, message, None);
-        }
-        amount
     }
 }
 

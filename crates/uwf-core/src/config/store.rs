@@ -4,11 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use super::keys::{AMAZON_KEYS, AZURE_KEYS, GOOGLE_KEYS, POSTGRES_KEYS};
-use super::read::ConfigReader;
-use crate::document::fields::Fields;
-
-/// Keys of `store`.
-pub(crate) const STORE_KEYS: [&str; 2] = ["url", "lease"];
 
 /// How long a machine that is at work on a step may be silent before another one takes the step over: long enough for a store that is
 /// away for a moment, short enough that nobody waits long for a machine that is gone.
@@ -19,7 +14,7 @@ pub(crate) const DEFAULT_LEASE: Duration = Duration::from_mins(1);
 pub const LONGEST_LEASE: Duration = Duration::from_hours(1);
 
 /// The shortest lease. A machine that cannot renew it needs some seconds to end its agent before the lease is over.
-const SHORTEST_LEASE: Duration = Duration::from_secs(10);
+pub(super) const SHORTEST_LEASE: Duration = Duration::from_secs(10);
 
 /// Which kind of store a URL names, by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,41 +100,6 @@ impl StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-impl ConfigReader {
-    /// The store, `None` when nodes and heads are files of the storage root or the environment names it, and how long a lease is in it.
-    pub(super) fn store(&mut self, fields: Fields<'_>) -> (Option<StoreUrl>, Option<Duration>) {
-        let Some(entry) = fields.get("store") else { return (None, None) };
-        let Some(own) = self.entry(entry, &STORE_KEYS) else { return (None, None) };
-        let lease = self.lease(own);
-        // Where UWF_STORE_URL names the store, the file may say the rest.
-        let url = match own.get("url") {
-            None if own.get("lease").is_some() => None,
-            _ => self.required(own, entry, "url", "store"),
-        };
-        (url.and_then(|url| self.store_url(own, &url)), lease)
-    }
-
-    fn store_url(&mut self, own: Fields<'_>, url: &str) -> Option<StoreUrl> {
-        let at = own.get("url")?.value.at;
-        StoreUrl::parse(url).map_err(|why| self.problems.error("bad-value", at, why, None)).ok()
-    }
-
-    fn lease(&mut self, own: Fields<'_>) -> Option<Duration> {
-        let lease = self.duration(own, "lease")?;
-        if (SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
-            return Some(lease);
-        }
-        let why = if lease < SHORTEST_LEASE {
-            let shortest = SHORTEST_LEASE.as_secs();
-            format!("a lease is at least {shortest}s: a machine that cannot renew it must end its agent in time")
-        } else {
-            "a lease is at most 1h, because other machines wait that long for a machine that is gone".to_owned()
-        };
-        self.problems.error("bad-value", own.get("lease")?.value.at, why, None);
-        None
     }
 }
 

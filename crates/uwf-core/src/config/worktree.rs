@@ -2,12 +2,6 @@
 
 use std::fmt;
 
-use super::read::ConfigReader;
-use crate::document::fields::Fields;
-
-/// Keys of `worktree`.
-pub(crate) const WORKTREE_KEYS: [&str; 1] = ["remote"];
-
 /// A remote of git: its name in the repository of a thread, or its URL, without a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitRemote(String);
@@ -45,17 +39,6 @@ impl GitRemote {
 impl fmt::Display for GitRemote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl ConfigReader {
-    /// The remote of worktrees; `None` when they stay on their machine.
-    pub(super) fn worktree_remote(&mut self, fields: Fields<'_>) -> Option<GitRemote> {
-        let entry = fields.get("worktree")?;
-        let own = self.entry(entry, &WORKTREE_KEYS)?;
-        let remote = self.required(own, entry, "remote", "worktree")?;
-        let at = own.get("remote")?.value.at;
-        GitRemote::parse(&remote).map_err(|why| self.problems.error("bad-value", at, why, None)).ok()
     }
 }
 

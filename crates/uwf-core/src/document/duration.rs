@@ -1,7 +1,13 @@
 //! Durations as people write them.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+use super::by_schema::TextFault;
 use crate::number::MAX_WHOLE;
 
 /// Reads `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, such as a negative number or more than
@@ -20,6 +26,51 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     };
     let number: f64 = number.parse().ok()?;
     Duration::try_from_secs_f64(number * seconds_per_unit).ok().filter(|time| time.as_secs() <= MAX_WHOLE)
+}
+
+/// Stands for durations in schemas.
+pub(crate) enum DurationText {}
+
+impl DurationText {
+    /// The schema of durations that keep the rule of a format.
+    pub(crate) fn schema(format: &str) -> Schema {
+        json_schema!({
+            "type": ["string", "number"],
+            "title": "a duration",
+            "format": format,
+            "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|m|min|h|d)?\s*$",
+            "minimum": 0,
+        })
+    }
+
+    /// What is wrong with a text where a duration should be, if `format` says that one should.
+    pub(crate) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
+        (format == "duration" && parse_duration(text).is_none()).then(|| TextFault {
+            code: "bad-value",
+            message: format!("`{key}` is `{text}`, which is not a duration"),
+            hint: Some("write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit".to_owned()),
+        })
+    }
+
+    /// Reads one.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_duration(&text).map(Some).ok_or_else(|| D::Error::custom("not a duration"))
+    }
+}
+
+impl JsonSchema for DurationText {
+    fn schema_name() -> Cow<'static, str> {
+        "DurationText".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        DurationText::schema("duration")
+    }
 }
 
 #[cfg(test)]

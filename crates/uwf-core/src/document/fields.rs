@@ -1,12 +1,8 @@
 //! Takes typed fields out of a parsed file and reports what has the wrong type.
 
-use std::time::Duration;
-
 use yaml_tree::{Data, Entry, Node, Position};
 
-use super::duration::parse_duration;
 use super::problem::Problems;
-use crate::number;
 use json_cas::nearest::did_you_mean;
 
 /// The fields of one mapping.
@@ -87,6 +83,11 @@ pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut P
         ("a text", Some(raw)) => Some(format!("put it in quotes: \"{raw}\"")),
         _ => None,
     };
+    wrong_type_with(node, what, wanted, hint, problems);
+}
+
+/// As [`wrong_type`], with a hint.
+pub(super) fn wrong_type_with(node: &Node, what: &str, wanted: &str, hint: Option<String>, problems: &mut Problems) {
     let what = match what.strip_suffix("[]") {
         Some(list) => format!("each item of `{list}`"),
         None => format!("`{what}`"),
@@ -119,50 +120,4 @@ pub(crate) fn list<'n>(node: &'n Node, what: &str, wanted: &str, problems: &mut 
 pub(crate) fn texts(node: &Node, what: &str, problems: &mut Problems) -> Option<Vec<String>> {
     let items = list(node, what, "a list of texts", problems)?;
     Some(items.iter().filter_map(|item| text(item, &format!("{what}[]"), problems)).collect())
-}
-
-/// A whole number in a range.
-pub(crate) fn number(fields: Fields<'_>, key: &str, least: u64, most: u64, problems: &mut Problems) -> Option<u64> {
-    let entry = fields.get(key)?;
-    let number = entry.value.as_number();
-    if number.is_none() {
-        wrong_type(&entry.value, key, "a whole number", problems);
-    }
-    let number = number?;
-    let found = number.as_u64().filter(|number| (least..=most).contains(number));
-    if found.is_none() {
-        let message = format!("`{key}` is {number}; it can be a whole number, {least} to {most}");
-        problems.error("bad-value", entry.value.at, message, None);
-    }
-    found
-}
-
-/// An amount of money above 0.
-pub(crate) fn amount(fields: Fields<'_>, key: &str, problems: &mut Problems) -> Option<f64> {
-    let entry = fields.get(key)?;
-    let number = entry.value.as_number();
-    if number.is_none() {
-        wrong_type(&entry.value, key, "a number", problems);
-    }
-    let number = number?;
-    let found = number.as_f64().filter(|amount| *amount > 0.0 && number::is_money(*amount));
-    if found.is_none() {
-        let most = if number.as_f64().is_some_and(|amount| amount > 0.0) { " and at most a trillion" } else { "" };
-        let message = format!("`{key}` is {number}; it must be above 0{most}");
-        problems.error("bad-value", entry.value.at, message, Some("leave it out for no limit".to_owned()));
-    }
-    found
-}
-
-/// A duration as people write it.
-pub(crate) fn duration(fields: Fields<'_>, key: &str, problems: &mut Problems) -> Option<Duration> {
-    let entry = fields.get(key)?;
-    let found = entry.value.as_raw().and_then(parse_duration);
-    if found.is_none() {
-        let written = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
-        let message = format!("`{key}` is `{written}`, which is not a duration");
-        let hint = "write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit".to_owned();
-        problems.error("bad-value", entry.value.at, message, Some(hint));
-    }
-    found
 }

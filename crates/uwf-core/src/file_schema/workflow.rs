@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{file, list, mapping, named, not_blank, one_of, optional, text, thread_limits};
+use super::{file, for_editors, list, mapping, named, not_blank, optional, text};
 use crate::config::Workspace;
-use crate::usage::LIMIT_KEYS;
+use crate::document::by_schema;
+use crate::usage::LimitKeys;
 use crate::workflow::{CONDITION_KEYS, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS, older_names};
 
 /// What a name cannot have anywhere: controls, and what ends a line.
@@ -26,8 +27,8 @@ pub fn workflow() -> Value {
         "conditions": optional(conditions),
         "graph": optional(named(optional(list(transition())))),
         "moderator": optional(list(row())),
-        "limits": optional(mapping(&LIMIT_KEYS, thread_limits(), &[])),
-        "workspace": optional(one_of(&Workspace::words())),
+        "limits": for_editors(by_schema::of::<Option<LimitKeys>>()),
+        "workspace": for_editors(by_schema::of::<Option<Workspace>>()),
     });
     let mut schema = file("A workflow of uwf", mapping(&WORKFLOW_KEYS, keys, &["name", "roles"]));
     // One of them, and null is as good as absent.

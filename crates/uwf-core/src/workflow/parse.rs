@@ -11,9 +11,9 @@ use super::reader::{Inlined, WorkflowReader};
 use super::validate::{check_stored, validate_into};
 use crate::document;
 use crate::document::fields::{Fields, text, texts, wrong_type};
-use crate::document::{Positions, join};
+use crate::document::{DurationText, Positions, by_schema, join};
 use crate::document::{Problem, Problems};
-use crate::usage::{LIMIT_KEYS, ThreadLimits};
+use crate::usage::ThreadLimits;
 use crate::workspace::Workspace;
 use yaml_tree::Position;
 use yaml_tree::{Data, Entry, Node};
@@ -119,17 +119,13 @@ impl WorkflowReader {
     fn limits(&mut self, fields: Fields<'_>) -> ThreadLimits {
         let Some(entry) = fields.get("limits") else { return ThreadLimits::default() };
         self.locate("/limits", entry);
-        let Some(fields) = Fields::of(&entry.value, "limits", &mut self.problems) else {
-            return ThreadLimits::default();
-        };
-        fields.warn_unknown(&LIMIT_KEYS, &mut self.problems);
-        ThreadLimits::read(fields, &mut self.problems)
+        ThreadLimits::read(entry, &mut self.problems)
     }
 
     fn workspace(&mut self, fields: Fields<'_>) -> Workspace {
         let Some(entry) = fields.get("workspace") else { return Workspace::default() };
         self.locate("/workspace", entry);
-        Workspace::read(entry, "`workspace`", &mut self.problems).unwrap_or_default()
+        by_schema::entry(entry, DurationText::fault, &mut self.problems).unwrap_or_default()
     }
 
     fn missing(&mut self, parent: &str, key: &str, at: Position, message: &str) {

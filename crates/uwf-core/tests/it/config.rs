@@ -277,7 +277,7 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:2:28: error[wrong-type]: `baseUrl` must be a text, not a number
         put it in quotes: "5"
     config.yaml:2:33: error[missing-key]: the provider `q` has no `baseUrl`
-    config.yaml:2:43: error[wrong-type]: `r` must be a mapping, not a text
+    config.yaml:2:43: error[wrong-type]: `providers.r` must be a mapping, not a text
     config.yaml:3:9: error[wrong-type]: `models` must be a mapping, not a list
     config.yaml:5:3: error[missing-key]: the agent `a` has no `command`
     config.yaml:6:17: error[wrong-type]: `command` of the agent `b` is empty
@@ -290,11 +290,11 @@ agentOverrides: { w: { r: 5 }, v: x }
         write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit
     config.yaml:12:18: error[bad-value]: `idleTimeout` is `-5`, which is not a duration
         write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit
-    config.yaml:13:18: error[bad-value]: `x` is not an exit status; those are 0 to 255
-    config.yaml:13:28: error[bad-value]: the exit status 4 means `maybe`; it can mean ok or fail
-    config.yaml:13:35: error[bad-value]: `999` is not an exit status; those are 0 to 255
+    config.yaml:13:18: error[bad-value]: `x` is not an exit status; it can be 0 to 255
+    config.yaml:13:28: error[bad-value]: `exitCodes.4` is `maybe`; it can be ok or fail
+    config.yaml:13:35: error[bad-value]: `999` is not an exit status; it can be 0 to 255
     config.yaml:14:13: error[wrong-type]: `config` must be a mapping, not a number
-    config.yaml:15:10: error[wrong-type]: `env` must be a list of texts, not a text
+    config.yaml:15:10: error[wrong-type]: `env` must be a list of texts or a mapping, not a text
     config.yaml:16:15: error[wrong-type]: `defaultAgent` must be a text, not a list
     config.yaml:17:11: error[bad-value]: `maxSteps` is 0; it can be a whole number, 1 to 9007199254740991
     config.yaml:18:11: error[wrong-type]: `maxDepth` must be a whole number, not a text
@@ -303,10 +303,10 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:21:10: error[wrong-type]: `maxCost` must be a number, not a text
     config.yaml:22:25: error[wrong-type]: `frontmatter` must be true or false, not a number
     config.yaml:22:38: error[bad-value]: `feedback` is 99; it can be a whole number, 0 to 10
-    config.yaml:22:47: error[wrong-type]: `llm` must be a whole number, not a text
-    config.yaml:23:27: error[wrong-type]: `r` must be a text, not a number
+    config.yaml:22:47: error[wrong-type]: `llm` must be a whole number or a boolean, not a text
+    config.yaml:23:27: error[wrong-type]: `agentOverrides.w.r` must be a text, not a number
         put it in quotes: "5"
-    config.yaml:23:35: error[wrong-type]: `v` must be a mapping, not a text
+    config.yaml:23:35: error[wrong-type]: `agentOverrides.v` must be a mapping, not a text
     "#);
     insta::assert_snapshot!(problems_of("- a\n"), @"config.yaml:1:1: error[wrong-type]: the file must be a mapping, not a list");
     insta::assert_snapshot!(problems_of("agents:\n  a: {command: x}\n  a: {command: y}\n"), @"config.yaml:3:3: error[duplicate-key]: the key `a` is here a second time; the first is at line 2");
@@ -317,13 +317,13 @@ fn a_table_of_prices_says_what_they_are_for_and_of_when() {
     assert_eq!(sound("prices: { date: 2026-11-01 }").prices.unwrap().currency, "USD");
     insta::assert_snapshot!(problems_of("prices: { models: { m: { inptu: 1, output: -2 }, n: 5, o: { input: x, output: .inf } } }"), @"
     config.yaml:1:1: error[missing-key]: the table `prices` has no `date`
-    config.yaml:1:21: error[missing-key]: the price of `m` has no `input`
+    config.yaml:1:21: error[missing-key]: the price `m` has no `input`
     config.yaml:1:26: warning[unknown-key]: the key `inptu` is not known here and is ignored
         did you mean `input`?
-    config.yaml:1:44: error[bad-value]: `output` is -2; it can be a price for a million tokens, 0 or more
-    config.yaml:1:53: error[wrong-type]: `n` must be a mapping, not a number
-    config.yaml:1:68: error[wrong-type]: `input` must be a finite number, not a text
-    config.yaml:1:79: error[wrong-type]: `output` must be a finite number, not a number
+    config.yaml:1:44: error[bad-value]: `output` is -2; it can be a number, 0 or more
+    config.yaml:1:53: error[wrong-type]: `models.n` must be a mapping, not a number
+    config.yaml:1:68: error[wrong-type]: `input` must be a number, not a text
+    config.yaml:1:79: error[not-finite]: `.inf` is not a number JSON can hold
     ");
     insta::assert_snapshot!(problems_of("prices: { date: 01.11.2026 }"), @"
     config.yaml:1:17: error[bad-value]: `date` is `01.11.2026`, which is not a day
@@ -343,13 +343,15 @@ fn a_table_of_prices_says_what_they_are_for_and_of_when() {
 
 #[test]
 fn a_secret_in_place_of_its_name_is_refused_and_not_repeated() {
-    let text = "providers: { p: { baseUrl: u, apiKeyEnv: sk-abc.def } }\nagents: { a: { command: c, env: [OK_NAME, 'not ok'] } }\nsecrets: ['ghp-1', ghp_aB3dE5fG7hI9jK1lM3nO5]\n";
+    let text = "providers: { p: { baseUrl: u, apiKeyEnv: sk-abc.def } }\nagents: { a: { command: c, env: [OK_NAME, 'not ok'] }, b: { command: c, env: { sk-abc.def: ~ } } }\nsecrets: ['ghp-1', ghp_aB3dE5fG7hI9jK1lM3nO5]\n";
     insta::assert_snapshot!(problems_of(text), @r"
     config.yaml:1:42: error[not-a-variable]: `apiKeyEnv` holds something that is not the name of an environment variable
         put the secret itself into `.env`, and the variable's name here
     config.yaml:2:34: warning[unknown-secret]: `OK_NAME` is not among the secrets of this config
         variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway
     config.yaml:2:43: error[not-a-variable]: `env` holds something that is not the name of an environment variable
+        put the secret itself into `.env`, and the variable's name here
+    config.yaml:2:80: error[not-a-variable]: `env` holds something that is not the name of an environment variable
         put the secret itself into `.env`, and the variable's name here
     config.yaml:3:11: error[not-a-variable]: `secrets` holds something that is not the name of an environment variable
         put the secret itself into `.env`, and the variable's name here

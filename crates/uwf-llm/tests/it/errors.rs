@@ -69,9 +69,9 @@ fn every_failure_names_what_and_where_and_what_to_try() {
     URL/v1/chat/completions answered 429: quota
       → check the account's limits and credit, or wait and try again
     the reply of URL/v1/chat/completions cannot be read: it is not JSON (expected value at line 1 column 1)
-      → check that `baseUrl` is that of an API and `kind` of the provider is right
+      → check `baseUrl` and `kind` of the provider
     the reply of URL/v1/chat/completions cannot be read: there is no message in it
-      → check that `baseUrl` is that of an API and `kind` of the provider is right
+      → check `baseUrl` and `kind` of the provider
     URL/v1/chat/completions answered 302: no explanation
       → `baseUrl` redirects; use the address it redirects to
     cannot talk to URL/v1/chat/completions: it closed the connection before it was done

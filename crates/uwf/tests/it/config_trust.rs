@@ -106,7 +106,7 @@ fn it_is_laid_over_a_persons_configuration() {
             "agentOverrides.count-rounds.worker": "own", "maxSteps": 2,
         })
     );
-    assert!(listed.stderr.contains("app/.workflows/config.yaml are laid over"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("app/.workflows/config.yaml override"), "{}", listed.stderr);
     let got = in_app(&home, &["config", "get", "maxSteps"]);
     assert_eq!(
         (got.json(), home.steady(&got.stderr).as_str()),

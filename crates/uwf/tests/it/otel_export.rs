@@ -228,7 +228,7 @@ fn what_cannot_be_exported_is_said() {
     exit 78
     --- stderr
     error: no collector is configured to send spans to
-    hint: `uwf config set otel.endpoint http://localhost:4318`, then each step sends its own, too
+    hint: `uwf config set otel.endpoint http://localhost:4318`, then each step sends its spans
     hint: or once: --endpoint URL; --print shows what would be sent
     ");
     assert_snapshot!(home.transcript(&["otel", "export", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--print"]), @"
@@ -383,7 +383,7 @@ fn bad_settings_are_refused_with_their_place() {
     assert_snapshot!(lines.join("\n"), @"
     2 `endpoint` is `localhost:4318`, which is not an address
     3 the value of `authorization` stands here, and it looks like a secret
-    3 `a b` with this value is not a header
+    3 `a b` is not the name of a header
     4 `headersEnv.x` holds something that is not the name of an environment variable
     5 the key `endpiont` is not known here and is ignored
     ");

@@ -138,7 +138,7 @@ fn limits_that_are_none_are_refused() {
     assert_eq!(
         json!(problems[1..]),
         json!([
-            "`maxCost` is 0; it must be above 0",
+            "`maxCost` is 0; it can be a number above 0, at most 1000000000000",
             "`maxTime` is `soon`, which is not a duration",
             "the key `most` is not known here and is ignored",
         ])

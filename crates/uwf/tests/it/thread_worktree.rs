@@ -98,7 +98,7 @@ fn a_workflow_can_have_worktrees_by_default() {
     assert_snapshot!(home.steady(&start(&repo, &[]).transcript()), @r"
     exit 78
     --- stderr
-    error: <dir>/root/config.yaml:5:29: error[bad-value]: the workspace of `count-rounds` is `worktre`; it can be directory or worktree
+    error: <dir>/root/config.yaml:5:29: error[bad-value]: `workspaces.count-rounds` is `worktre`; it can be directory or worktree
     hint: did you mean `worktree`?
     ");
 }

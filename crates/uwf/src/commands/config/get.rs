@@ -3,8 +3,8 @@
 use clap_complete::engine::ArgValueCompleter;
 use json_cas::nearest::did_you_mean;
 use serde_json::Value;
+use uwf_core::config::default_of;
 use uwf_core::config::edit::{self, KeyPath};
-use uwf_core::config::{CONFIG_KEYS, default_of};
 use uwf_engine::error::ErrorKind;
 
 use super::{key, values};
@@ -55,7 +55,7 @@ fn not_set(context: &Context, values: &Value, path: &KeyPath) -> CommandError {
     if let Some(default) = default_of(path).filter(|_| parent.is_some() || path.parts()[0] != "agents") {
         return error.hint(format!("the default holds: {default}"));
     }
-    let mut known: Vec<String> = CONFIG_KEYS.iter().map(|key| (*key).to_owned()).collect();
+    let mut known: Vec<String> = uwf_core::config::keys().map(str::to_owned).collect();
     known.extend(edit::paths(values).iter().map(ToString::to_string));
     let wanted = path.to_string();
     let near = did_you_mean(&wanted, known.iter().map(String::as_str).filter(|key| *key != wanted));

@@ -22,7 +22,7 @@ pub(crate) struct Args {}
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let values = values(context)?;
     if let Some((_, file)) = &values.project {
-        context.printer.talk(&format!("values of {file} are laid over those of your own configuration"));
+        context.printer.talk(&format!("values of {file} override your own configuration"));
     }
     let leaves = edit::leaves(&values.all).into_iter().map(|(path, value)| (path.to_string(), value.clone()));
     let listed: Map<String, Value> = leaves.collect();

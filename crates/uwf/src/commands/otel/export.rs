@@ -124,7 +124,7 @@ fn destination(context: &Context, args: &Args, configured: Option<Otel>) -> Resu
         (None, Some(otel)) => otel,
         (None, None) => {
             return Err(CommandError::new(ErrorKind::Config, "no collector is configured to send spans to")
-                .hint("`uwf config set otel.endpoint http://localhost:4318`, then each step sends its own, too")
+                .hint("`uwf config set otel.endpoint http://localhost:4318`, then each step sends its spans")
                 .hint("or once: --endpoint URL; --print shows what would be sent"));
         }
     };

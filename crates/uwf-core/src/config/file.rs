@@ -1,0 +1,193 @@
+//! The keys of `config.yaml`, each defined here alone: its name, its place and what it can hold. Reader and schema follow from it;
+//! the page `configuration` of the reference describes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::agent::{AgentDescription, ExitMeaning, OutputMode};
+use super::limits::{MAX_OUTPUT_CAP, MAX_ROUNDS, MIN_PROMPT_BUDGET};
+use super::notify::Happening;
+use super::texts::{
+    self, Address, Argument, Currency, Day, HeaderValue, LeaseText, NotBlank, RemoteText, StoreUrlText, Variable,
+    VariableValue,
+};
+use super::{Model, Price, Provider};
+use crate::document::{DurationText, OneOrMany};
+use crate::number::MAX_WHOLE;
+use crate::usage::LimitKeys;
+use crate::workspace::Workspace;
+
+/// A name that people choose → what it stands for.
+type Named<T> = BTreeMap<String, T>;
+
+/// The whole file.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct ConfigFile {
+    pub providers: Option<Named<Provider>>,
+    pub models: Option<Named<Model>>,
+    pub agents: Option<Named<AgentKeys>>,
+    pub default_agent: Option<String>,
+    pub agent_overrides: Option<Named<Option<Named<Option<String>>>>>,
+    pub default_model: Option<String>,
+    pub model_overrides: Option<Named<Option<String>>>,
+    pub workspaces: Option<Named<Option<Workspace>>>,
+    #[schemars(with = "Option<Vec<Variable>>")]
+    pub secrets: Option<BTreeSet<String>>,
+    #[serde(flatten)]
+    pub limits: LimitKeys,
+    #[schemars(range(max = u32::MAX))]
+    pub max_depth: Option<u32>,
+    #[schemars(range(max = MAX_WHOLE))]
+    pub supervisor_interval: Option<u64>,
+    #[schemars(range(min = MIN_PROMPT_BUDGET, max = u32::MAX))]
+    pub prompt_budget: Option<u32>,
+    #[schemars(range(min = 1, max = MAX_OUTPUT_CAP))]
+    pub output_cap: Option<u64>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<DurationText>")]
+    pub kill_grace: Option<Duration>,
+    pub extract: Option<ExtractKeys>,
+    pub notify: Option<OneOrMany<NotifyKeys>>,
+    pub prices: Option<PricesKeys>,
+    pub otel: Option<OtelKeys>,
+    pub store: Option<StoreKeys>,
+    pub temporal: Option<super::Temporal>,
+    pub worktree: Option<WorktreeKeys>,
+}
+
+/// An agent, and how it is run.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "agent")]
+pub(super) struct AgentKeys {
+    #[schemars(with = "NotBlank")]
+    pub command: String,
+    #[schemars(with = "Option<Vec<Argument>>")]
+    pub args: Option<Vec<String>>,
+    pub output: Option<OutputMode>,
+    pub model: Option<String>,
+    pub env: Option<Environment>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<DurationText>")]
+    pub timeout: Option<Duration>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<DurationText>")]
+    pub idle_timeout: Option<Duration>,
+    #[schemars(extend("propertyNames" = texts::exit_statuses()))]
+    pub exit_codes: Option<Named<ExitMeaning>>,
+    pub expect_file: Option<String>,
+    pub config: Option<Map<String, Value>>,
+    pub describe: Option<DescribeKey>,
+}
+
+/// What an agent gets from the environment.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Environment {
+    /// Names of the secrets that are passed on.
+    Secrets(#[schemars(with = "Vec<Variable>")] Vec<String>),
+    /// Variables that are set; null passes a secret on.
+    Variables(
+        #[schemars(with = "Named<Option<VariableValue>>", extend("propertyNames" = texts::variable_names()))]
+        Map<String, Value>,
+    ),
+}
+
+/// What an agent says of itself, or whether it is asked.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum DescribeKey {
+    Asked(bool),
+    Given(AgentDescription),
+}
+
+/// Which rungs of the extraction ladder are used, and how often.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ExtractKeys {
+    pub submit: Option<bool>,
+    pub frontmatter: Option<bool>,
+    pub feedback: Option<Rounds>,
+    pub llm: Option<Rounds>,
+}
+
+/// A number of rounds; `false` is none, `true` the usual ones.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Rounds {
+    Count(#[schemars(range(max = MAX_ROUNDS))] u32),
+    Switch(bool),
+}
+
+impl Rounds {
+    pub(super) fn or_usual(&self, usual: u32) -> u32 {
+        match self {
+            Rounds::Count(count) => *count,
+            Rounds::Switch(is_on) => u32::from(*is_on) * usual,
+        }
+    }
+}
+
+/// What is reported, and how.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["command"]}, {"required": ["webhook"]}, {"required": ["webhookEnv"]}]))]
+pub(super) struct NotifyKeys {
+    pub on: Option<OneOrMany<Happening>>,
+    pub command: Option<String>,
+    pub webhook: Option<String>,
+    pub webhook_env: Option<String>,
+}
+
+/// What models cost.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "table")]
+pub(super) struct PricesKeys {
+    #[schemars(with = "Day")]
+    pub date: String,
+    #[schemars(with = "Option<Currency>")]
+    pub currency: Option<String>,
+    pub models: Option<Named<Price>>,
+}
+
+/// The collector of spans.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "collector")]
+pub(super) struct OtelKeys {
+    #[schemars(with = "Address")]
+    pub endpoint: String,
+    #[schemars(with = "Option<Named<HeaderValue>>", extend("propertyNames" = texts::header_names()))]
+    pub headers: Option<Named<String>>,
+    #[schemars(with = "Option<Named<Variable>>", extend("propertyNames" = texts::header_names()))]
+    pub headers_env: Option<Named<String>>,
+    pub content: Option<bool>,
+}
+
+/// A store that several machines share. Where `UWF_STORE_URL` names the store, the file may say the rest.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "store", extend("anyOf" = [{"required": ["url"]}, {"required": ["lease"]}]))]
+pub(super) struct StoreKeys {
+    #[schemars(with = "Option<StoreUrlText>")]
+    pub url: Option<String>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<LeaseText>")]
+    pub lease: Option<Duration>,
+}
+
+/// Where the worktrees of threads are pushed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "worktree")]
+pub(super) struct WorktreeKeys {
+    #[schemars(with = "RemoteText")]
+    pub remote: String,
+}

@@ -1,0 +1,162 @@
+//! Kinds of text in `config.yaml`: the schema of each, for editors, and its rule, which says in words what is wrong with a text.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::is_date;
+use super::otel::{Otel, is_header_name};
+use super::secret::is_variable;
+use super::store::{LONGEST_LEASE, SHORTEST_LEASE, StoreUrl};
+use super::worktree::GitRemote;
+use crate::document::by_schema::TextFault;
+use crate::document::{DurationText, parse_duration};
+
+/// Types without values: each stands for a kind of text in the schema of a field.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $kind:ident $schema:tt)*) => {
+        $(
+            $(#[$about])*
+            pub(super) enum $kind {}
+
+            impl JsonSchema for $kind {
+                fn schema_name() -> Cow<'static, str> {
+                    stringify!($kind).into()
+                }
+
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    json_schema!($schema)
+                }
+            }
+        )*
+    };
+}
+
+kinds! {
+    /// A text that is not just white space.
+    NotBlank { "type": "string", "format": "not-blank", "pattern": r"\S" }
+    /// An argument of a program: a number or a boolean needs no quotes.
+    Argument { "type": ["string", "number", "boolean", "null"], "title": "a text", "format": "as-written" }
+    /// The value of a variable.
+    VariableValue { "type": ["string", "number", "boolean"], "title": "a text", "format": "variable-value" }
+    /// The name of an environment variable, and not the key of a provider.
+    Variable {
+        "type": "string",
+        "format": "variable",
+        "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
+        "not": { "allOf": [{ "minLength": 20 }, { "pattern": "[a-z]" }, { "pattern": "[0-9]" }] }
+    }
+    /// The URL of a shared store.
+    StoreUrlText {
+        "type": "string",
+        "format": "store-url",
+        "pattern": "^(s3|gs|gcs|az|azure|abfss?|postgres|postgresql)://\\S+$"
+    }
+    /// A remote of git.
+    RemoteText { "type": "string", "format": "git-remote", "pattern": "^[^-\\s]\\S*$" }
+    /// The address of a collector.
+    Address { "type": "string", "format": "address", "pattern": "^https?://\\S+$" }
+    /// The value of a header.
+    HeaderValue { "type": "string", "format": "header-value", "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*$" }
+    /// A day.
+    Day {
+        "type": "string",
+        "format": "day",
+        "pattern": "^([0-9]{3}[1-9]|[0-9]{2}[1-9][0-9]|[0-9][1-9][0-9]{2}|[1-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+    }
+    /// A currency.
+    Currency { "type": "string", "format": "currency", "pattern": "^[A-Z]{3}$" }
+}
+
+/// How long a lease is.
+pub(super) enum LeaseText {}
+
+impl JsonSchema for LeaseText {
+    fn schema_name() -> Cow<'static, str> {
+        "LeaseText".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        DurationText::schema("lease")
+    }
+}
+
+/// The schema of names of variables.
+pub(super) fn variable_names() -> Schema {
+    Variable::json_schema(&mut SchemaGenerator::default())
+}
+
+/// The schema of names of headers.
+pub(super) fn header_names() -> Schema {
+    json_schema!({ "format": "header-name", "pattern": "^[A-Za-z0-9_.-]+$" })
+}
+
+/// The schema of exit statuses as keys.
+pub(super) fn exit_statuses() -> Schema {
+    json_schema!({ "format": "exit-status", "pattern": "^[+]?0*(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[0-9]{1,2})$" })
+}
+
+/// What is wrong with the text at `key`, by its format.
+pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
+    let bad_value = |message: String, hint: Option<&str>| {
+        Some(TextFault { code: "bad-value", message, hint: hint.map(str::to_owned) })
+    };
+    match format {
+        "variable" if !is_variable(text) => Some(TextFault {
+            code: "not-a-variable",
+            // Most likely it is the secret itself, so the message does not repeat it.
+            message: format!("`{key}` holds something that is not the name of an environment variable"),
+            hint: Some("put the secret itself into `.env`, and the variable's name here".to_owned()),
+        }),
+        "lease" => DurationText::fault("duration", key, text)
+            .or_else(|| lease_fault(parse_duration(text)?).and_then(|why| bad_value(why, None))),
+        "store-url" => StoreUrl::parse(text).err().and_then(|why| bad_value(why, None)),
+        "git-remote" => GitRemote::parse(text).err().and_then(|why| bad_value(why, None)),
+        "address" if !Otel::is_address(text) => bad_value(
+            format!("`{key}` is `{text}`, which is not an address"),
+            Some("write it as http://localhost:4318; `/v1/traces` is added"),
+        ),
+        "header-name" if !is_header_name(text) => bad_value(
+            format!("`{text}` is not the name of a header"),
+            Some("a name has letters, digits, `-`, `_` and `.`"),
+        ),
+        "header-value" if text.chars().any(char::is_control) => {
+            bad_value(format!("the value of `{key}` has more than one line"), Some("a header has one"))
+        }
+        "exit-status" if exit_status(text).is_none() => {
+            bad_value(format!("`{text}` is not an exit status; it can be 0 to 255"), None)
+        }
+        "day" if !is_date(text) => {
+            bad_value(format!("`{key}` is `{text}`, which is not a day"), Some("write it as 2026-11-01"))
+        }
+        "currency" if !(text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())) => {
+            bad_value(format!("`{key}` is `{text}`; it can be three capital letters, such as USD or EUR"), None)
+        }
+        _ => DurationText::fault(format, key, text),
+    }
+}
+
+fn lease_fault(lease: Duration) -> Option<String> {
+    if lease < SHORTEST_LEASE {
+        let shortest = SHORTEST_LEASE.as_secs();
+        return Some(format!(
+            "a lease is at least {shortest}s: a machine that cannot renew it must end its agent in time"
+        ));
+    }
+    (lease > LONGEST_LEASE)
+        .then(|| "a lease is at most 1h, because other machines wait that long for a machine that is gone".to_owned())
+}
+
+/// An exit status as it is written.
+pub(super) fn exit_status(text: &str) -> Option<i32> {
+    text.parse().ok().filter(|code| (0..=255).contains(code))
+}

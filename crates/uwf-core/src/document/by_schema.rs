@@ -1,0 +1,390 @@
+//! A file read by the schema of what it should hold: problems in words, each at its place, and the value without what is wrong.
+//!
+//! It knows the part of JSON Schema that the types of our files have. `format` names a kind of text, whose rule is in Rust:
+//! what a pattern can't say, and what is wrong in words.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Number, Value};
+use yaml_tree::{Data, Entry, Node, Position};
+
+use super::fields::{wrong_type, wrong_type_with};
+use super::problem::Problems;
+use super::to_json;
+use json_cas::nearest::did_you_mean;
+
+/// The format of a scalar that is a text however it is written: `5`, `true`.
+pub(crate) const AS_WRITTEN: &str = "as-written";
+
+/// A text that breaks the rule of its format.
+pub(crate) struct TextFault {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+/// Judges a text that stands at `key`, by its format.
+pub(crate) type TextRule = fn(format: &str, key: &str, text: &str) -> Option<TextFault>;
+
+/// The schema of what a type is read from, whole: without references.
+pub(crate) fn of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // Whoever publishes it says what it is of.
+    schema.remove("$schema");
+    schema.remove("title");
+    schema.remove("description");
+    // Keys of a flattened struct are there by now, and editors know no other word.
+    if let Some(none) = schema.remove("unevaluatedProperties") {
+        schema.insert("additionalProperties".to_owned(), none);
+    }
+    schema.into()
+}
+
+/// The value of a key, read as `T` describes it; `None` if it does not fit.
+pub(crate) fn entry<T: JsonSchema + DeserializeOwned>(
+    entry: &Entry,
+    rule: TextRule,
+    problems: &mut Problems,
+) -> Option<T> {
+    let (_, value) =
+        SchemaReader { rule, refuses_unknown: false, problems }.entry(&of::<T>(), entry, &entry.key, None)?;
+    serde_json::from_value(value).ok()
+}
+
+/// How a file is read.
+pub(crate) struct Reading<'w> {
+    /// Names the file in messages.
+    pub(crate) what: &'w str,
+    /// Judges texts.
+    pub(crate) rule: TextRule,
+    /// Whether a key that is not described is an error; if not, it is ignored with a warning.
+    pub(crate) refuses_unknown: bool,
+}
+
+/// The value of `root` as `schema` describes it. Parts that don't fit are reported and left out; null is as good as no key where
+/// a key need not have a value. `None` if nothing is left.
+pub(crate) fn read(schema: &Value, root: &Node, reading: &Reading<'_>, problems: &mut Problems) -> Option<Value> {
+    let Reading { what, rule, refuses_unknown } = *reading;
+    if !matches!(root.data, Data::Mapping(_)) {
+        problems.error("wrong-type", root.at, format!("{what} must be a mapping, not {}", root.kind()), None);
+        return None;
+    }
+    SchemaReader { rule, refuses_unknown, problems }.value(
+        schema,
+        root,
+        &Place { key: what, label: "", at: root.at, owner: None },
+    )
+}
+
+struct SchemaReader<'p> {
+    rule: TextRule,
+    refuses_unknown: bool,
+    problems: &'p mut Problems,
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// Its key, or the key of the list that it is in.
+    key: &'a str,
+    /// Names it in messages, as [`wrong_type`] takes it: the key, with those of the maps around it.
+    label: &'a str,
+    /// Where its key stands, or else it itself.
+    at: Position,
+    /// What kind of thing the mapping around it is, and its name.
+    owner: Option<(&'a str, &'a str)>,
+}
+
+impl SchemaReader<'_> {
+    fn value(&mut self, schema: &Value, node: &Node, place: &Place<'_>) -> Option<Value> {
+        let Some(shape) = alternatives(schema).into_iter().find(|shape| takes(shape, node)) else {
+            match hint(schema) {
+                None => wrong_type(node, place.label, &wanted(schema), self.problems),
+                hint => wrong_type_with(node, place.label, &wanted(schema), hint, self.problems),
+            }
+            return None;
+        };
+        if is_open(shape) {
+            return Some(to_json(node, self.problems));
+        }
+        match &node.data {
+            Data::Mapping(entries) => self.mapping(shape, entries, place),
+            Data::Sequence(items) => Some(self.list(shape, items, place)),
+            Data::Scalar { .. } if node.is_null() && format(shape) != Some(AS_WRITTEN) => {
+                if has_type(shape, "null") {
+                    Some(Value::Null)
+                } else {
+                    self.mapping(shape, &[], place)
+                }
+            }
+            Data::Scalar { .. } => self.scalar(shape, node, place),
+        }
+    }
+
+    fn mapping(&mut self, shape: &Value, entries: &[Entry], place: &Place<'_>) -> Option<Value> {
+        let known = shape["properties"].as_object();
+        let mut values = Map::new();
+        for entry in entries {
+            if let Some(schema) = known.and_then(|known| known.get(&entry.key)) {
+                if !is_absent(shape, schema, entry) {
+                    let owner = shape["title"].as_str().map(|title| (title, place.key));
+                    values.extend(self.entry(schema, entry, &entry.key, owner));
+                }
+                continue;
+            }
+            match shape.get("additionalProperties") {
+                Some(Value::Bool(false)) => self.unknown(entry, known),
+                Some(schema) if schema.is_object() => {
+                    let name_format = format(&shape["propertyNames"]);
+                    if self.fits(name_format, place.label, &entry.key, entry.key_at) {
+                        let dot = if place.label.is_empty() { "" } else { "." };
+                        let label = format!("{}{dot}{}", place.label, entry.key);
+                        values.extend(self.entry(schema, entry, &label, None));
+                    }
+                }
+                _ => values.extend([(entry.key.clone(), to_json(&entry.value, self.problems))]),
+            }
+        }
+        let is_given = |key: &str| entries.iter().any(|entry| entry.key == key && !entry.value.is_null());
+        let is_complete = self.has_all(shape, &is_given, place) && self.has_one(shape, &is_given, place);
+        let is_whole = strings(&shape["required"]).all(|key| values.contains_key(key));
+        (is_complete && is_whole).then_some(Value::Object(values))
+    }
+
+    fn entry(
+        &mut self,
+        schema: &Value,
+        entry: &Entry,
+        label: &str,
+        owner: Option<(&str, &str)>,
+    ) -> Option<(String, Value)> {
+        let place = Place { key: &entry.key, label, at: entry.key_at, owner };
+        Some((entry.key.clone(), self.value(schema, &entry.value, &place)?))
+    }
+
+    fn unknown(&mut self, entry: &Entry, known: Option<&Map<String, Value>>) {
+        if self.problems.is_full() {
+            return;
+        }
+        let known: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+        let hint = did_you_mean(&entry.key, known.iter().copied());
+        let hint = hint.unwrap_or_else(|| format!("known here: {}", known.join(", ")));
+        let message = format!("the key `{}` is not known here", entry.key);
+        if self.refuses_unknown {
+            self.problems.error("unknown-key", entry.key_at, message, Some(hint));
+        } else {
+            self.problems.warning("unknown-key", entry.key_at, format!("{message} and is ignored"), Some(hint));
+        }
+    }
+
+    /// Whether every required key is there, and one of the keys in `anyOf`.
+    fn has_all(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &Place<'_>) -> bool {
+        let mut missing: Vec<&str> = strings(&shape["required"]).filter(|key| !is_given(key)).collect();
+        let enough = required_by(&shape["anyOf"]);
+        if !enough.is_empty() && !enough.iter().any(|key| is_given(key)) {
+            missing.push(enough[0]);
+        }
+        let title = shape["title"].as_str().unwrap_or("mapping");
+        for key in &missing {
+            let message = format!("the {title} `{}` has no `{key}`", place.key);
+            self.problems.error("missing-key", place.at, message, None);
+        }
+        missing.is_empty()
+    }
+
+    /// Whether there is exactly one of the keys that exclude each other.
+    fn has_one(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &Place<'_>) -> bool {
+        let keys = required_by(&shape["oneOf"]);
+        if keys.is_empty() || keys.iter().filter(|key| is_given(key)).count() == 1 {
+            return true;
+        }
+        let message = format!("`{}` needs exactly one of {}", name(place), listed(&keys));
+        self.problems.error("bad-value", place.at, message, None);
+        false
+    }
+
+    fn list(&mut self, shape: &Value, items: &[Node], place: &Place<'_>) -> Value {
+        let label = format!("{}[]", place.label);
+        let read = |item: &Node| {
+            let place = Place { label: &label, at: item.at, ..*place };
+            self.value(&shape["items"], item, &place)
+        };
+        Value::Array(items.iter().filter_map(read).collect())
+    }
+
+    fn scalar(&mut self, shape: &Value, node: &Node, place: &Place<'_>) -> Option<Value> {
+        if let Some(format) = format(shape) {
+            let text = node.as_raw()?;
+            if format == "not-blank" && text.trim().is_empty() {
+                let of = place.owner.map(|(title, name)| format!(" of the {title} `{name}`")).unwrap_or_default();
+                self.problems.error("wrong-type", node.at, format!("`{}`{of} is empty", place.key), None);
+                return None;
+            }
+            return self.fits(Some(format), name(place), text, node.at).then(|| Value::from(text));
+        }
+        if let Some(number) = node.as_number() {
+            return self.number(shape, &number, node, place);
+        }
+        let words = words(shape);
+        match node.as_text() {
+            Some(text) if !words.is_empty() && !words.contains(&text) => {
+                let or = if words.len() == 2 { " or " } else { ", " };
+                let message = format!("`{}` is `{text}`; it can be {}", name(place), words.join(or));
+                self.problems.error("bad-value", node.at, message, did_you_mean(text, words.iter().copied()));
+                None
+            }
+            _ => Some(to_json(node, self.problems)),
+        }
+    }
+
+    /// Whether a text keeps the rule of its format.
+    fn fits(&mut self, format: Option<&str>, key: &str, text: &str, at: Position) -> bool {
+        let Some(TextFault { code, message, hint }) = format.and_then(|format| (self.rule)(format, key, text)) else {
+            return true;
+        };
+        self.problems.error(code, at, message, hint);
+        false
+    }
+
+    fn number(&mut self, shape: &Value, number: &Number, node: &Node, place: &Place<'_>) -> Option<Value> {
+        let float = number.as_f64().filter(|float| float.is_finite());
+        let bound = |keyword: &str| shape.get(keyword).and_then(Value::as_f64);
+        let is_within = float.is_some_and(|float| {
+            bound("minimum").is_none_or(|least| float >= least)
+                && bound("exclusiveMinimum").is_none_or(|least| float > least)
+                && bound("maximum").is_none_or(|most| float <= most)
+        });
+        // 3.0 is a whole number to JSON Schema.
+        let whole =
+            number.as_u64().or(float.filter(|float| float.fract() == 0.0 && *float >= 0.0).map(|float| float as u64));
+        let found = if has_type(shape, "integer") { whole.map(Value::from) } else { float.map(Value::from) };
+        if is_within && found.is_some() {
+            return found;
+        }
+        let message = format!("`{}` is {number}; it can be {}", name(place), range(shape));
+        self.problems.error("bad-value", node.at, message, hint(shape));
+        None
+    }
+}
+
+/// Names a value in messages; an item is named after its list.
+fn name<'a>(place: &Place<'a>) -> &'a str {
+    place.label.trim_end_matches("[]")
+}
+
+/// The shapes of which a value has one.
+fn alternatives(schema: &Value) -> Vec<&Value> {
+    match schema["anyOf"].as_array() {
+        Some(shapes) if schema.get("type").is_none() => shapes.iter().flat_map(alternatives).collect(),
+        _ => vec![schema],
+    }
+}
+
+/// Whether a value of this kind can have the shape.
+fn takes(shape: &Value, node: &Node) -> bool {
+    let is = |name: &str| has_type(shape, name);
+    match &node.data {
+        Data::Mapping(_) => is("object"),
+        Data::Sequence(_) => is("array"),
+        Data::Scalar { .. } if format(shape) == Some(AS_WRITTEN) => true,
+        // Null is as good as a mapping without keys.
+        Data::Scalar { .. } if node.is_null() => is("null") || is("object"),
+        Data::Scalar { .. } if node.as_bool().is_some() => is("boolean"),
+        Data::Scalar { .. } if node.as_text().is_some() => is("string"),
+        Data::Scalar { .. } => is("number") || is("integer"),
+    }
+}
+
+/// Whether values of a type fit; a schema without types takes all.
+fn has_type(shape: &Value, name: &str) -> bool {
+    match &shape["type"] {
+        Value::String(only) => only == name,
+        Value::Array(types) => types.iter().any(|one| one == name),
+        _ => shape["oneOf"].as_array().is_none_or(|branches| branches.iter().any(|branch| has_type(branch, name))),
+    }
+}
+
+/// Whether a key that is described is as good as absent: null stands there, and it is not a value.
+fn is_absent(shape: &Value, schema: &Value, entry: &Entry) -> bool {
+    let is_required = strings(&shape["required"]).any(|key| key == entry.key);
+    let takes_null = || alternatives(schema).into_iter().any(|shape| takes(shape, &entry.value));
+    entry.value.is_null() && !is_open(schema) && (is_required || takes_null())
+}
+
+/// Whether the schema takes any value.
+fn is_open(shape: &Value) -> bool {
+    ["type", "oneOf", "anyOf"].iter().all(|keyword| shape.get(keyword).is_none())
+}
+
+/// What to do about a value that does not fit.
+fn hint(shape: &Value) -> Option<String> {
+    shape["x-hint"].as_str().map(str::to_owned)
+}
+
+/// The kind of text, where one fits.
+fn format(shape: &Value) -> Option<&str> {
+    shape["format"].as_str().filter(|_| has_type(shape, "string"))
+}
+
+/// The words that a text can be; none if it can be any.
+fn words(shape: &Value) -> Vec<&str> {
+    let constants = shape["oneOf"].as_array().into_iter().flatten().filter_map(|branch| branch["const"].as_str());
+    strings(&shape["enum"]).chain(constants).collect()
+}
+
+fn strings(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The first key that each branch requires.
+fn required_by(branches: &Value) -> Vec<&str> {
+    branches.as_array().into_iter().flatten().filter_map(|branch| strings(&branch["required"]).next()).collect()
+}
+
+/// What a value should be, for a message.
+fn wanted(schema: &Value) -> String {
+    let mut wanted: Vec<&str> = Vec::new();
+    for shape in alternatives(schema) {
+        let of_texts = has_type(shape, "array") && has_type(&shape["items"], "string");
+        let kinds = [
+            ("integer", "a whole number"),
+            ("number", "a number"),
+            ("string", "a text"),
+            ("array", if of_texts { "a list of texts" } else { "a list" }),
+            ("object", "a mapping"),
+            ("boolean", "a boolean"),
+        ];
+        match shape["title"].as_str().filter(|_| format(shape).is_some()) {
+            Some(title) => wanted.push(title),
+            None => wanted.extend(kinds.iter().filter(|(name, _)| has_type(shape, name)).map(|(_, kind)| *kind)),
+        }
+    }
+    match wanted[..] {
+        ["a boolean"] => "true or false".to_owned(),
+        _ => wanted.join(" or "),
+    }
+}
+
+/// The numbers that fit, for a message.
+fn range(shape: &Value) -> String {
+    let kind = if has_type(shape, "integer") { "a whole number" } else { "a number" };
+    // As a float, a whole number is written without a point.
+    let bound = |keyword: &str| shape.get(keyword).and_then(Value::as_f64);
+    match (bound("exclusiveMinimum"), bound("minimum"), bound("maximum")) {
+        (Some(least), _, Some(most)) => format!("{kind} above {least}, at most {most}"),
+        (_, Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
+        (_, Some(least), None) => format!("{kind}, {least} or more"),
+        _ => kind.to_owned(),
+    }
+}
+
+/// `a`, `b` and `c`.
+fn listed(keys: &[&str]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    match keys.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => keys.concat(),
+    }
+}
