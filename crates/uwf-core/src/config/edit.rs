@@ -5,9 +5,10 @@
 //! would change anything else than what was asked for is refused. So the splicing may be simple, and forms of YAML it
 //! does not understand (anchors that are used elsewhere, say) cost a clear error, never somebody's file.
 //!
-//! The crate `yamlpatch` edits YAML like this too and was looked at. It stays out because it reads with another parser
-//! (tree-sitter's grammar, in C) and writes with a third library, so that a file could mean one thing to the edit and
-//! another to uwf; because it has no check that nothing else changed; and because JSON files are edited here as well.
+//! The crate `yamlpatch` stays out. Version 1.24 was run on the cases of our tests: it turns JSON into YAML, adds lines that end
+//! with LF to a file that ends them with CR LF, refuses an empty file and a key without a value, and in `{ a: 1, b: 2 }` a new value
+//! for `a` removes `b`. It does not check that nothing else changed, and it reads with another parser than uwf, so a file could mean
+//! one thing to the edit and another to uwf.
 
 mod path;
 mod remove;

@@ -1,4 +1,7 @@
 //! As much of HTTP/1.1 as clients of models use.
+//!
+//! `tiny_http` can't stand in: it collects what it sends in chunks of 8 KB, so events of a stream would not leave one by one, and it
+//! does not give out the connection, which a scripted answer cuts, stalls or hangs up.
 
 use std::io::{self, BufRead, Read, Write};
 use std::net::TcpStream;

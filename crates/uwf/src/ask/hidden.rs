@@ -1,4 +1,6 @@
 //! A line that is typed without being shown.
+//!
+//! `rpassword` 7.5 can't stand in: Ctrl-C and SIGTERM end the process while the terminal still shows nothing that is typed.
 
 use std::io::Stdin;
 use std::os::fd::AsFd;
