@@ -4,20 +4,66 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agent_kit::{Error, Result};
-use json_cas::nearest;
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use uwf_core::document::{Document, Problem};
+use uwf_core::document::{Document, OneOrMany, Problem};
+use uwf_core::file_schema;
 
 use super::script::{Script, ScriptEntry, ScriptedAct, ScriptedFailure, ScriptedGarbage, ScriptedReply};
 
 /// Longest `hang`: a day. A longer one is a slip of the unit.
-pub(super) const LONGEST_HANG: f64 = 86_400.0;
+const LONGEST_HANG: f64 = 86_400.0;
 
 /// Exit code of a failed try that names none.
 const EXIT_CODE: i32 = 1;
 
-pub(super) const KEYS: [&str; 9] =
-    ["reply", "garbage", "feedback", "fail", "hang", "expect-prompt", "exit-code", "stderr", "repeat"];
+/// What a role does, by its name.
+pub(super) type Roles = BTreeMap<String, RoleEntries>;
+
+/// What a role does, in order.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct RoleEntries(
+    #[schemars(extend("x-hint" = "begin each entry with `- `, such as `- reply: {…}`"))] Vec<EntryKeys>,
+);
+
+/// The keys of an entry.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(extend("x-hint" = "such as `- reply: {…}`"), transform = without_null)]
+struct EntryKeys {
+    #[serde(default, deserialize_with = "given")]
+    reply: Option<Value>,
+    garbage: Option<String>,
+    feedback: Option<OneOrMany<String>>,
+    #[schemars(range(min = 1))]
+    fail: Option<usize>,
+    #[schemars(range(min = 0, max = LONGEST_HANG))]
+    hang: Option<f64>,
+    expect_prompt: Option<OneOrMany<String>>,
+    #[schemars(range(min = 1, max = 255))]
+    exit_code: Option<i32>,
+    stderr: Option<String>,
+    repeat: Option<bool>,
+}
+
+/// A key that is written here has a value.
+fn without_null(schema: &mut Schema) {
+    let keys = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for key in keys.into_iter().flat_map(|keys| keys.values_mut()) {
+        if let Some(types) = key["type"].as_array() {
+            key["type"] = types.iter().find(|name| *name != "null").cloned().unwrap_or_default();
+        } else if let Some(alternatives) = key.get_mut("anyOf").and_then(Value::as_array_mut) {
+            alternatives.retain(|alternative| alternative["type"] != "null");
+        }
+    }
+}
+
+/// A value that is there, null too.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
 
 impl Script {
     /// Reads a script. `file` is its name in messages.
@@ -25,20 +71,19 @@ impl Script {
     /// # Errors
     /// `Config` with every problem, each with line and column.
     pub(super) fn parse(text: &str, file: &str) -> Result<Script> {
-        Ok(Script { file: file.to_owned(), roles: roles(text, file)? })
+        let document = Document::parse(text, file).map_err(|problems| refused(&problems))?;
+        let (roles, mut problems) = document.read::<Roles>("a script");
+        problems.extend(Combinations::find(&document));
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        let Some(roles) = roles.filter(|_| problems.is_empty()) else { return Err(refused(&problems)) };
+        let entries = |(role, RoleEntries(entries)): (String, RoleEntries)| {
+            let at = Document::below("", &role);
+            let place = |index: usize| document.place(&Document::below(&at, &index.to_string()));
+            let entries = entries.into_iter().enumerate().map(|(index, keys)| keys.entry(place(index)));
+            (role, entries.collect())
+        };
+        Ok(Script { file: file.to_owned(), roles: roles.into_iter().map(entries).collect() })
     }
-}
-
-/// What each role does, in order. `file` is the script's name in messages.
-///
-/// # Errors
-/// `Config` with every problem, each with line and column.
-fn roles(text: &str, file: &str) -> Result<BTreeMap<String, Vec<ScriptEntry>>> {
-    let document = Document::parse(text, file).map_err(|problems| refused(&problems))?;
-    let mut reader = Reader { document: &document, problems: Vec::new() };
-    let roles = reader.roles();
-    reader.problems.sort_by_key(|problem| (problem.line, problem.column));
-    if reader.problems.is_empty() { Ok(roles) } else { Err(refused(&reader.problems)) }
 }
 
 fn refused(problems: &[Problem]) -> Error {
@@ -52,186 +97,91 @@ fn refused(problems: &[Problem]) -> Error {
     Error::config(lines.join("\n"))
 }
 
-/// Makes entries of a document and collects what is wrong with it.
-struct Reader<'d> {
+impl EntryKeys {
+    /// The entry, which is at `place`.
+    fn entry(self, place: String) -> ScriptEntry {
+        let texts = |texts: Option<OneOrMany<String>>| texts.map(OneOrMany::into_vec).unwrap_or_default();
+        let act = match (self.reply, self.garbage, self.fail) {
+            (Some(Value::String(text)), ..) => ScriptedAct::Reply(ScriptedReply::Text(text)),
+            (Some(value), ..) => ScriptedAct::Reply(ScriptedReply::Value(value)),
+            (None, Some(text), _) => ScriptedAct::Garbage(ScriptedGarbage { text, feedback: texts(self.feedback) }),
+            (None, None, Some(times)) => ScriptedAct::Fail(ScriptedFailure {
+                times,
+                exit_code: self.exit_code.unwrap_or(EXIT_CODE),
+                stderr: self.stderr,
+            }),
+            (None, None, None) => ScriptedAct::Hang,
+        };
+        let hang = Duration::from_secs_f64(self.hang.unwrap_or_default());
+        let repeat = self.repeat.unwrap_or_default();
+        ScriptEntry { place, act, hang, expect_prompt: texts(self.expect_prompt), repeat }
+    }
+}
+
+/// Finds keys that don't go together.
+struct Combinations<'d> {
     document: &'d Document,
+    known: Value,
     problems: Vec<Problem>,
 }
 
-impl Reader<'_> {
-    fn error(&mut self, pointer: &str, code: &'static str, message: impl Into<String>, hint: Option<&str>) {
-        self.problems.push(self.document.error(pointer, code, message.into(), hint.map(str::to_owned)));
+impl Combinations<'_> {
+    fn find(document: &Document) -> Vec<Problem> {
+        let known = file_schema::of::<EntryKeys>("")["properties"].take();
+        let mut combinations = Combinations { document, known, problems: Vec::new() };
+        combinations.roles();
+        combinations.problems
     }
 
-    /// A key of the entry at `pointer` has a value that it cannot have.
-    fn wrong_type(&mut self, pointer: &str, key: &str, message: impl Into<String>, hint: Option<&str>) {
-        self.error(&Document::below(pointer, key), "wrong-type", message, hint);
-    }
-
-    /// A key of the entry at `pointer` belongs to another one, which it lacks.
-    fn misplaced(&mut self, pointer: &str, key: &str, other: &str) {
-        self.error(&Document::below(pointer, key), "misplaced", format!("`{key}` goes with `{other}`"), None);
-    }
-
-    fn roles(&mut self) -> BTreeMap<String, Vec<ScriptEntry>> {
-        let Value::Object(roles) = &self.document.value else {
-            self.error("", "wrong-type", "a script is a mapping of roles, each with a list of entries", None);
-            return BTreeMap::new();
-        };
-        roles.iter().map(|(role, entries)| (role.clone(), self.entries(role, entries))).collect()
-    }
-
-    fn entries(&mut self, role: &str, entries: &Value) -> Vec<ScriptEntry> {
-        let pointer = Document::below("", role);
-        let Value::Array(items) = entries else {
-            let hint = "begin each entry with `- `, such as `- reply: {…}`";
-            self.error(&pointer, "wrong-type", format!("role `{role}` must have a list of entries"), Some(hint));
-            return Vec::new();
-        };
-        let mut entries = Vec::new();
-        for (index, item) in items.iter().enumerate() {
-            let pointer = Document::below(&pointer, &index.to_string());
-            let Some(entry) = self.entry(&pointer, item) else { continue };
-            if entry.repeat && index + 1 < items.len() {
-                let at = Document::below(&pointer, "repeat");
-                let message = "only the last entry of a role can be repeated: what follows is never reached";
-                self.error(&at, "unreachable", message, None);
+    fn roles(&mut self) {
+        for (role, entries) in self.document.value.as_object().into_iter().flatten() {
+            let pointer = Document::below("", role);
+            let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
+            for (index, entry) in entries.iter().enumerate() {
+                let Value::Object(keys) = entry else { continue };
+                let pointer = Document::below(&pointer, &index.to_string());
+                self.entry(&pointer, keys);
+                if keys.get("repeat") == Some(&Value::Bool(true)) && index + 1 < entries.len() {
+                    let message = "only the last entry of a role can be repeated: what follows is never reached";
+                    self.error(&Document::below(&pointer, "repeat"), "unreachable", message.to_owned(), None);
+                }
             }
-            entries.push(entry);
-        }
-        entries
-    }
-
-    fn entry(&mut self, pointer: &str, item: &Value) -> Option<ScriptEntry> {
-        let Value::Object(fields) = item else {
-            let hint = "such as `- reply: {…}`";
-            self.error(pointer, "wrong-type", format!("an entry is a mapping with one of {}", acts()), Some(hint));
-            return None;
-        };
-        let before = self.problems.len();
-        self.unknown_keys(pointer, fields);
-        let hang = self.hang(pointer, fields);
-        let expect_prompt = self.texts(pointer, fields, "expect-prompt");
-        let repeat = self.repeat(pointer, fields);
-        let act = self.act(pointer, fields)?;
-        if repeat && !matches!(act, ScriptedAct::Reply(_)) {
-            self.misplaced(pointer, "repeat", "reply");
-        }
-        let place = self.document.place(pointer);
-        (self.problems.len() == before).then_some(ScriptEntry { place, act, hang, expect_prompt, repeat })
-    }
-
-    fn unknown_keys(&mut self, pointer: &str, fields: &Map<String, Value>) {
-        for key in fields.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-            let hint = match nearest::nearest(key, KEYS) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known here: {}", KEYS.join(", ")),
-            };
-            let message = format!("the key `{key}` is not known here");
-            self.error(&Document::below(pointer, key), "unknown-key", message, Some(&hint));
         }
     }
 
-    fn act(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<ScriptedAct> {
-        let given: Vec<&str> =
-            ["reply", "garbage", "fail"].into_iter().filter(|key| fields.contains_key(*key)).collect();
-        let act = match given[..] {
-            ["reply"] => Some(ScriptedAct::Reply(match &fields["reply"] {
-                Value::String(text) => ScriptedReply::Text(text.clone()),
-                value => ScriptedReply::Value(value.clone()),
-            })),
-            ["garbage"] => self.garbage(pointer, fields).map(ScriptedAct::Garbage),
-            ["fail"] => self.fail(pointer, fields).map(ScriptedAct::Fail),
-            [] if fields.contains_key("hang") => Some(ScriptedAct::Hang),
-            [] if fields.keys().any(|key| !KEYS.contains(&key.as_str())) => None,
+    fn error(&mut self, pointer: &str, code: &'static str, message: String, hint: Option<&str>) {
+        self.problems.push(self.document.error(pointer, code, message, hint.map(str::to_owned)));
+    }
+
+    fn entry(&mut self, pointer: &str, keys: &Map<String, Value>) {
+        let has = |key: &str| keys.contains_key(key);
+        let acts: Vec<&str> = ["reply", "garbage", "fail"].into_iter().filter(|act| has(act)).collect();
+        match acts[..] {
+            [] if has("hang") => {}
+            // An unknown key may be what it does.
+            [] if keys.keys().any(|key| self.known.get(key).is_none()) => {}
             [] => {
-                self.error(pointer, "missing-key", format!("the entry says nothing: it needs one of {}", acts()), None);
-                None
+                let message = format!(
+                    "the entry says nothing: it needs one of {}",
+                    in_code(&["reply", "garbage", "fail", "hang"])
+                );
+                self.error(pointer, "missing-key", message, None);
             }
+            [_] => {}
             _ => {
-                let message = format!("an entry does one thing, this one has {}", in_code(&given));
+                let message = format!("an entry does one thing, this one has {}", in_code(&acts));
                 let hint = "make an entry of each, in the order in which they happen";
                 self.error(pointer, "ambiguous", message, Some(hint));
-                None
-            }
-        };
-        if given[..] != ["fail"] {
-            for key in ["exit-code", "stderr"].into_iter().filter(|key| fields.contains_key(*key)) {
-                self.misplaced(pointer, key, "fail");
             }
         }
-        if given[..] != ["garbage"] && fields.contains_key("feedback") {
-            self.misplaced(pointer, "feedback", "garbage");
-        }
-        act
-    }
-
-    fn garbage(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<ScriptedGarbage> {
-        let feedback = self.texts(pointer, fields, "feedback");
-        Some(ScriptedGarbage { text: self.text(pointer, fields, "garbage")?, feedback })
-    }
-
-    fn fail(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<ScriptedFailure> {
-        let times = fields["fail"].as_u64().filter(|times| *times > 0).and_then(|times| usize::try_from(times).ok());
-        if times.is_none() {
-            self.wrong_type(pointer, "fail", "`fail` is the number of tries that fail, at least 1", None);
-        }
-        let exit_code = match fields.get("exit-code") {
-            None => Some(EXIT_CODE),
-            Some(code) => {
-                code.as_i64().filter(|code| (1..=255).contains(code)).and_then(|code| i32::try_from(code).ok())
+        for (key, act) in [("exit-code", "fail"), ("stderr", "fail"), ("feedback", "garbage"), ("repeat", "reply")] {
+            let is_off = key == "repeat" && keys.get(key) != Some(&Value::Bool(true));
+            if has(key) && !is_off && acts != [act] {
+                let at = Document::below(pointer, key);
+                self.error(&at, "misplaced", format!("`{key}` goes with `{act}`"), None);
             }
-        };
-        if exit_code.is_none() {
-            self.wrong_type(pointer, "exit-code", "`exit-code` is a number from 1 to 255", None);
         }
-        let stderr = if fields.contains_key("stderr") { self.text(pointer, fields, "stderr") } else { None };
-        Some(ScriptedFailure { times: times?, exit_code: exit_code?, stderr })
     }
-
-    fn hang(&mut self, pointer: &str, fields: &Map<String, Value>) -> Duration {
-        let Some(value) = fields.get("hang") else { return Duration::ZERO };
-        let Some(seconds) = value.as_f64().filter(|seconds| (0.0..=LONGEST_HANG).contains(seconds)) else {
-            let message = format!("`hang` is a number of seconds, at most {LONGEST_HANG}");
-            self.wrong_type(pointer, "hang", message, None);
-            return Duration::ZERO;
-        };
-        Duration::from_secs_f64(seconds)
-    }
-
-    fn texts(&mut self, pointer: &str, fields: &Map<String, Value>, key: &str) -> Vec<String> {
-        let texts = match fields.get(key) {
-            None => Some(Vec::new()),
-            Some(Value::String(text)) => Some(vec![text.clone()]),
-            Some(Value::Array(items)) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
-            Some(_) => None,
-        };
-        texts.unwrap_or_else(|| {
-            let message = format!("`{key}` is a text or a list of texts");
-            self.wrong_type(pointer, key, message, Some("put numbers in quotes"));
-            Vec::new()
-        })
-    }
-
-    fn repeat(&mut self, pointer: &str, fields: &Map<String, Value>) -> bool {
-        let Some(value) = fields.get("repeat") else { return false };
-        value.as_bool().unwrap_or_else(|| {
-            self.wrong_type(pointer, "repeat", "`repeat` is true or false", None);
-            false
-        })
-    }
-
-    fn text(&mut self, pointer: &str, fields: &Map<String, Value>, key: &str) -> Option<String> {
-        let text = fields[key].as_str().map(str::to_owned);
-        if text.is_none() {
-            self.wrong_type(pointer, key, format!("`{key}` is a text"), Some("put it in quotes"));
-        }
-        text
-    }
-}
-
-fn acts() -> String {
-    in_code(&["reply", "garbage", "fail", "hang"])
 }
 
 fn in_code(keys: &[&str]) -> String {
@@ -247,7 +197,7 @@ mod tests {
         let document = Document::parse(script, "s.yaml").unwrap();
         let schema = json_cas::Schema::compile(&super::super::schema()).unwrap();
         assert_ne!(schema.violations(&document.value), [], "{script}");
-        roles(script, "s.yaml").unwrap_err().message
+        Script::parse(script, "s.yaml").unwrap_err().message
     }
 
     #[test]
@@ -292,7 +242,7 @@ mod tests {
             let script = format!("a:\n  - {entry}\n");
             let value = Document::parse(&script, "s.yaml").unwrap().value;
             let refused = schema.violations(&value);
-            assert_eq!(roles(&script, "s.yaml").is_ok(), refused.is_empty(), "{script}{refused:?}");
+            assert_eq!(Script::parse(&script, "s.yaml").is_ok(), refused.is_empty(), "{script}{refused:?}");
         }
     }
 
@@ -328,19 +278,19 @@ b:
         assert_eq!(
             problems,
             [
-                "2:1: error[wrong-type]: role `a` must have a list of entries (begin each entry with `- `, such as `- reply: {…}`)",
-                "4:5: error[wrong-type]: an entry is a mapping with one of `reply`, `garbage`, `fail`, `hang` (such as `- reply: {…}`)",
+                "2:4: error[wrong-type]: `a` must be a list, not a number (begin each entry with `- `, such as `- reply: {…}`)",
+                "4:5: error[wrong-type]: each item of `b` must be a mapping, not a number (such as `- reply: {…}`)",
                 "5:5: error[missing-key]: the entry says nothing: it needs one of `reply`, `garbage`, `fail`, `hang`",
                 "6:5: error[ambiguous]: an entry does one thing, this one has `reply`, `garbage` (make an entry of each, in the order in which they happen)",
                 "9:5: error[misplaced]: `exit-code` goes with `fail`",
-                "11:5: error[wrong-type]: `fail` is the number of tries that fail, at least 1",
-                "12:5: error[wrong-type]: `repeat` is true or false",
-                "14:5: error[wrong-type]: `exit-code` is a number from 1 to 255",
-                "15:5: error[wrong-type]: `stderr` is a text (put it in quotes)",
-                "16:5: error[wrong-type]: `garbage` is a text (put it in quotes)",
-                "17:5: error[wrong-type]: `hang` is a number of seconds, at most 86400",
+                "11:11: error[bad-value]: `fail` is 0; it can be a whole number, 1 or more",
+                "12:13: error[wrong-type]: `repeat` must be true or false, not a text",
+                "14:16: error[bad-value]: `exit-code` is 256; it can be a whole number, 1 to 255",
+                "15:13: error[wrong-type]: `stderr` must be a text, not a number (put it in quotes: \"7\")",
+                "16:14: error[wrong-type]: `garbage` must be a text, not a number (put it in quotes: \"5\")",
+                "17:11: error[bad-value]: `hang` is -1; it can be a number, 0 to 86400",
                 "18:5: error[unknown-key]: the key `expct-prompt` is not known here (did you mean `expect-prompt`?)",
-                "20:5: error[wrong-type]: `expect-prompt` is a text or a list of texts (put numbers in quotes)",
+                "20:21: error[wrong-type]: each item of `expect-prompt` must be a text, not a number (put it in quotes: \"1\")",
                 "22:5: error[unreachable]: only the last entry of a role can be repeated: what follows is never reached",
                 "24:5: error[misplaced]: `repeat` goes with `reply`",
             ]

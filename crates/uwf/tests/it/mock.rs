@@ -158,8 +158,8 @@ fn every_problem_of_the_script_has_its_place() {
     insta::assert_snapshot!(told.join("\n\n"), @r"
     78 error: <dir>/root/answers.yaml:2:5: error[unknown-key]: the key `replly` is not known here (did you mean `reply`?)
     <dir>/root/answers.yaml:3:5: error[ambiguous]: an entry does one thing, this one has `reply`, `garbage` (make an entry of each, in the order in which they happen)
-    <dir>/root/answers.yaml:5:5: error[wrong-type]: `fail` is the number of tries that fail, at least 1
-    <dir>/root/answers.yaml:6:1: error[wrong-type]: role `tester` must have a list of entries (begin each entry with `- `, such as `- reply: {…}`)
+    <dir>/root/answers.yaml:5:11: error[wrong-type]: `fail` must be a whole number, not a text
+    <dir>/root/answers.yaml:6:9: error[wrong-type]: `tester` must be a list, not a mapping (begin each entry with `- `, such as `- reply: {…}`)
 
     78 error: <dir>/root/answers.yaml:3:1: error[syntax]: not valid YAML: while parsing a flow mapping, did not find expected ',' or '}' (inside `{ }` and `[ ]`, quote texts that contain any of `, [ ] { }`)
 
@@ -171,7 +171,7 @@ fn every_problem_of_the_script_has_its_place() {
 
     78 error: <dir>/root/answers.yaml:1:1: error[empty-file]: the file is empty
 
-    78 error: <dir>/root/answers.yaml:1:1: error[wrong-type]: a script is a mapping of roles, each with a list of entries
+    78 error: <dir>/root/answers.yaml:1:1: error[wrong-type]: a script must be a mapping, not a list
     ");
 }
 
