@@ -12,8 +12,8 @@ use agent_kit::answer::{Answer, Turn};
 use agent_kit::play;
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, AgentContext, Error, Recorder, Result};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
@@ -34,42 +34,22 @@ use crate::turn_end;
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
 /// What `config` of the agent may hold, beside what the program it runs asks for.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
+    /// The program's stdout is a trace in this format, and its answer the final message in it.
     trace: Option<Format>,
-    /// Whether the program has been given the tool `submit`.
+    /// The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`.
     mcp: bool,
-    /// Whether a later visit of a role continues in the program's session of the one before.
+    /// A later visit of a role continues the program's session, whose id is in the `trace`.
     resume: bool,
-    /// Its arguments then, in place of `args`.
+    /// The arguments with which the program continues a session, `{session}` being its id, in place of `args`. Those of codex (`exec`)
+    /// and claude are known.
     resume_args: Option<Vec<String>>,
 }
 
 impl settings::Settings for Settings {
     const OPEN: bool = true;
-
-    fn properties() -> Value {
-        json!({
-            "trace": {
-                "enum": Format::ALL.map(Format::as_str),
-                "description": "The program's stdout is a trace in this format, and its answer the final message in it.",
-            },
-            "mcp": {
-                "type": "boolean",
-                "description": "The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default.",
-            },
-            "resume": {
-                "type": "boolean",
-                "description": "A later visit of a role goes on in the program's session of the one before; false by default. It needs `trace`, which has the session's id.",
-            },
-            "resumeArgs": {
-                "type": "array",
-                "items": { "type": "string" },
-                "description": "The arguments with which the program goes on in a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known.",
-            },
-        })
-    }
 }
 
 /// The agent of one attempt.

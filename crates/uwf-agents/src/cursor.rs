@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, AgentContext, Error, Result};
 use durable_files::regular;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::error::AtPath;
@@ -33,18 +34,18 @@ const READ_PROMPT: &str = "Read the whole of the file at this path and do what i
 const DIRECTORY_KEYS: [&str; 6] = ["workspace", "workingDirectory", "repoPath", "projectPath", "directory", "cwd"];
 
 /// What `config` of the agent may hold.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
     /// The program.
     pub(crate) command: String,
     /// Name of the model, in place of the agent's `model`.
     model: Option<String>,
-    /// Directory it works in: a path, or `context` to find it in what was said before.
+    /// Directory it works in, relative to the thread's; `context` finds it in what was said before. By default the thread's.
     workspace: Option<String>,
-    /// What it prints.
+    /// What it prints: `stream-json` reports turns and tool calls.
     output_format: Output,
-    /// Whether feedback goes to the same chat.
+    /// Whether feedback on an unreadable answer goes to the same chat.
     resume: bool,
 }
 
@@ -60,20 +61,10 @@ impl Default for Settings {
     }
 }
 
-impl settings::Settings for Settings {
-    fn properties() -> Value {
-        json!({
-            "command": { "type": "string", "description": format!("The program; `{COMMAND}` by default.") },
-            "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
-            "workspace": { "type": "string", "description": "Directory it works in, relative to the thread's; `context` finds it in what was said before. That of the thread by default." },
-            "outputFormat": { "enum": ["stream-json", "text"], "description": "What it prints; `stream-json` by default, which reports turns and tool calls." },
-            "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same chat; true by default." },
-        })
-    }
-}
+impl settings::Settings for Settings {}
 
 /// What the program prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Output {
     /// Its events, one JSON object a line.
@@ -261,6 +252,8 @@ fn event(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -15,8 +15,9 @@ use std::time::{Duration, SystemTime};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{AgentContext, Error, Result};
 use durable_files::regular;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
@@ -33,27 +34,18 @@ const DEFAULT_OUTPUT_DIR: &str = "outputs";
 const BACKDATE: Duration = Duration::from_secs(10);
 
 /// What `config` of these agents may hold.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
-    /// Where documents are put.
+    /// Where documents are put, below it a directory for each thread; `outputs` in the storage root by default.
     output_dir: Option<String>,
-    /// The program.
+    /// The program, in place of `office-agent` or `docx-diff`. A path is relative to the thread's workspace.
     command: Option<String>,
-    /// Limit on one run of it.
+    /// Limit on one run of it, none by default.
     timeout: TimeLimit,
 }
 
-impl settings::Settings for Settings {
-    fn properties() -> Value {
-        let (writer, differ) = (office::COMMAND, diff::COMMAND);
-        json!({
-            "outputDir": { "type": "string", "description": format!("Where documents are put, below it a directory for each thread; `{DEFAULT_OUTPUT_DIR}` in the storage root by default.") },
-            "command": { "type": "string", "description": format!("The program, in place of `{writer}` or `{differ}`. A path is relative to the thread's workspace.") },
-            "timeout": TimeLimit::schema("Limit on one run of it, none by default."),
-        })
-    }
-}
+impl settings::Settings for Settings {}
 
 /// The program of an agent; a path is relative to the workspace.
 ///

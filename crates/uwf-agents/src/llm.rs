@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, AgentContext, Recorder, Result, submit};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_llm::{ChatMessage, ChatReply, ChatRequest, Client, Error as LlmError, Mode, ModeCache, Shape, structured};
 
@@ -35,10 +35,14 @@ const SOURCE: &str = "wire";
 const AUTO: &str = "auto";
 
 /// What `config` of the agent may hold.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
+    /// How the output is asked for. By default, auto: as a value in the best way the model has, or as text under a header when the role's
+    /// schema has no place for prose and `output` is not json.
+    #[schemars(with = "String", extend("enum" = ways()))]
     structured: Structured,
+    /// What the model is told before the prompt.
     system: Option<String>,
     #[serde(flatten)]
     model: ModelSettings,
@@ -63,14 +67,11 @@ impl<'de> Deserialize<'de> for Structured {
     }
 }
 
-impl settings::Settings for Settings {
-    fn properties() -> Value {
-        let ways: Vec<&str> = [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect();
-        ModelSettings::with(json!({
-            "structured": { "enum": ways, "description": "How the output is asked for. By default, auto: as a value in the best way the model has, or as text under a header when the role's schema has no place for prose and `output` is not json." },
-            "system": { "type": "string", "description": "What the model is told before the prompt." },
-        }))
-    }
+impl settings::Settings for Settings {}
+
+/// The words for how the output is asked for.
+fn ways() -> Vec<&'static str> {
+    [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect()
 }
 
 /// The agent of one step.

@@ -18,8 +18,8 @@ use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
 use agent_kit::{Agent, AgentContext, Error, Result, submit};
 use durable_files::regular;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::agents::AgentSpec;
@@ -34,22 +34,14 @@ use script::{Script, ScriptEntry, ScriptedAct, ScriptedReply};
 pub(crate) const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 
 /// What `config` of the agent may hold.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
+    /// YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same.
     script: Option<String>,
 }
 
-impl settings::Settings for Settings {
-    fn properties() -> Value {
-        json!({
-            "script": {
-                "type": "string",
-                "description": format!("YAML file with the answers per role and visit; relative to the storage root. {SCRIPT_VARIABLE} does the same."),
-            },
-        })
-    }
-}
+impl settings::Settings for Settings {}
 
 /// The agent of one step.
 #[derive(Default)]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use agent_kit::{Error, ErrorKind, Result};
 use json_cas::nearest;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use uwf_core::config::{Config, Provider};
 use uwf_core::node::Tokens;
 use uwf_engine::attempt::agents::AgentSpec;
@@ -68,14 +68,22 @@ fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
 }
 
 /// Settings of every agent that talks to a model itself.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ModelSettings {
+    /// Limit on making a connection to the provider, 15s by default.
     connect_timeout: Option<TimeLimit>,
+    /// Limit on a silence of the provider, 3m by default.
     idle_timeout: Option<TimeLimit>,
+    /// Limit on one exchange with the model, its retries included, 20m by default.
     total_timeout: Option<TimeLimit>,
+    /// Left to the provider by default.
+    #[schemars(range(min = 0))]
     temperature: Option<f64>,
+    /// Most tokens of one answer; left to the provider by default.
+    #[schemars(range(min = 1, max = MAX_TOKENS))]
     max_tokens: Option<u32>,
+    /// Whether answers come in pieces; true by default.
     stream: Option<bool>,
 }
 
@@ -86,20 +94,6 @@ const MAX_TOKENS: u32 = 10_000_000;
 const UNLIMITED: Duration = Duration::from_hours(168);
 
 impl ModelSettings {
-    /// The settings of an agent that has these and some of its own, as [`crate::settings::Settings`] wants them.
-    pub(crate) fn with(own: Value) -> Value {
-        let common = json!({
-            "connectTimeout": TimeLimit::schema("Limit on making a connection to the provider, 15s by default."),
-            "idleTimeout": TimeLimit::schema("Limit on a silence of the provider, 3m by default."),
-            "totalTimeout": TimeLimit::schema("Limit on one exchange with the model, its retries included, 20m by default."),
-            "temperature": { "type": "number", "minimum": 0, "description": "Left to the provider by default." },
-            "maxTokens": { "type": "integer", "minimum": 1, "maximum": MAX_TOKENS, "description": "Most tokens of one answer; left to the provider by default." },
-            "stream": { "type": "boolean", "description": "Whether answers come in pieces; true by default." },
-        });
-        let maps = [own, common].into_iter().filter_map(|map| map.as_object().cloned());
-        Value::Object(maps.flatten().collect())
-    }
-
     /// A request without messages.
     pub(crate) fn request(self) -> ChatRequest {
         ChatRequest {

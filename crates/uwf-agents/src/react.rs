@@ -13,8 +13,9 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, ToolCall, Turn};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, AgentContext, Error, Recorder, Result, submit as kit_submit};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::attempt::processes::become_subreaper;
 use uwf_engine::attempt::redactor::Redactor;
@@ -48,10 +49,13 @@ const SOURCE: &str = "wire";
 const NOTHING: &str = "(nothing)";
 
 /// What `config` of the agent may hold.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
+    /// Requests to the model in one step.
+    #[schemars(range(min = 1, max = MAX_ROUNDS))]
     max_rounds: u32,
+    /// Whether files with more than one name (hard links) may be written, whose other names may be outside the workspace.
     hard_links: bool,
     #[serde(flatten)]
     model: ModelSettings,
@@ -63,22 +67,7 @@ impl Default for Settings {
     }
 }
 
-impl settings::Settings for Settings {
-    fn properties() -> Value {
-        ModelSettings::with(json!({
-            "maxRounds": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_ROUNDS,
-                "description": format!("Requests to the model in one step; {DEFAULT_MAX_ROUNDS} by default."),
-            },
-            "hardLinks": {
-                "type": "boolean",
-                "description": "Whether files with more than one name (hard links) may be written, whose other names may be outside the workspace; false by default.",
-            },
-        }))
-    }
-}
+impl settings::Settings for Settings {}
 
 /// The agent of one step.
 #[derive(Default)]

@@ -2,37 +2,34 @@
 //! description, which `uwf agent describe` shows. A configuration is held against both here and nowhere else, so that
 //! `uwf config validate` says what a step would say.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_kit::{AgentContext, Error, Result};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use uwf_core::document::Document;
 use uwf_core::document::parse_duration;
+use uwf_core::file_schema;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
 
-/// What `config` of a built-in agent may hold. No setting is required: every field has a default.
-pub(crate) trait Settings: DeserializeOwned {
+/// What `config` of a built-in agent may hold. No setting is required: every field has a default. Its doc comment is the description
+/// that people and programs get.
+pub(crate) trait Settings: DeserializeOwned + JsonSchema {
     /// Whether other keys are allowed too: those of a program that the agent runs.
     const OPEN: bool = false;
-
-    /// The keys, each with a JSON Schema that says what it is for: `properties` of the schema of `config`.
-    fn properties() -> Value;
 }
 
 /// The settings of an agent that has none.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct NoSettings {}
 
-impl Settings for NoSettings {
-    fn properties() -> Value {
-        json!({})
-    }
-}
+impl Settings for NoSettings {}
 
 /// Something in a `config` that its agent cannot use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +49,44 @@ pub(crate) fn schema<S: Settings>() -> Value {
     } else {
         json!(false)
     };
-    json!({ "type": "object", "properties": S::properties(), "additionalProperties": others })
+    let mut keys = file_schema::of::<S>("")["properties"].take();
+    keys.as_object_mut().into_iter().flatten().for_each(|(_, key)| describe(key));
+    json!({ "type": "object", "properties": keys.as_object().cloned().unwrap_or_default(), "additionalProperties": others })
+}
+
+/// Makes the schema of a key readable: it lists words, says in words what the default and a time are, and knows no null, which is as
+/// good as no key.
+fn describe(key: &mut Value) {
+    let mut description = key["description"].as_str().unwrap_or_default().replace('\n', " ");
+    let default = key["default"].take();
+    if let Some(shape) = key["anyOf"].as_array().and_then(|shapes| shapes.iter().find(|shape| shape["type"] != "null"))
+    {
+        *key = shape.clone();
+    }
+    let Some(map) = key.as_object_mut() else { return };
+    map.remove("default");
+    if let Some(Value::Array(words)) = map.remove("oneOf") {
+        map.insert("enum".to_owned(), words.iter().map(|word| word["const"].clone()).collect());
+    }
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            map.insert("type".to_owned(), only);
+        }
+    }
+    let default = match default {
+        Value::String(word) => Some(format!("`{word}`")),
+        Value::Bool(_) | Value::Number(_) => Some(default.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    };
+    if let Some(default) = default {
+        description = format!("{}; {default} by default.", description.trim_end_matches('.'));
+    }
+    if is_time_limit(key) {
+        description += " Seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit.";
+    }
+    key["description"] = description.into();
 }
 
 /// The settings of an agent.
@@ -147,19 +181,19 @@ pub(crate) fn directory(home: &Home, written: &str) -> PathBuf {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
 
-impl TimeLimit {
-    /// The JSON Schema of a setting that is one.
-    pub(crate) fn schema(description: &str) -> Value {
-        json!({
-            "type": ["string", "number"],
-            "description": format!("{description} Seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit."),
-        })
+impl JsonSchema for TimeLimit {
+    fn schema_name() -> Cow<'static, str> {
+        "TimeLimit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number"] })
     }
 }
 
 /// Whether a setting's schema describes a time limit.
 pub(crate) fn is_time_limit(schema: &Value) -> bool {
-    schema["type"] == TimeLimit::schema("")["type"]
+    schema["type"] == json!(["string", "number"])
 }
 
 impl<'de> Deserialize<'de> for TimeLimit {
@@ -181,23 +215,44 @@ impl<'de> Deserialize<'de> for TimeLimit {
 mod tests {
     use super::*;
 
-    #[derive(Debug, PartialEq, Default, Deserialize)]
+    #[derive(Debug, PartialEq, Default, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase", default)]
     struct Sample {
+        #[schemars(range(min = 1, max = 10))]
         max_rounds: Option<u32>,
+        /// Limit.
         timeout: TimeLimit,
-        how: Option<String>,
+        how: Option<Way>,
+        again: bool,
     }
 
-    impl Settings for Sample {
-        fn properties() -> Value {
-            json!({
-                "maxRounds": { "type": "integer", "minimum": 1, "maximum": 10 },
-                "timeout": TimeLimit::schema("Limit."),
-                "how": { "enum": ["fast", "well"] },
-            })
-        }
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Way {
+        /// In little time.
+        Fast,
+        /// With care.
+        Well,
     }
+
+    #[test]
+    fn a_struct_describes_its_settings() {
+        let described = schema::<Sample>();
+        assert_eq!(
+            described["properties"],
+            json!({
+                "maxRounds": { "type": "integer", "minimum": 1, "maximum": 10, "description": "" },
+                "timeout": {
+                    "type": ["string", "number"],
+                    "description": "Limit. Seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit.",
+                },
+                "how": { "enum": ["fast", "well"], "description": "" },
+                "again": { "type": "boolean", "description": "; false by default." },
+            })
+        );
+    }
+
+    impl Settings for Sample {}
 
     fn wrong_keys(config: Value) -> Vec<String> {
         let wrong = wrong::<Sample>(config.as_object().unwrap());
@@ -215,7 +270,7 @@ mod tests {
                 "/timeout config.timeout: `soon` is not a duration; write seconds as a number, or 500ms, 90s, 15m, 2h",
                 "/how config.how: expected \"fast\" or \"well\", found \"slowly\"",
                 "/maxRound config: unknown key `maxRound`; did you mean `maxRounds`?",
-                "/colour config: unknown key `colour`; allowed are `maxRounds`, `timeout` and `how`",
+                "/colour config: unknown key `colour`; allowed are `maxRounds`, `timeout`, `how` and `again`",
             ]
         );
     }

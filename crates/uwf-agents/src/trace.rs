@@ -19,6 +19,7 @@ mod turns;
 use std::sync::Arc;
 
 use agent_kit::Turn;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -42,7 +43,7 @@ pub const MAX_TEXT: usize = 1 << 20;
 const LINES_LOOKED_AT: usize = 50;
 
 /// A format that can be imported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// The documented format of uwf itself.

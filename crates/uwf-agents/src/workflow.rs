@@ -15,8 +15,9 @@ use agent_kit::ladder::Ladder;
 use agent_kit::play::give_up;
 use agent_kit::{AgentContext, Error, ErrorKind, Result, submit};
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
@@ -57,31 +58,22 @@ const LOOK_ELSEWHERE: Duration = Duration::from_secs(2);
 const MAX_OVERTAKEN: usize = 20;
 
 /// What `config` of the agent may hold.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Config {
-    /// The workflow, when it is not the first argument; read by [`delegation::workflow_of`].
+    // Read by `delegation::workflow_of`.
+    /// The workflow that plays the role: path, name or hash. The agent's first argument does the same.
     #[serde(rename = "workflow")]
     _workflow: Option<String>,
-    /// Role of the child → agent; `agentOverrides` hold for the others.
+    /// Role of that workflow → agent, for its child threads. For all others agentOverrides and defaultAgent hold.
+    #[schemars(with = "BTreeMap<String, String>")]
     agents: BTreeMap<String, Named>,
-    /// Most steps the child may have.
+    /// Most steps a child thread may have; `maxSteps` of the configuration by default.
+    #[schemars(range(min = 1))]
     max_steps: Option<u64>,
 }
 
-impl settings::Settings for Config {
-    fn properties() -> Value {
-        json!({
-            "workflow": { "type": "string", "description": "The workflow that plays the role: path, name or hash. The agent's first argument does the same." },
-            "agents": {
-                "type": "object",
-                "additionalProperties": { "type": "string" },
-                "description": "Role of that workflow → agent, for its child threads. For all others agentOverrides and defaultAgent hold.",
-            },
-            "maxSteps": { "type": "integer", "minimum": 1, "description": "Most steps a child thread may have; `maxSteps` of the configuration by default." },
-        })
-    }
-}
+impl settings::Settings for Config {}
 
 /// Plays a role of a thread by a child thread, from its begin or from where it stands to its end.
 ///

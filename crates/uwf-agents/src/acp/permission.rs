@@ -1,7 +1,8 @@
 //! What an agent is answered when it asks whether it may.
 
 use agent_kit::mcp::{CAS_GET, CONTEXT, SERVER_NAME, SUBMIT};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uwf_core::text::ellipsize;
 
@@ -9,7 +10,7 @@ use uwf_core::text::ellipsize;
 const MAX_SHOWN: usize = 300;
 
 /// How requests for permission are answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// Yes, this once.

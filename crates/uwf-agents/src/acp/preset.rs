@@ -1,9 +1,10 @@
 //! Agents that are known to speak the protocol, and what each needs so that it works without a person beside it.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What the token counts in the reply to a prompt stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Counting {
     /// This prompt.

@@ -452,7 +452,7 @@ impl AcpSession {
         let cut_off = match (reason, Finish::of(reason)) {
             ("max_turn_requests", _) => Some("made as many model requests as it may in one turn".to_owned()),
             ("refusal", _) => return Err(self.failed("refused to continue".to_owned())),
-            ("cancelled", _) => return Err(self.failed("cancelled the turn; nobody had asked it to".to_owned())),
+            ("cancelled", _) => return Err(self.failed("cancelled the turn without being asked".to_owned())),
             (_, Finish::Stop) => None,
             (_, cut @ Finish::Length) => cut.fault(),
             ("", none) => return Err(self.failed(none.fault().unwrap_or_default())),

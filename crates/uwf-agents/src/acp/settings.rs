@@ -1,7 +1,7 @@
 //! What is to be run, and how it is to be treated: from `config`, `args` and `model` of the agent.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::error::{Error, Result};
 
@@ -46,34 +46,29 @@ pub struct Mode {
 }
 
 /// What `config` of the agent may hold.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Config {
+    /// A known agent: its program, arguments and modes.
+    #[schemars(extend("enum" = PRESETS.map(|preset| preset.name)))]
     preset: Option<String>,
+    /// The program, in place of the preset's; without either it is the first of `args`.
     command: Option<String>,
+    /// Session mode, by the agent's name for it.
     mode: Option<String>,
+    /// Login method to call first, by the agent's name for it.
     auth_method: Option<String>,
+    /// The answer when it asks for permission, where `ask` ends the step as waiting.
     permissions: Policy,
+    /// Whether it is given the tool `submit`; true by default.
     mcp: Option<bool>,
+    /// What its token counts stand for; the preset knows.
     usage: Option<Counting>,
+    /// Whether a later visit of a role continues its session, where the agent can load it; true by default.
     resume: Option<bool>,
 }
 
-impl settings::Settings for Config {
-    fn properties() -> Value {
-        let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        json!({
-            "preset": { "enum": presets, "description": "A known agent: its program, arguments and modes." },
-            "command": { "type": "string", "description": "The program, in place of the preset's; without either it is the first of `args`." },
-            "mode": { "type": "string", "description": "Session mode, by the agent's name for it." },
-            "authMethod": { "type": "string", "description": "Login method to call first, by the agent's name for it." },
-            "permissions": { "enum": ["allow", "deny", "ask"], "description": "The answer when it asks for permission, `allow` by default; `ask` ends the step as waiting." },
-            "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`; true by default." },
-            "resume": { "type": "boolean", "description": "Whether a later visit of a role goes on in the session of the one before, where the agent can load it; true by default." },
-            "usage": { "enum": ["prompt", "session", "none"], "description": "What its token counts stand for; the preset knows." },
-        })
-    }
-}
+impl settings::Settings for Config {}
 
 impl Settings {
     /// The settings of an agent as it is configured. A preset's program can be replaced by `command`; `args` come after

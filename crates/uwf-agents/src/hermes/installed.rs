@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use agent_kit::{AgentContext, Error, Result};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::recorded::Opened;
 
@@ -23,20 +23,22 @@ const HOME_VARIABLE: &str = "HERMES_HOME";
 const DEFAULT_MAX_TURNS: u32 = 90;
 
 /// What `config` of the agent may hold.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
     /// The program.
     pub(crate) command: String,
     /// Tool-calling rounds of one answer.
+    #[schemars(range(min = 1))]
     pub(super) max_turns: u32,
     /// Name of the model, in place of the agent's `model`.
     model: Option<String>,
-    /// `HERMES_HOME`.
+    /// HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By
+    /// default as in the environment, else ~/.hermes.
     home: Option<String>,
-    /// Whether it continues in a session that is there: for feedback, and at a later visit of the role.
+    /// Whether it continues its session: for feedback on an unreadable answer, and at a later visit of the role.
     pub(super) resume: bool,
-    /// Whether it is given the tool `submit`.
+    /// Whether it is given the tool `submit`, by a configuration of the attempt that is laid over yours.
     pub(super) mcp: bool,
 }
 
@@ -53,18 +55,7 @@ impl Default for Settings {
     }
 }
 
-impl settings::Settings for Settings {
-    fn properties() -> Value {
-        json!({
-            "command": { "type": "string", "description": format!("The program; `{COMMAND}` by default.") },
-            "maxTurns": { "type": "integer", "minimum": 1, "description": format!("Tool-calling rounds of one answer; {DEFAULT_MAX_TURNS} by default.") },
-            "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
-            "home": { "type": "string", "description": "HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By default that of the environment, else ~/.hermes." },
-            "resume": { "type": "boolean", "description": "Whether it goes on in a session that is there: for feedback on an unreadable answer, and at a later visit of the role; true by default." },
-            "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`, by a configuration of the attempt that is laid over yours; false by default." },
-        })
-    }
-}
+impl settings::Settings for Settings {}
 
 /// The program with its settings, for one attempt.
 pub(super) struct Hermes<'c, 'h> {

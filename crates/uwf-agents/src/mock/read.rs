@@ -283,6 +283,7 @@ b:
                 "5:5: error[missing-key]: the entry says nothing: it needs one of `reply`, `garbage`, `fail`, `hang`",
                 "6:5: error[ambiguous]: an entry does one thing, this one has `reply`, `garbage` (make an entry of each, in the order in which they happen)",
                 "9:5: error[misplaced]: `exit-code` goes with `fail`",
+                "10:5: error[unreachable]: only the last entry of a role can be repeated: what follows is never reached",
                 "11:11: error[bad-value]: `fail` is 0; it can be a whole number, 1 or more",
                 "12:13: error[wrong-type]: `repeat` must be true or false, not a text",
                 "14:16: error[bad-value]: `exit-code` is 256; it can be a whole number, 1 to 255",

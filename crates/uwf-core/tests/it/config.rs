@@ -301,6 +301,7 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:19:15: error[bad-value]: `promptBudget` is 12.5; it can be a whole number, 1000 to 4294967295
     config.yaml:20:12: error[bad-value]: `outputCap` is -1; it can be a whole number, 1 to 134217728
     config.yaml:21:10: error[wrong-type]: `maxCost` must be a number, not a text
+        leave it out for no limit
     config.yaml:22:25: error[wrong-type]: `frontmatter` must be true or false, not a number
     config.yaml:22:38: error[bad-value]: `feedback` is 99; it can be a whole number, 0 to 10
     config.yaml:22:47: error[wrong-type]: `llm` must be a whole number or a boolean, not a text

@@ -72,7 +72,7 @@ pub(crate) fn tell(home: &Home, thread: &ThreadId, happening: Happening) {
     }
     if let Err(error) = after_step::start(home, &[NOTIFY_ARGUMENT, thread.as_str(), happening.name()]) {
         let log = Log::open(&home.log_file(thread));
-        log!(log, "W4T6N9QB", Error, "nobody is told that the thread is {}: {error}", happening.name());
+        log!(log, "W4T6N9QB", Error, "cannot report that the thread is {}: {error}", happening.name());
     }
 }
 

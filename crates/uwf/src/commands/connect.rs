@@ -87,7 +87,7 @@ fn shown(pause: Duration) -> String {
 fn url(context: &Context) -> Result<GatewayUrl, CommandError> {
     let text = context.variable(URL_VARIABLE)?.unwrap_or_default();
     if text.is_empty() {
-        return Err(CommandError::usage("nobody says where the gateway is")
+        return Err(CommandError::usage("the address of the gateway is missing")
             .hint(format!("--gateway https://HOST, or {URL_VARIABLE}")));
     }
     text.parse().map_err(|error| CommandError::new(ErrorKind::Config, format!("{URL_VARIABLE}: {error}")))

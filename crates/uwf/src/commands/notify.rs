@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// Runs the command.
 pub(crate) fn run(thread: &str, happening: &str) -> Result<(), CommandError> {
-    let unknown = || CommandError::usage(format!("nobody can be told of `{happening}` in `{thread}`"));
+    let unknown = || CommandError::usage(format!("cannot report `{happening}` of `{thread}`"));
     let thread: ThreadId = thread.parse().map_err(|_| unknown())?;
     let happening = Happening::named(happening).ok_or_else(unknown)?;
     let post = |url: &str, report: &_| match uwf_llm::post_json(url, &[], report, LIMIT) {

@@ -36,7 +36,7 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
     40 error: agent `a` refused to continue
     40 error: agent `a` was cut off at its token limit
     40 error: agent `a` made as many model requests as it may in one turn
-    40 error: agent `a` cancelled the turn; nobody had asked it to
+    40 error: agent `a` cancelled the turn without being asked
     40 error: agent `a` ended its turn with `tired`, an unknown reason
     40 error: agent `a` did not say how its turn ended
     ");
