@@ -201,41 +201,27 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_refused_by_the_schema_when_it_is_refused_here() {
+    fn schema_and_reader_agree_on_what_goes_together() {
         let schema = json_cas::Schema::compile(&super::super::schema()).unwrap();
         let entries = [
-            "reply: 1",
             "reply: ~",
-            "reply: {}",
             "reply: a\n    repeat: true",
-            "garbage: x",
             "garbage: x\n    feedback: y",
-            "garbage: x\n    feedback: [y, z]",
-            "garbage: x\n    feedback: [1]",
-            "garbage: 1",
             "garbage: ~",
-            "fail: 1",
-            "fail: 0",
             "fail: 1\n    exit-code: 255",
-            "fail: 1\n    exit-code: 0",
             "fail: 1\n    stderr: x",
             "fail: 1\n    stderr: ~",
             "reply: 1\n    stderr: x",
             "reply: 1\n    exit-code: 2",
             "reply: 1\n    feedback: x",
             "hang: 1",
-            "hang: -1",
-            "hang: 86401",
             "hang: 1\n    reply: 1",
             "hang: 1\n    fail: 1",
             "reply: 1\n    fail: 1",
             "expect-prompt: x",
-            "reply: 1\n    expect-prompt: x",
-            "reply: 1\n    expect-prompt: [x, 2]",
             "rply: 1",
             "hang: 1\n    repeat: true",
             "hang: 1\n    repeat: false",
-            "reply: 1\n    repeat: yes",
             "{}",
         ];
         for entry in entries {
@@ -247,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told_with_its_place() {
+    fn problems_of_a_script_have_their_places() {
         let script = r"
 a: 3
 b:
