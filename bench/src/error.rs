@@ -38,12 +38,9 @@ pub enum Error {
     /// What was measured is not what was meant.
     #[error("the benchmark does not measure what it should: {0}")]
     Unexpected(String),
-    /// A storage root could not be read or written.
+    /// A storage root or a thread could not be read or written.
     #[error("{0}")]
-    Root(#[from] uwf_engine::root::error::RootError),
-    /// A thread could not be read.
-    #[error("{0}")]
-    Thread(#[from] uwf_engine::thread::error::ThreadError),
+    Engine(#[from] uwf_engine::error::Error),
 }
 
 impl Error {

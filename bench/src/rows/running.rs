@@ -10,7 +10,6 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::live_trace::Writer;
 use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::attempt::turns::{ToolCall, Turn};
-use uwf_engine::error::Error as EngineError;
 use uwf_engine::verbs::ps::{self, RunningMemory, RunningStep};
 
 use super::Bench;
@@ -84,7 +83,7 @@ impl Working {
         let step = step.spawn().map_err(Error::at("start", "uwf thread step".as_ref()))?;
         let working = Working { place, thread, step };
         let files = OutputFiles::of(&working.place.home, &working.thread, &working.running()?.attempt);
-        write(&files, turns).map_err(|error| Error::Unexpected(EngineError::from(error).to_string()))?;
+        write(&files, turns).map_err(|error| Error::Unexpected(error.to_string()))?;
         Ok(working)
     }
 
@@ -111,7 +110,7 @@ impl Drop for Working {
 }
 
 /// Writes the trace of an agent that sends a model all that was said before at each turn, as `uwf-react` does.
-fn write(files: &OutputFiles, turns: usize) -> uwf_engine::attempt::error::Result<()> {
+fn write(files: &OutputFiles, turns: usize) -> uwf_engine::error::Result<()> {
     let mut writer = Writer::begin(files)?;
     let mut said: Vec<Arc<str>> = vec!["the task".into()];
     for turn in 1..=turns {
