@@ -6,7 +6,6 @@ use std::path::Path;
 use agent_kit::Result;
 use uwf_core::config::Config;
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::error::AttemptError;
 use uwf_engine::attempt::program::look_up;
 use uwf_engine::root::home::Home;
 
@@ -37,7 +36,7 @@ pub fn check(home: &Home, config: &Config, spec: &AgentSpec, dir: Option<&Path>)
     };
     let is_below = program.contains('/') && !program.starts_with('/');
     match look_up(&program, dir.unwrap_or(Path::new("/"))) {
-        Err(why) if dir.is_some() || !is_below => Err(AttemptError::Unusable { agent: program, why }.into()),
+        Err(why) if dir.is_some() || !is_below => Err(why.refusal(&program)),
         _ => Ok(()),
     }
 }

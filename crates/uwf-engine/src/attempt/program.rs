@@ -32,7 +32,7 @@ pub enum Unusable {
 
 impl Unusable {
     /// The refusal of an agent with this program.
-    pub(crate) fn refusal(&self, agent: &str) -> Error {
+    pub fn refusal(&self, agent: &str) -> Error {
         Error::config(format!("cannot start agent `{agent}`: {self}")).hint(self.hint())
     }
 
