@@ -113,7 +113,7 @@ mod tests {
     use crate::row::Unit;
 
     #[test]
-    fn a_missed_target_says_by_how_much_and_a_figure_not_taken_why() {
+    fn missed_target_shows_excess_and_skipped_figure_reason() {
         let groups = [Group {
             title: "Group".to_owned(),
             rows: vec![

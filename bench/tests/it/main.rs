@@ -151,7 +151,7 @@ fn text(value: &Value) -> String {
 
 /// Beside this program there must be a `uwf` with the feature s3, as `./test --stores` builds it.
 #[test]
-fn requests_grow_with_the_threads_that_a_command_shows() {
+fn requests_grow_with_threads_shown() {
     let bench = Path::new(env!("CARGO_BIN_EXE_store-requests"));
     let mut command = Command::new(bench);
     command.args(["--threads", "10,30", "--uwf"]).arg(bench.with_file_name("uwf"));

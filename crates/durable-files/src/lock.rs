@@ -199,7 +199,7 @@ mod tests {
     /// Two processes open the file. One of them locks, removes and releases it. The other one would then lock a file that no other process
     /// can find.
     #[test]
-    fn a_lock_on_a_file_that_is_gone_does_not_count() {
+    fn lock_on_unlinked_file_does_not_count() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("lock");
         let opened = open(&path).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     use rustix::fs::{CWD, FileType as Kind, Mode, mknodat};
 
     #[test]
-    fn only_a_file_is_opened_and_nothing_is_waited_for() {
+    fn only_regular_files_open_and_open_never_blocks() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
         mknodat(CWD, &fifo, Kind::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();

@@ -126,7 +126,7 @@ fn a_lock_waits_for_its_turn() {
 }
 
 #[test]
-fn a_lock_on_a_removed_file_does_not_count() {
+fn lock_on_removed_file_does_not_count() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("lock");
     let old = FileLock::acquire(&path, Duration::ZERO).unwrap().unwrap();

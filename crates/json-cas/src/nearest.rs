@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_equals_wins_and_long_names_are_left_alone() {
+    fn first_tie_wins_and_long_names_are_skipped() {
         assert_eq!(nearest("cat", ["car", "cab"]), Some("car"));
         let long = "x".repeat(MAX_SYMBOLS + 1);
         assert_eq!(nearest(&long, [long.as_str()]), None);

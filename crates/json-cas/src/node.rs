@@ -189,7 +189,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_hash_is_told_without_decoding_as_it_is_with() {
+    fn hash_check_without_decoding_agrees_with_decoding() {
         let own = Draft::self_typed(json!({"type": "object"})).unwrap();
         let drafts = [Draft::new(own.hash(), json!({"text": "a text", "n": [1, 2.5, null]})).unwrap(), own];
         for (draft, timestamp) in drafts.iter().flat_map(|draft| [0, 200, 70_000, 1 << 40].map(|time| (draft, time))) {

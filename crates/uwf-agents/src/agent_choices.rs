@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_agent_is_built_in_or_a_command_line() {
+    fn agent_name_resolves_to_builtin_or_command_line() {
         assert_eq!(named("mock").map(|choice| choice.entry), Some(json!({"command": "uwf-mock"})));
         assert_eq!(named("uwf-mock").map(|choice| choice.alias), Some("mock".to_owned()));
         let sh = named("/bin/sh -c 'exit 0'").unwrap();

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_that_cannot_be_used_is_told_by_its_name() {
+    fn unusable_keys_are_reported_by_name() {
         assert_eq!(wrong_keys(json!({ "maxRounds": 10, "timeout": "90s", "how": "well" })), [""; 0]);
         assert_eq!(wrong_keys(json!({ "maxRounds": null })), [""; 0], "a key without a value is none");
         assert_eq!(

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alias_stores_its_command_and_a_line_itself() {
+    fn alias_is_stored_with_command_line_without() {
         let names = |name: &str, command: &str, args: &[&str]| {
             let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
             let AgentName { alias, agent } = AgentName::new(name, command, &args);

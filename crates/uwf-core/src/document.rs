@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_text_is_refused_where_it_is_broken() {
+    fn syntax_errors_report_their_line() {
         let problems = Document::parse("a: 1\na: 2\n", "f.yaml").unwrap_err();
         let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_may_go_on_until_it_is_closed() {
+    fn sequence_stays_open_until_terminated() {
         for (open, at) in [
             ("\u{1b}", 0),
             ("a\u{1b}[1;3", 1),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_closed_hides_no_more_than_its_line() {
+    fn unterminated_sequence_hides_only_its_line() {
         assert_eq!(without_escapes("a\u{1b}]never closed\nb"), "a\nb");
         assert_eq!(without_escapes("a\u{1b}[1;\nb"), "a\nb");
         assert_eq!(without_escapes("a\u{1b}[1é"), "aé");

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_foreign_type_is_known_by_a_valid_schema() {
+    fn foreign_types_have_valid_schemas() {
         for (kind, hash) in FOREIGN_TYPES {
             let schema = known_schema(*hash).unwrap();
             assert_eq!(Schema::compile(&schema).unwrap().title(), Some(kind.title()));

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn money_is_what_the_provider_says_and_else_what_the_prices_give() {
+    fn cost_uses_provider_figure_before_prices() {
         let price = Some(Priced { price: &PRICE, currency: "EUR" });
         let spent = sum([
             (counted(1_000_000, 0, Some(0.25)), price),
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_parts_are_the_sum_of_the_whole() {
+    fn parts_sum_to_whole() {
         let price = Some(Priced { price: &PRICE, currency: "EUR" });
         let runs = || [(counted(3, 4, Some(0.5)), price), (counted(5, 6, None), price), (Run::default(), None)];
         let mut parts = Spent::default();
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_counted_as_unknown_and_never_as_nothing() {
+    fn unknown_figures_count_as_unknown_not_zero() {
         let price = Some(Priced { price: &PRICE, currency: "USD" });
         let failed = Run { has_failed: true, ..Run::default() };
         let partial = Run { is_partial: true, ..counted(5, 5, None) };
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_no_model_costs_nothing_and_that_is_known() {
+    fn steps_without_model_cost_known_zero() {
         let spent = sum([(Run { is_free: true, duration_ms: 9, ..Run::default() }, None)]);
         assert_eq!(spent, Spent { steps: 1, duration_ms: 9, ..Spent::default() });
     }

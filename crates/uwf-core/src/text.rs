@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_is_counted_and_characters_stay_whole() {
+    fn cuts_are_counted_and_keep_characters_whole() {
         assert_eq!(without_middle("short", 5), "short");
         assert_eq!(without_middle("abcdefghij", 4), "ab\n[… 6 bytes cut …]\nij");
         assert_eq!(without_middle("äöüäöü", 6), "ä\n[… 8 bytes cut …]\nü");

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_no_ulids_are_accepted_without_a_time() {
+    fn non_ulid_ids_are_accepted_without_time() {
         let id: ThreadId = "ZZZZ3NDEKTSV4RRFFQ69G5FAVX".parse().unwrap();
         assert_eq!(id.time_ms(), None);
     }

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_readers_of_the_source_need_is_not_sent() {
+    fn comments_and_indentation_are_not_sent() {
         let content = "// Says why.\nlet a = 1; // one\n\n  /** @type {number} */\n  let b = 2;\n";
         let asset = Asset { name: "a.js", kind: JAVASCRIPT, content };
         assert_eq!(asset.sent(), "let a = 1; // one\nlet b = 2;\n");

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_gets_no_header_that_proves_who_asks() {
+    fn forwarded_request_has_no_authentication_headers() {
         let headers: HeaderMap = [
             ("cookie", "uwf-7717=x; uwf-seen=7; other=y"),
             ("authorization", "Bearer x"),

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_does_not_finish_a_request_is_sent_away() {
+    async fn unfinished_request_is_disconnected() {
         // Nothing, a part of a head, and nothing after a request that was answered.
         assert_eq!(answered("").await, "");
         assert!(!answered("POST / HTTP/1.1\r\nhost: a\r\n").await.contains("whole"));

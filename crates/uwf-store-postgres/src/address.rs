@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_url_lacks_is_said_without_its_secrets() {
+    fn incomplete_url_is_explained_without_secrets() {
         assert_eq!(message("s3://bucket"), "the store s3://bucket: the URL does not begin with postgres://");
         assert_eq!(
             message("postgres://ann:s3cret@/work"),

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_bucket_and_perhaps_a_prefix() {
+    fn address_is_bucket_with_optional_prefix() {
         for (url, provider, bucket, prefix) in [
             ("s3://team", Provider::S3, "team", ""),
             ("s3://team/", Provider::S3, "team", ""),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_in_a_url_are_refused_and_not_repeated() {
+    fn keys_in_url_are_rejected_and_not_shown() {
         for url in ["s3://AKIA:hush@team/uwf", "s3://AKIA:hush@team?x=hush", "http://AKIA:hush@team", "AKIA:hush@team"]
         {
             let told = format!("{0} {0:?}", Address::parse(url).unwrap_err());

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn azure_says_it_in_a_header_and_in_one_line() {
+    fn azure_errors_use_code_header_and_one_line() {
         let missing = refused(404, b"", Some(("x-ms-error-code", "ContainerNotFound")));
         assert_eq!((missing.fault(), missing.may_pass()), (RemoteFault::Missing, false));
 

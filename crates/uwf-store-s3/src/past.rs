@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn live_and_removed_are_told_apart_by_their_size() {
+    fn live_and_removed_entries_differ_by_size() {
         let trace = (0..40)
             .fold(Trace { moves: u64::MAX - 50, tokens: String::new() }, |trace, _| trace.then(&token::unique()));
         let live = Said::Live(Live { head: Hash::from_u64(u64::MAX), trace: trace.clone() });

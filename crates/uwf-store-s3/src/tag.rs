@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_the_same_after_it_was_a_text() {
+    fn tag_round_trips_through_text() {
         for tag in
             [tag("\"abc\"", None), tag("\"abc\"", Some("1700")), Tag::default(), Tag::new(None, Some("1".into()))]
         {

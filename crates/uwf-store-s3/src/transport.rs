@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_gives_no_keys_for_a_moment_is_told_from_one_that_has_none() {
+    fn temporary_credential_failure_differs_from_missing_keys() {
         let none = || Err(Failure::NoKeys { reason: "there are no keys".to_owned() });
         let silent = |reason: &str| Err(Failure::Silent { reason: format!("127.0.0.1 {reason}") });
         let busy = |status: u16| silent(&format!("gives no keys: it answered {status}"));

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_authority_that_is_named_keeps_the_client_certificate_of_the_environment() {
+    fn named_authority_keeps_client_certificate_from_environment() {
         let dir = tempfile::tempdir().unwrap();
         let ca = dir.path().join("ca.pem");
         std::fs::write(&ca, "authority").unwrap();

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn three_workers_are_enough_and_one_alone_may_try_more_often() {
+    fn three_workers_or_thirty_attempts_by_one_suffice() {
         assert!(!by(&["one", "two", "one", "two"]).are_enough());
         assert!(by(&["one", "two", "three"]).are_enough());
         assert!(!by(&["one"; 29]).are_enough());

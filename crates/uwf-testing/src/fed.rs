@@ -224,7 +224,7 @@ mod tests {
     static SEEN: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
     #[test]
-    fn the_same_inputs_every_time_and_many_different_ones() {
+    fn inputs_are_reproducible_and_diverse() {
         let check = |bytes: &[u8]| SEEN.lock().push(bytes.to_vec());
         let subject = Subject { name: "seen", samples: &[b"ab: {c}", b"[]"], words: &["word"], check };
         subject.feed(2000);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_is_told_with_its_input() {
+    fn failing_check_reports_its_input() {
         let check = |bytes: &[u8]| assert!(!bytes.contains(&b'd'), "a d");
         let subject = Subject { name: "no d", samples: &[b"a\"", b"ad"], words: &[], check };
         let panic = std::panic::catch_unwind(|| subject.feed(0)).unwrap_err();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_has_a_row_and_each_row_a_key() {
+    fn keys_and_documented_rows_match() {
         for schema in ALL {
             let Some(page) = schema.page else { continue };
             let mut found = BTreeMap::new();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_says_of_a_key_is_its_description() {
+    fn key_description_comes_from_page() {
         let page = "| key | holds | default |\n|---|---|---|\n| `a.NAME.b` | what [x](y.md#z) does; `c` | `5` |\n| `d` | text | none |\n";
         let rows = rows(page);
         assert_eq!(rows["a.*.b"], "what x does; `c`. Default: `5`.");

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn data_loses_nothing_in_a_pipe_and_controls_nothing_on_a_terminal() {
+    fn piped_data_is_verbatim_and_terminal_data_sanitized() {
         let text = "\"\u{F0001}x\u{9b}31m\"";
         assert_eq!(data(text, false), text);
         assert_eq!(data(text, true), "\"\u{F0001}x\u{FFFD}31m\"");

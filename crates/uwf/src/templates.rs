@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_is_called_by_its_name_and_takes_another() {
+    fn template_is_selected_by_name_and_accepts_another() {
         for template in Template::value_variants() {
             let typed = template.to_possible_value().unwrap();
             assert_eq!(typed.get_name(), template.name());

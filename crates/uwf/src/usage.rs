@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_suggested_exists_and_what_is_tried_does_not() {
+    fn suggested_commands_exist_and_mistyped_ones_do_not() {
         let mut root = crate::cli::command();
         root.build();
         for (group, tried, hint) in MEANT {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_words_of_yaml_1_2_are_booleans_and_null() {
+    fn only_yaml12_words_are_booleans_and_null() {
         for word in ["yes", "no", "on", "off", "Yes", "NO", "y", "n", "nil", "tRue"] {
             assert_eq!(plain(word), json!(word));
         }

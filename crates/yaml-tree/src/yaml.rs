@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_written_twice_and_merges_are_left_to_the_caller() {
+    fn duplicate_and_merge_keys_are_left_to_caller() {
         let root = parse("a: 1\na: 2\n<<: {b: 3}\n").unwrap().unwrap();
         let keys: Vec<&str> = root.entries().iter().map(|entry| entry.key.as_str()).collect();
         assert_eq!(keys, ["a", "a", "<<"]);

@@ -8,7 +8,7 @@ fn whole(text: &str) -> MessageLine {
 }
 
 #[test]
-fn lines_end_where_the_stream_says_wherever_it_was_cut() {
+fn lines_survive_any_chunk_boundary() {
     let mut lines = MessageLines::new(100);
     assert_eq!(lines.push(b"one\r\ntw"), [whole("one")]);
     assert_eq!(lines.push(b"o\n\nthr"), [whole("two"), whole("")]);
@@ -18,7 +18,7 @@ fn lines_end_where_the_stream_says_wherever_it_was_cut() {
 }
 
 #[test]
-fn a_line_over_the_cap_is_counted_and_not_kept() {
+fn overlong_lines_are_counted_but_dropped() {
     let mut lines = MessageLines::new(4);
     assert_eq!(lines.push(b"abcd\nabcde\nab"), [whole("abcd"), MessageLine::TooLong(5)]);
     assert_eq!(lines.push(b"cdef"), []);
@@ -29,7 +29,7 @@ fn a_line_over_the_cap_is_counted_and_not_kept() {
 
 proptest! {
     #[test]
-    fn it_does_not_matter_how_a_stream_comes_in(bytes: Vec<u8>, cuts: Vec<prop::sample::Index>, cap in 0usize..40) {
+    fn chunking_does_not_affect_lines(bytes: Vec<u8>, cuts: Vec<prop::sample::Index>, cap in 0usize..40) {
         let all = |pieces: &[&[u8]]| {
             let mut lines = MessageLines::new(cap);
             let mut found: Vec<MessageLine> = pieces.iter().flat_map(|piece| lines.push(piece)).collect();

@@ -39,7 +39,7 @@ fn result(method: &str, params: &Value) -> Value {
 }
 
 #[test]
-fn the_clients_version_is_answered_if_it_is_known() {
+fn known_client_versions_are_echoed() {
     let answered = |asked: Value| result("initialize", &json!({ "protocolVersion": asked }))["protocolVersion"].clone();
     for known in ["2024-11-05", "2025-03-26", "2025-06-18"] {
         assert_eq!(answered(json!(known)), json!(known));
@@ -68,7 +68,7 @@ fn tools_are_listed_and_called() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_an_error_of_the_protocol() {
+fn invalid_requests_get_protocol_errors() {
     let told = [
         "{\"id\": 1, \"method\": \"tools/call\", \"params\": {\"name\": \"ecko\"}}",
         "{\"id\": \"a\", \"method\": \"tools/call\"}",
@@ -118,7 +118,7 @@ fn what_needs_no_reply_gets_none() {
 }
 
 #[test]
-fn a_batch_gets_its_replies_together_and_has_a_limit() {
+fn batch_replies_arrive_together_and_batches_are_limited() {
     let batch = json!([
         { "id": 1, "method": "ping" },
         { "method": "notifications/initialized" },
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn no_message_makes_it_panic_and_every_reply_is_one(message in json_like()) {
+    fn arbitrary_messages_get_valid_replies_without_panic(message in json_like()) {
         let replies = match Server::new(Echo).handle(message.to_string().as_bytes()) {
             None => Vec::new(),
             Some(Value::Array(replies)) => replies,

@@ -80,7 +80,7 @@ fn the_example_is_an_agent_like_any_other() {
 }
 
 #[test]
-fn an_output_that_does_not_fit_is_refused_with_every_reason() {
+fn unfit_output_is_rejected_with_every_reason() {
     let dir = tempfile::tempdir().unwrap();
     let other = WORKFLOW
         .replace("previous: { type: integer }", "sentences: { type: integer }")
@@ -95,7 +95,7 @@ fn an_output_that_does_not_fit_is_refused_with_every_reason() {
 }
 
 #[test]
-fn called_with_uwf_describe_it_prints_what_it_is_and_does_nothing_else() {
+fn describe_flag_prints_only_description() {
     let ran = std::process::Command::new(example()).arg("--uwf-describe").output().expect("the example starts");
     let description: Value = serde_json::from_slice(&ran.stdout).expect("it prints JSON");
     assert_eq!(description, json!({ "name": "word_count", "capabilities": ["offline"] }));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_an_error_not_an_empty_index() {
+    fn malformed_index_is_error_not_empty() {
         let message = |text: &str| read(text).err().unwrap();
         let at = |line: usize, reason: &str| format!("cannot read the index index.yaml, line {line}: {reason}");
         assert_eq!(message(""), "cannot read the index index.yaml: the file has no content, as after a crash");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_found_only_in_a_line_of_its_own() {
+    fn names_match_only_whole_lines() {
         let text = "a: \"0000000000001\"\nb: \"1234567890123\"\n";
         assert_eq!(["a", "b", "c", ""].map(|name| find(text.as_bytes(), name)), [Some(A), Some(B), None, None]);
         for text in ["", "{}\n", "a: 1\n", "a: \"0000000000001\"", "{a: \"0000000000001\"}\n"] {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_broken_index_the_whole_lines_are_found() {
+    fn salvage_finds_whole_lines_of_broken_index() {
         let bytes = b"a: \"0000000000001\"\nb: \"0000000000001\"\nb: \"1234567890123\"\n\xff\xfe\n: \"1234567890123\"\nc: \"12345\nz: \"1234567890123\"\ny: \"1234567890123\"\nx: \"12345678";
         let found = salvage(bytes);
         assert_eq!(found, [("a".to_owned(), A), ("y".to_owned(), B), ("z".to_owned(), B)]);

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_that_could_not_be_read_is_not_written() {
+    fn oversized_list_is_not_written() {
         let dir = tempfile::tempdir().unwrap();
         let with = |gone: u64| Manifest { gone: (0..gone).map(Hash::from_u64).collect(), ..Manifest::default() };
         with(1_000_000).save(dir.path()).unwrap();

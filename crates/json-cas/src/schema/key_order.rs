@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn required_keys_come_first_in_their_order_then_the_others() {
+    fn required_keys_come_first_in_required_order() {
         let schema = json!({
             "properties": {"a": {}, "z": {}, "b": {}, "plan": {"properties": {"x": {}, "y": {}}, "required": ["y"]}},
             "required": ["plan", "missing", "b"],

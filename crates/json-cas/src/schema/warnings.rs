@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_required_key_that_is_no_property_is_warned_of() {
+    fn unlisted_required_key_gets_warning() {
         let schema = json!({"properties": {"title": {}, "body": {}}, "required": ["title", "boby"]});
         assert_eq!(
             texts(schema),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_another_schema_may_list_is_not() {
+    fn key_listed_by_other_schema_gets_no_warning() {
         for schema in [
             json!({"required": ["a"]}),
             json!({"properties": {"b": {}}, "required": ["a"], "$ref": "#/$defs/x", "$defs": {"x": {"properties": {"a": {}}}}}),

@@ -37,7 +37,7 @@ fn objects_in_files_pass_the_conformance_suite() {
 }
 
 #[test]
-fn objects_with_a_cache_in_front_pass_the_conformance_suite() {
+fn cached_objects_pass_conformance_suite() {
     let root = TempDir::new().unwrap();
     let made = Cell::new(0);
     objects_suite(&|| {
@@ -48,7 +48,7 @@ fn objects_with_a_cache_in_front_pass_the_conformance_suite() {
 }
 
 #[test]
-fn what_was_read_once_is_read_from_the_cache_unless_it_is_damaged() {
+fn reads_come_from_cache_unless_it_is_damaged() {
     let root = TempDir::new().unwrap();
     let hash = json_cas::Hash::from_u64(1);
     let behind = Arc::new(MemoryObjects::new());
@@ -75,7 +75,7 @@ fn what_was_read_once_is_read_from_the_cache_unless_it_is_damaged() {
 }
 
 #[test]
-fn a_node_that_is_damaged_behind_is_handed_on_and_not_kept() {
+fn damaged_source_node_is_returned_but_not_cached() {
     let root = TempDir::new().unwrap();
     let behind = Arc::new(MemoryObjects::new());
     let store = Store::new(behind.clone());
@@ -100,7 +100,7 @@ fn a_node_that_is_damaged_behind_is_handed_on_and_not_kept() {
 }
 
 #[test]
-fn whoever_holds_is_not_asked_twice_whether_something_is_there() {
+fn holder_checks_existence_only_once() {
     let root = TempDir::new().unwrap();
     let hash = json_cas::Hash::from_u64(1);
     let behind = Arc::new(MemoryObjects::new());

@@ -18,7 +18,7 @@ fn reached(store: &Store, roots: &[Hash]) -> Vec<Hash> {
 }
 
 #[test]
-fn a_copy_is_the_same_node_put_at_the_same_time_and_copying_again_changes_nothing() {
+fn copy_keeps_timestamps_and_is_idempotent() {
     let (from, nodes) = with_words(&["one", "two"]);
     let all = reached(&from, &nodes);
     let to = Store::memory();
@@ -31,7 +31,7 @@ fn a_copy_is_the_same_node_put_at_the_same_time_and_copying_again_changes_nothin
 }
 
 #[test]
-fn what_was_put_at_another_time_is_the_same_node_and_what_is_damaged_there_is_repaired() {
+fn copy_keeps_existing_timestamp_and_repairs_damaged_node() {
     let (from, nodes) = with_words(&["one"]);
     let (to, _) = with_words(&["one"]);
     let before = to.objects().get(nodes[0]).unwrap();
@@ -43,7 +43,7 @@ fn what_was_put_at_another_time_is_the_same_node_and_what_is_damaged_there_is_re
 }
 
 #[test]
-fn another_node_of_the_same_hash_is_refused_and_stays() {
+fn hash_collision_is_rejected_and_keeps_existing_node() {
     let stores = [Store::memory(), Store::memory()];
     let text = stores.each_ref().map(|store| store.put_schema(text_schema()).unwrap())[0];
     let [one, two] = colliding_texts(text).map(|payload| Draft::new(text, json!(payload)).unwrap());

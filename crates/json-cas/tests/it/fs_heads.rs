@@ -99,7 +99,7 @@ fn reads_indexes_that_others_wrote() {
 }
 
 #[test]
-fn an_unreadable_index_is_an_error_everywhere_and_is_left_alone() {
+fn unreadable_index_fails_every_operation_and_stays_unchanged() {
     for bytes in [&b""[..], b"\n", b"\0\0\0\0", b"- a\n", b"a: [\n", b"\xff\xfe", b"a: \"123\"\n", b"null\n"] {
         let home = Home::new();
         home.write("index.yaml", bytes);
@@ -118,7 +118,7 @@ fn an_unreadable_index_is_an_error_everywhere_and_is_left_alone() {
 }
 
 #[test]
-fn an_index_that_is_gone_is_an_error_too() {
+fn missing_index_fails_once_it_existed() {
     let home = Home::new();
     assert_eq!(home.heads.list().unwrap(), [], "there never was one");
     assert_eq!(home.swap("a", A), Swap::Done);
@@ -135,7 +135,7 @@ fn an_index_that_is_gone_is_an_error_too() {
 }
 
 #[test]
-fn a_broken_index_is_replaced_by_another_and_kept() {
+fn rebuild_replaces_broken_index_and_keeps_old_one() {
     let home = Home::new();
     let broken = format!("a: \"{A}\"\nb: \"{B}\"\n\0\0\0\0");
     home.write("index.yaml", &broken);
@@ -167,7 +167,7 @@ fn a_broken_index_is_replaced_by_another_and_kept() {
 }
 
 #[test]
-fn a_half_done_drop_is_finished_at_once_and_completed_by_the_next_change() {
+fn interrupted_drop_counts_and_completes_on_next_change() {
     let home = Home::new();
     for name in ["a", "b"] {
         assert_eq!(home.swap(name, A), Swap::Done);
@@ -210,7 +210,7 @@ fn a_torn_record_did_not_happen() {
 }
 
 #[test]
-fn a_record_that_does_not_say_whose_it_is_removes_nothing() {
+fn record_without_matching_name_removes_nothing() {
     let home = Home::new();
     assert_eq!(home.swap("a", A), Swap::Done);
     let version = home.heads.read("a").unwrap().unwrap().version;
@@ -237,7 +237,7 @@ fn a_record_without_its_line_break_did_happen() {
 }
 
 #[test]
-fn records_may_be_longer_than_the_end_that_is_read() {
+fn records_may_exceed_tail_buffer() {
     let home = Home::new();
     let record = |name: &str| json!({"name": name, "summary": "x".repeat(40_000)});
     for name in ["a", "b"] {

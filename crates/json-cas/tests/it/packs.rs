@@ -86,7 +86,7 @@ fn objects_in_packs_pass_the_conformance_suite() {
 }
 
 #[test]
-fn what_was_packed_is_read_by_everybody_and_has_no_file_any_more() {
+fn packed_objects_are_readable_everywhere_and_lose_files() {
     let dir = TempDir::new().unwrap();
     let (objects, other) = (FsObjects::new(dir.path()), FsObjects::new(dir.path()));
     assert_eq!(other.get(hash(1)).unwrap(), None, "the other one has looked before");
@@ -118,7 +118,7 @@ fn what_was_packed_is_read_by_everybody_and_has_no_file_any_more() {
 }
 
 #[test]
-fn what_was_killed_in_between_is_completed_by_the_next_run() {
+fn killed_pack_run_is_completed_by_next_run() {
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());
     for value in 1..=3 {
@@ -155,7 +155,7 @@ fn what_was_killed_in_between_is_completed_by_the_next_run() {
 }
 
 #[test]
-fn what_is_removed_does_not_come_back_with_a_pack_of_somebody_who_was_killed() {
+fn killed_packers_pack_does_not_restore_removed_objects() {
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());
     let list = dir.path().join("packs/current");
@@ -186,7 +186,7 @@ fn what_is_removed_does_not_come_back_with_a_pack_of_somebody_who_was_killed() {
 }
 
 #[test]
-fn a_file_that_is_not_what_the_pack_has_stays() {
+fn file_that_differs_from_its_pack_stays() {
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());
     put(&objects, 1, b"one");
@@ -218,7 +218,7 @@ fn pack_of(objects: &FsObjects, count: u64) -> Packed {
 }
 
 #[test]
-fn what_is_removed_is_gone_at_once_and_its_bytes_when_room_is_reclaimed() {
+fn removed_objects_vanish_immediately_and_reclaim_erases_bytes() {
     let dir = TempDir::new().unwrap();
     let (objects, other) = (FsObjects::new(dir.path()), FsObjects::new(dir.path()));
     for value in 1..=40 {
@@ -260,7 +260,7 @@ fn what_is_removed_is_gone_at_once_and_its_bytes_when_room_is_reclaimed() {
 }
 
 #[test]
-fn packs_stay_few_and_keep_the_age_of_what_is_in_them() {
+fn packs_stay_few_and_keep_object_ages() {
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_millis(1_234_567_890_123);
@@ -284,7 +284,7 @@ fn packs_stay_few_and_keep_the_age_of_what_is_in_them() {
 }
 
 #[test]
-fn an_unpacked_store_is_as_if_it_had_never_been_packed() {
+fn unpacked_store_equals_never_packed_store() {
     let dir = TempDir::new().unwrap();
     let (objects, other) = (FsObjects::new(dir.path()), FsObjects::new(dir.path()));
     for value in 1..=5 {
@@ -317,7 +317,7 @@ fn nodes(dir: &Path) -> (Store, FsObjects, Hash, Vec<Hash>) {
 }
 
 #[test]
-fn a_damaged_pack_is_named_and_everything_else_goes_on() {
+fn damaged_pack_is_reported_and_others_still_work() {
     let dir = TempDir::new().unwrap();
     let (_, _, text, hashes) = nodes(dir.path());
     let path = packs(dir.path()).pop().unwrap();
@@ -364,7 +364,7 @@ fn a_damaged_pack_is_named_and_everything_else_goes_on() {
 }
 
 #[test]
-fn a_pack_that_is_missing_is_an_error_and_one_without_a_list_counts() {
+fn missing_pack_is_error_and_unlisted_pack_counts() {
     let dir = TempDir::new().unwrap();
     let (store, _, _, hashes) = nodes(dir.path());
     fs::remove_file(dir.path().join("packs/current")).unwrap();
@@ -383,7 +383,7 @@ fn a_pack_that_is_missing_is_an_error_and_one_without_a_list_counts() {
 }
 
 #[test]
-fn readers_putters_packers_and_sweepers_at_once_miss_nothing() {
+fn concurrent_readers_putters_packers_and_sweepers_miss_nothing() {
     const OBJECTS: u64 = 120;
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());

@@ -21,7 +21,7 @@ fn put(store: &Store, note: Hash, text: &str, to: &[Hash]) -> Hash {
 }
 
 #[test]
-fn types_are_reached_and_what_nothing_leads_to_is_not() {
+fn types_are_reached_and_unreferenced_nodes_are_not() {
     let store = Store::memory();
     let note = note(&store);
     let below = put(&store, note, "below", &[]);
@@ -59,7 +59,7 @@ fn what_is_missing_or_corrupt_is_not_guessed() {
 }
 
 #[test]
-fn from_many_roots_many_nodes_are_read_at_once_and_each_only_once() {
+fn many_roots_are_read_in_batches_without_repeats() {
     let batches = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&batches);
     let store = Store::new(Arc::new(Hooked::before_read(MemoryObjects::new(), move |hashes: &[Hash]| {
@@ -85,7 +85,7 @@ fn from_many_roots_many_nodes_are_read_at_once_and_each_only_once() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_told_with_its_root() {
+fn unreadable_node_is_reported_with_its_root() {
     let objects = Arc::new(MemoryObjects::new());
     let store = Store::new(objects.clone());
     let note = note(&store);
@@ -99,7 +99,7 @@ fn what_cannot_be_followed_is_told_with_its_root() {
 }
 
 #[test]
-fn in_the_order_of_removal_nothing_ever_lacks_what_it_refers_to() {
+fn removal_order_never_leaves_dangling_references() {
     let objects = Arc::new(MemoryObjects::new());
     let store = Store::new(objects.clone());
     let note = note(&store);
@@ -121,7 +121,7 @@ fn in_the_order_of_removal_nothing_ever_lacks_what_it_refers_to() {
 }
 
 #[test]
-fn a_put_that_finds_an_old_node_makes_it_young() {
+fn putting_existing_node_resets_its_age() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open_fs(dir.path());
     let note = note(&store);

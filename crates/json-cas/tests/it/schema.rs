@@ -77,7 +77,7 @@ fn violations_have_path_and_keyword() {
 }
 
 #[test]
-fn any_of_with_null_is_told_as_the_other() {
+fn nullable_any_of_reports_errors_of_other_branch() {
     let nullable = json!({"anyOf": [
         {"type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]},
         {"type": "null"}
@@ -301,7 +301,7 @@ fn bomb(levels: usize, name_twice: impl Fn(Value) -> Value) -> Value {
 }
 
 #[test]
-fn a_schema_that_refers_to_itself_dynamically_is_refused() {
+fn dynamic_self_reference_is_rejected() {
     let dynamic = json!({ "$dynamicAnchor": "node", "properties": { "next": { "$dynamicRef": "#node" } } });
     let refused = Schema::compile(&dynamic).unwrap_err().to_string();
     assert!(refused.contains("judging a value could take for ever; use `$ref`"), "{refused}");
@@ -366,7 +366,7 @@ fn all_to_all(kinds: usize, keyword: &str) -> Value {
 
 /// The validator alone takes 12^20 comparisons here, and its explanation grew by the same factor.
 #[test]
-fn a_schema_that_refers_to_itself_everywhere_is_decided_at_once() {
+fn exhaustively_recursive_schema_is_decided_immediately() {
     let schema = Schema::compile(&all_to_all(12, "anyOf")).unwrap();
     let nested = |levels: usize, leaf: Value| (0..levels).fold(leaf, |inner, _| json!({"a": inner}));
     let begun = Instant::now();
@@ -413,7 +413,7 @@ fn patterns_have_a_size_and_a_number() {
 
 /// Before 2019-09 nothing beside a `$ref` counted, whoever decides.
 #[test]
-fn what_stands_beside_a_reference_counts_as_its_dialect_says() {
+fn keywords_beside_reference_follow_dialect() {
     for (dialect, fits) in
         [("http://json-schema.org/draft-07/schema#", true), ("https://json-schema.org/draft/2020-12/schema", false)]
     {

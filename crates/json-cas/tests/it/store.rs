@@ -84,7 +84,7 @@ fn reads_nodes_as_other_writers_keep_them() {
 }
 
 #[test]
-fn a_batch_brings_its_own_types_in_any_order() {
+fn batch_may_list_types_in_any_order() {
     let store = Store::memory();
     let schema = Store::schema_draft(text_schema()).unwrap();
     let node = draft(schema.hash(), json!("hello"));
@@ -95,7 +95,7 @@ fn a_batch_brings_its_own_types_in_any_order() {
 }
 
 #[test]
-fn nothing_is_written_unless_all_of_a_batch_fits() {
+fn batch_with_invalid_payload_writes_nothing() {
     let store = Store::memory();
     let schema = Store::schema_draft(text_schema()).unwrap();
     let batch = [schema.clone(), draft(schema.hash(), json!("fits")), draft(schema.hash(), json!(5))];
@@ -124,7 +124,7 @@ fn types_must_be_schemas() {
 }
 
 #[test]
-fn trusted_payloads_skip_the_schema_in_release_builds_only() {
+fn trusted_payloads_skip_schema_only_in_release_builds() {
     let store = Store::memory();
     let text = store.put_schema(text_schema()).unwrap();
     let put = store.put(&draft(text, json!(5)).trusted());
@@ -161,7 +161,7 @@ fn copy_of(store: &Store) -> MemoryObjects {
 }
 
 #[test]
-fn a_corrupt_node_is_named_and_the_next_put_repairs_it() {
+fn corrupt_node_is_reported_and_repaired_by_put() {
     let dir = TempDir::new().unwrap();
     let store = Store::open_fs(dir.path());
     let text = store.put_schema(text_schema()).unwrap();
@@ -272,7 +272,7 @@ fn a_put_that_comes_second_still_compares() {
 }
 
 #[test]
-fn a_batch_is_one_batch_below_and_writes_only_what_is_new() {
+fn batch_is_written_once_with_only_new_nodes() {
     let counted = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
     let counter = Arc::clone(&counted);
     let store = Store::new(Arc::new(Hooked::before_put(MemoryObjects::new(), move |_, batch| {
@@ -363,7 +363,7 @@ fn a_failed_put_leaves_no_temporary_file() {
 }
 
 #[test]
-fn a_batch_may_have_more_nodes_than_files_can_be_open() {
+fn batch_may_exceed_open_file_limit() {
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());
     let batch: Vec<(Hash, Vec<u8>)> = (0..150).map(|n| (Hash::from_u64(n), n.to_string().into_bytes())).collect();
@@ -413,7 +413,7 @@ fn many_threads_may_put_the_same_nodes() {
 
 /// A process that was stopped in a sweep keeps others waiting for ten seconds and no longer.
 #[test]
-fn a_sweep_that_stands_still_is_not_waited_for_for_long() {
+fn wait_for_stalled_sweep_is_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let (stopped, other) = (FsObjects::new(dir.path()), FsObjects::new(dir.path()));
     let _sweep = stopped.sweep().unwrap();

@@ -49,7 +49,7 @@ fn values_are_encoded_in_their_only_form() {
 }
 
 #[test]
-fn shared_vectors_are_encoded_and_hashed_as_they_say() {
+fn shared_vectors_match_encoding_and_hash() {
     let Some(file) = shared("vectors/json-cas.json") else {
         return;
     };

@@ -181,7 +181,7 @@ fn known(type_hash: Hash) -> Option<Value> {
 }
 
 #[test]
-fn what_is_known_of_a_type_stands_in_for_its_schema() {
+fn known_type_stands_in_for_missing_schema() {
     let dir = TempDir::new().unwrap();
     let writer = Store::open_fs(dir.path());
     let text = writer.put_schema(json!({"title": "text", "type": "string"})).unwrap();

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_a_session_that_began_meanwhile_are_events() {
+    fn calls_of_newly_started_session_are_events() {
         let mut sessions = Sessions::new(None);
         let log = [
             call("other", 7),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_shortened_goes_on_under_another_id() {
+    fn compressed_session_continues_under_new_id() {
         let mut sessions = Sessions::new(Some("first"));
         let shortened = |session: &str, how: &str| {
             format!(

@@ -44,7 +44,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn free_strings_are_places_and_words_of_a_list_are_not() {
+    fn free_strings_are_places_and_enums_are_not() {
         let object = |properties: Value| json!({ "type": "object", "properties": properties });
         assert!(has_place(&object(json!({ "summary": { "type": "string" } }))));
         assert!(has_place(&object(json!({ "notes": { "type": "array", "items": { "type": ["string", "null"] } } }))));

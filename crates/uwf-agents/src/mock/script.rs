@@ -179,7 +179,7 @@ tester:
     }
 
     #[test]
-    fn entries_before_a_reply_are_the_failed_tries_of_its_visit() {
+    fn entries_before_reply_are_its_failed_attempts() {
         let played_lines: Vec<String> = [(0, 0), (0, 1), (0, 2), (0, 3), (0, 9), (1, 0), (1, 1), (2, 0), (7, 4)]
             .map(|(visit, failed)| played(SCRIPT, "coder", visit, failed))
             .into();
@@ -200,7 +200,7 @@ tester:
     }
 
     #[test]
-    fn a_reply_is_a_value_unless_it_is_a_text() {
+    fn reply_is_value_unless_it_is_text() {
         let script = Script::parse(SCRIPT, "s.yaml").unwrap();
         let acts: Vec<&ScriptedAct> = script.roles["coder"].iter().map(|entry| &entry.act).collect();
         let fail = ScriptedFailure { times: 2, exit_code: 3, stderr: Some("rate limit".to_owned()) };

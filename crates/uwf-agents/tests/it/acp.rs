@@ -92,7 +92,7 @@ fn lines_are_messages_or_noise() {
 }
 
 #[test]
-fn the_answer_is_the_last_text_after_the_last_tool_call() {
+fn answer_is_last_text_after_last_tool_call() {
     let one = told(&[
         chunk("I "),
         chunk("look."),
@@ -117,14 +117,14 @@ fn the_answer_is_the_last_text_after_the_last_tool_call() {
 }
 
 #[test]
-fn a_warning_in_front_of_the_answer_does_not_swallow_its_header() {
+fn warning_before_answer_keeps_header_readable() {
     let warned = told(&[chunk("Model metadata not found."), chunk("---\nn: 2\n"), chunk("---\nTwo."), chunk("---")]);
     assert_eq!(warned.answer(), "Model metadata not found.\n---\nn: 2\n---\nTwo.---");
     assert_eq!(told(&[chunk("Note.\n"), chunk("---\nn: 2\n---\n")]).answer(), "Note.\n---\nn: 2\n---\n");
 }
 
 #[test]
-fn a_mode_told_as_text_is_not_part_of_the_answer() {
+fn mode_update_text_is_not_part_of_answer() {
     let mut transcript = AcpTranscript::new(PLENTY);
     let seen = transcript.update(&chunk("[MODE_UPDATE] yolo\n"), 0);
     assert_eq!(seen, Some(Seen::Event("[MODE_UPDATE] yolo".to_owned())));
@@ -133,7 +133,7 @@ fn a_mode_told_as_text_is_not_part_of_the_answer() {
 }
 
 #[test]
-fn a_tool_call_is_put_together_from_all_that_is_told_of_it() {
+fn tool_call_merges_all_of_its_updates() {
     let transcript = told(&[
         call("1", json!({ "title": "", "kind": "execute", "rawInput": {} })),
         json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "title": "`cargo test`", "rawInput": { "command": "cargo test" } }),
@@ -174,7 +174,7 @@ fn a_tool_call_is_put_together_from_all_that_is_told_of_it() {
 }
 
 #[test]
-fn what_is_kept_has_limits_and_says_what_was_cut() {
+fn transcript_is_limited_and_reports_cuts() {
     let mut transcript = AcpTranscript::new(10);
     transcript.update(&chunk("12345"), 0);
     transcript.update(&call("1", json!({ "title": "ls" })), 0);
@@ -202,7 +202,7 @@ fn asked(title: &str, kinds: &[&str]) -> Value {
 }
 
 #[test]
-fn a_policy_picks_the_option_of_its_kind_that_commits_to_least() {
+fn policy_picks_least_committing_option_of_its_kind() {
     let all = ["allow_always", "reject_always", "allow_once", "reject_once"];
     let pick = |option: &str| Decision::Pick(option.to_owned());
     assert_eq!(decide(Policy::Allow, &asked("ls", &all)), pick("id-allow_once"));
@@ -260,7 +260,7 @@ fn tokens_are_told_so_that_parts_are_parts() {
 }
 
 #[test]
-fn every_preset_is_in_the_schema_and_leaves_nothing_to_ask_only_when_all_is_allowed() {
+fn presets_match_schema_and_still_ask_unless_allowed() {
     let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
     let schema = describe("acp").unwrap().config_schema;
     assert_eq!(schema["properties"]["preset"]["enum"], json!(names));
@@ -316,7 +316,7 @@ proptest! {
     }
 
     #[test]
-    fn however_a_text_is_cut_into_chunks_it_is_the_answer(text in "\\PC{0,200}", cuts: Vec<prop::sample::Index>) {
+    fn chunking_does_not_change_answer(text in "\\PC{0,200}", cuts: Vec<prop::sample::Index>) {
         prop_assume!(!text.contains("[MODE_UPDATE]") && !text.contains("---") && !text.trim().is_empty());
         let mut places: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
         places.extend([0, text.len()]);

@@ -88,7 +88,7 @@ impl Loop {
 }
 
 #[test]
-fn all_calls_of_a_round_are_run_in_order_and_what_is_wrong_goes_back_as_a_fact() {
+fn calls_run_in_order_and_errors_are_reported() {
     let mut agent = Loop::new(vec![
         reply(
             "let me see",
@@ -107,7 +107,7 @@ fn all_calls_of_a_round_are_run_in_order_and_what_is_wrong_goes_back_as_a_fact()
 }
 
 #[test]
-fn the_last_valid_output_of_a_round_counts_and_the_other_calls_are_run() {
+fn last_valid_output_counts_and_other_calls_run() {
     let mut agent = Loop::new(vec![reply(
         "",
         vec![
@@ -122,7 +122,7 @@ fn the_last_valid_output_of_a_round_counts_and_the_other_calls_are_run() {
 }
 
 #[test]
-fn a_rejected_output_is_corrected_in_the_same_loop() {
+fn rejected_output_is_corrected_in_same_loop() {
     let mut agent = Loop::new(vec![
         reply("", vec![call("submit", "{\"ok\":false}")]),
         reply("", vec![call("submit", "{\"ok\":true}")]),
@@ -132,7 +132,7 @@ fn a_rejected_output_is_corrected_in_the_same_loop() {
 }
 
 #[test]
-fn an_answer_without_calls_ends_the_loop_and_the_conversation_can_go_on() {
+fn answer_without_calls_ends_loop_and_conversation_continues() {
     let mut agent =
         Loop::new(vec![reply("I think it is done", Vec::new()), reply("", vec![call("submit", "{\"ok\":true}")])]);
     assert_eq!(agent.tell("work", 3), Some(End::Said("I think it is done".to_owned())));
@@ -141,7 +141,7 @@ fn an_answer_without_calls_ends_the_loop_and_the_conversation_can_go_on() {
 }
 
 #[test]
-fn an_output_of_before_does_not_end_what_is_told_later() {
+fn earlier_output_does_not_end_later_loop() {
     let mut agent = Loop::new(vec![
         reply("", vec![call("submit", "{\"ok\":true}")]),
         reply("", vec![call("look", "{}")]),
@@ -166,7 +166,7 @@ fn the_model_is_warned_before_its_rounds_end() {
 }
 
 #[test]
-fn calls_of_a_reply_and_of_a_step_are_limited_and_the_model_is_told() {
+fn calls_per_reply_and_step_are_limited() {
     let many = || reply("", vec![call("act", "{}"); 100_000]);
     let rounds = MAX_CALLS_IN_STEP / MAX_CALLS_IN_REPLY;
     let mut replies = vec![many(); rounds];

@@ -72,7 +72,7 @@ fn refused(text: &str) -> Answer {
 }
 
 #[test]
-fn a_secret_is_known_in_pieces_and_where_the_middle_is_left_out() {
+fn secrets_split_across_chunks_or_cuts_are_redacted() {
     let place = Place::new();
     let pieces = "printf 'it is sk-01234'; sleep 0.3; printf '56789 now'";
     assert_eq!(place.run("shell_exec", json!({ "command": pieces })), ok("exit 0\nit is [redacted] now"));
@@ -85,7 +85,7 @@ fn a_secret_is_known_in_pieces_and_where_the_middle_is_left_out() {
 }
 
 #[test]
-fn lines_of_a_file_are_read_and_the_rest_is_said() {
+fn file_is_read_by_lines_and_reports_rest() {
     let place = Place::new();
     place.file("a.txt", "one\ntwo\nthree\nfour");
     let read = |arguments| place.run("read_file", arguments);
@@ -104,7 +104,7 @@ fn lines_of_a_file_are_read_and_the_rest_is_said() {
 }
 
 #[test]
-fn a_large_file_is_read_in_parts_that_join() {
+fn parts_of_large_file_join_without_gaps() {
     let place = Place::new();
     let text: String = (0..20_000).map(|n| format!("this is line {n}\n")).collect();
     place.file("large", &text);
@@ -134,7 +134,7 @@ fn a_large_file_is_read_in_parts_that_join() {
 }
 
 #[test]
-fn what_is_no_text_file_is_refused_at_once() {
+fn non_text_file_is_rejected_without_blocking() {
     let place = Place::new();
     place.file("bin", b"a\0b");
     place.file("dir/x", "");
@@ -174,7 +174,7 @@ fn a_file_is_written_with_its_directories() {
 }
 
 #[test]
-fn the_old_text_of_a_patch_must_be_unique() {
+fn old_text_of_patch_must_be_unique() {
     let place = Place::new();
     let patch = |old: &str, new: &str| place.run("patch_file", json!({ "path": "f", "old": old, "new": new }));
     place.file("f", "fn a() {}\nfn b() {}\n");
@@ -210,7 +210,7 @@ fn invalid_arguments_are_told_as_facts() {
 }
 
 #[test]
-fn a_command_runs_in_the_workspace_and_tells_its_exit_code_and_output() {
+fn command_runs_in_workspace_and_reports_exit_code() {
     let place = Place::new();
     place.file("here", "");
     let exec = |command: &str| place.run("shell_exec", json!({ "command": command })).unwrap();
@@ -222,7 +222,7 @@ fn a_command_runs_in_the_workspace_and_tells_its_exit_code_and_output() {
 }
 
 #[test]
-fn a_command_whose_time_is_over_is_ended_with_all_it_started() {
+fn timed_out_command_is_ended_with_its_descendants() {
     let place = Place::new();
     let begun = Instant::now();
     // The inner shell ignores TERM, and so must be killed.
@@ -235,7 +235,7 @@ fn a_command_whose_time_is_over_is_ended_with_all_it_started() {
 }
 
 #[test]
-fn what_a_command_leaves_running_is_said_and_does_not_hold_the_tool() {
+fn leftover_process_is_reported_and_does_not_block() {
     let place = Place::new();
     let begun = Instant::now();
     let told = place.run("shell_exec", json!({ "command": "sleep 12 & echo started" })).unwrap();
@@ -257,7 +257,7 @@ fn a_node_is_read_by_its_hash() {
 }
 
 #[test]
-fn an_output_that_is_no_object_is_handed_in_wrapped() {
+fn non_object_output_is_submitted_wrapped() {
     let schema = json_cas::Schema::compile(
         &json!({ "type": "array", "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } } }),
     )
@@ -278,7 +278,7 @@ fn an_output_that_is_no_object_is_handed_in_wrapped() {
 }
 
 #[test]
-fn a_link_that_leads_out_is_not_followed_and_one_that_stays_is() {
+fn links_are_followed_only_inside_workspace() {
     let place = Place::new();
     let outside = place.dir.path().join("secret");
     fs::write(&outside, "secret").unwrap();
@@ -302,7 +302,7 @@ fn a_link_that_leads_out_is_not_followed_and_one_that_stays_is() {
 }
 
 #[test]
-fn a_file_with_another_name_outside_is_read_and_not_written() {
+fn outside_hard_link_is_readable_but_not_writable() {
     let place = Place::new();
     let outside = place.dir.path().join("profile");
     fs::write(&outside, "secret").unwrap();

@@ -240,7 +240,7 @@ fn a_turn_that_ended_badly_has_its_reason() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_has_turns_but_no_answer() {
+fn truncated_trace_has_turns_but_no_answer() {
     for (format, sample) in [
         (Format::Codex, include_str!("traces/codex-exec.jsonl")),
         (Format::Claude, include_str!("traces/claude-stream.jsonl")),
@@ -263,7 +263,7 @@ fn what_is_no_trace_has_no_format() {
 }
 
 #[test]
-fn limits_hold_and_what_is_over_them_is_counted() {
+fn excess_turns_and_calls_are_counted() {
     let line = "{\"type\":\"turn\",\"output\":\"x\"}\n";
     let trace = Format::Jsonl.read(&line.repeat(MAX_TURNS + 3));
     assert_eq!((trace.turns.len(), trace.left_out), (MAX_TURNS, 3));

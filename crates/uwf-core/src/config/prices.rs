@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn cached_and_reasoning_tokens_are_part_of_the_others() {
+    fn cached_and_reasoning_tokens_are_included_in_totals() {
         for (price, tokens, cost) in [
             (PRICE, tokens(1_000_000, 100_000, None, None), 3.0),
             (PRICE, tokens(1_000_000, 100_000, Some(400_000), Some(50_000)), 2.4),

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_recognised_by_their_place_or_their_beginning() {
+    fn keys_are_recognized_by_position_or_prefix() {
         for (path, value, found) in [
             ("providers.p.apiKey", json!("abcdef"), None),
             ("providers.p.apiKey", json!("abc-def"), Some("providers.p.apiKey")),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remote_is_a_name_or_a_url_and_holds_no_password() {
+    fn remote_is_name_or_url_without_password() {
         for text in [
             "origin",
             "https://git.example/team/repo.git",

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_without_a_place_is_put_where_its_surroundings_are() {
+    fn missing_position_falls_back_to_surrounding_part() {
         let mut positions = Positions::none("f");
         positions.set_value("/roles".to_owned(), at(3));
         positions.set_key("/roles/a~1b".to_owned(), at(4));

@@ -46,7 +46,7 @@ mod tests {
     use super::{at_left_edge, clean};
 
     #[test]
-    fn a_text_that_is_indented_as_a_whole_is_moved() {
+    fn fully_indented_text_is_dedented() {
         assert_eq!(at_left_edge("  ---\n\n    a\n  ---".to_owned()), "---\n\n  a\n---");
         assert_eq!(at_left_edge("  a\nb".to_owned()), "  a\nb");
         assert_eq!(at_left_edge(String::new()), "");

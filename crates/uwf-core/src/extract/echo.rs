@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_answer_as_one_in_the_prompt_is_none() {
+    fn identical_answer_alone_is_not_echo() {
         let text = "---\nok: true\nwhy: fine\n---\nI looked again.\n";
         let echoes = echoes(text, PROMPT);
         assert_eq!(echoes.len(), 1);

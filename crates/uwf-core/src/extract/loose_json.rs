@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mean_two_things_is_refused_where_it_stands() {
+    fn ambiguous_json_is_rejected_with_position() {
         for (text, expected) in [
             ("{\"a\": \"say \"hi\" now\"}", "line 1, column 13: expected a comma or `}`, found `h`"),
             ("{\n  \"a\": \"x\n", "line 2, column 8: unterminated string"),

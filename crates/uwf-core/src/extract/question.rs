@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_may_have_a_status_of_its_own() {
+    fn role_may_define_its_own_status() {
         let raw = "---\nn: 1\nstatus: needs_input\n---\nWhich one?";
         let with = |status| asked(raw, AnswerForm::Frontmatter, json!({ "status": status }));
         assert_eq!(with(json!({ "type": "string" })), None, "the workflow decides what it means");

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_text_and_spoils_no_other() {
+    fn bad_value_becomes_text_and_spoils_no_other() {
         assert_eq!(
             value("title: fix: the `bug`\nok: true\nfiles:\n  - *.rs\n  - a: b: c\n  - x\n"),
             json!({"title": "fix: the `bug`", "ok": true, "files": ["*.rs", "a: b: c", "x"]})
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_known_key_there_is_nothing_to_read() {
+    fn text_without_known_keys_yields_nothing() {
         assert_eq!(value("Hello: world\n"), Value::Null);
     }
 }

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn allowed_values_are_matched_when_only_one_can_be_meant() {
+    fn allowed_values_match_only_when_unambiguous() {
         let allowed = [&json!("in-progress"), &json!("done"), &json!("Done!"), &json!(2), &json!(null)];
         let value = |written: RawScalar| choose(&written, &allowed).map(|fit| fit.value);
         assert_eq!(value(plain("done")), Some(json!("done")));

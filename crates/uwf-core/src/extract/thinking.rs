@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_without_its_partner_reaches_to_the_end() {
+    fn unpaired_tag_extends_to_end() {
         assert_eq!(without_thoughts("a\n<think>\nb\nc"), "a\n");
         assert_eq!(without_thoughts("a\nb</think>\nc"), "\nc");
         assert_eq!(without_thoughts("a\n</think>c"), "c");

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_yaml_takes_for_a_comment_is_kept_beside() {
+    fn text_that_looks_like_comments_is_kept_separately() {
         assert_eq!(read("é: Fix #42 now # x"), Ok("{é: Fix|Fix #42 now # x}".to_owned()));
         assert_eq!(read("a: #42 fix\nb: # note\nc: 'q' # note"), Ok("{a: |#42 fix, b: , c: \"q\"}".to_owned()));
         assert_eq!(read("a:\n  - #42 fix\n  - Fix #1\n  - b"), Ok("{a: [|#42 fix, Fix|Fix #1, b]}".to_owned()));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_text_in_an_answer_is_refused_here() {
+    fn yaml_that_needs_repair_is_rejected() {
         assert_eq!(
             read("a: 1\nb: *.rs").unwrap_err(),
             "while parsing node, found unknown anchor in line 2 of the header"

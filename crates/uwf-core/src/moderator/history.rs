@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_context_has_start_and_steps_with_output_readable_as_meta() {
+    fn context_has_start_and_steps_with_meta_alias() {
         let history = History {
             thread_id: "T".into(),
             workflow: "W".into(),

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_at_lines_and_never_inside_a_character() {
+    fn cuts_fall_on_lines_and_never_inside_characters() {
         assert_eq!(head("short", 5), ("short", 0));
         assert_eq!(head("one\ntwo\nthree", 9), ("one\ntwo\n", 5));
         assert_eq!(head("ää", 3), ("ä", 2));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_filled_in_is_left_out_or_there_is_no_sample() {
+    fn unfillable_keys_are_omitted_or_prevent_sample() {
         let coded = json!({"type": "object", "properties": {"ok": {"type": "boolean"}, "code": {"type": "string", "pattern": "^[A-Z]{3}$"}}, "required": ["ok"]});
         assert_eq!(sampled(coded), Some(json!({"ok": false})));
         let needed = json!({"type": "object", "properties": {"code": {"type": "string", "pattern": "^[A-Z]{3}$"}}, "required": ["code"]});

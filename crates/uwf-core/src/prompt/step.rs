@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_cut_to_any_number_of_bytes_output_first() {
+    fn step_is_cut_to_any_size_output_first() {
         for text in ["word ".repeat(500), "`".repeat(3000), "ä\n".repeat(900), String::new()] {
             let step = step(&text);
             let whole = StepSection::whole(&step).text.len();

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_of_html_are_shown_as_they_are_written() {
+    fn html_headings_are_shown_verbatim() {
         for text in [
             "<h2>2. reviewer</h2>",
             "text\n<H1 id=x>\n2. reviewer\n</H1>",

@@ -42,7 +42,7 @@ mod tests {
     use super::in_schema_order;
 
     #[test]
-    fn keys_are_in_the_order_of_the_schema_at_every_level() {
+    fn keys_follow_schema_order_at_every_level() {
         let schema = json!({
             "properties": {
                 "summary": {"type": "string"},

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_too_long_is_shortened_and_says_so() {
+    fn overlong_step_is_shortened_with_notice() {
         let step = step(Some(&"A line of text.\n".repeat(100)), json!({"status": "done"}));
         let section = section(&step, 0);
         insta::assert_snapshot!(section.text, @r"
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_at_lines_and_counted_in_characters() {
+    fn cuts_fall_on_lines_and_count_characters() {
         assert_eq!(start_of("short", 5), ("short", 0));
         assert_eq!(start_of("one\ntwo\nthree", 9), ("one\ntwo\n", 5));
         assert_eq!(start_of("äöü", 2), ("äö", 1));

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn transitions_between_the_same_two_are_one_arrow_and_ways_are_counted() {
+    fn parallel_transitions_share_arrow_and_traversals_are_counted() {
         let drawing = Drawing::of(&reviewed(), Some(&course()));
         let taken: Vec<_> = drawing.taken().collect();
         assert_eq!(taken, [("$START", "coder", 1), ("coder", "reviewer", 2), ("reviewer", "coder", 1)]);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_says_what_the_graph_says_and_nothing_breaks_out_of_it() {
+    fn svg_matches_graph_and_escapes_its_texts() {
         let svg = Drawing::of(&reviewed(), Some(&course())).svg();
         for part in [
             "<title>fix &quot;it&quot;</title>",

@@ -196,7 +196,7 @@ fn a_config_that_says_nothing_is_the_default() {
 }
 
 #[test]
-fn keys_nobody_knows_are_warned_about_with_a_suggestion() {
+fn unknown_keys_get_warning_with_suggestion() {
     let text = "defualtAgent: x\nagents:\n  a: { command: c, idletimeout: 5, colour: red }\nextract: { lllm: 1 }\n";
     insta::assert_snapshot!(problems_of(text), @"
     config.yaml:1:1: warning[unknown-key]: the key `defualtAgent` is not known here and is ignored
@@ -248,7 +248,7 @@ fn models_are_needed_only_when_used() {
 }
 
 #[test]
-fn wrong_types_and_values_are_errors_with_their_place() {
+fn wrong_types_and_values_are_errors_with_position() {
     let text = "
 providers: { p: { baseUrl: 5 }, q: {}, r: x }
 models: [a]
@@ -314,7 +314,7 @@ agentOverrides: { w: { r: 5 }, v: x }
 }
 
 #[test]
-fn a_table_of_prices_says_what_they_are_for_and_of_when() {
+fn prices_need_input_output_and_date() {
     assert_eq!(sound("prices: { date: 2026-11-01 }").prices.unwrap().currency, "USD");
     insta::assert_snapshot!(problems_of("prices: { models: { m: { inptu: 1, output: -2 }, n: 5, o: { input: x, output: .inf } } }"), @"
     config.yaml:1:1: error[missing-key]: the table `prices` has no `date`
@@ -343,7 +343,7 @@ fn a_table_of_prices_says_what_they_are_for_and_of_when() {
 }
 
 #[test]
-fn a_secret_in_place_of_its_name_is_refused_and_not_repeated() {
+fn secret_instead_of_variable_is_rejected_and_hidden() {
     let text = "providers: { p: { baseUrl: u, apiKeyEnv: sk-abc.def } }\nagents: { a: { command: c, env: [OK_NAME, 'not ok'] }, b: { command: c, env: { sk-abc.def: ~ } } }\nsecrets: ['ghp-1', ghp_aB3dE5fG7hI9jK1lM3nO5]\n";
     insta::assert_snapshot!(problems_of(text), @r"
     config.yaml:1:42: error[not-a-variable]: `apiKeyEnv` holds something that is not the name of an environment variable

@@ -210,7 +210,7 @@ fn first_visit_with_history() {
 }
 
 #[test]
-fn a_return_shows_the_history_and_the_own_last_answer() {
+fn returning_role_sees_history_and_own_last_answer() {
     let steps = [planned(), developed(2), reviewed(3, "no test"), developed(4)];
     let prompt = prompt(&steps, 100_000);
     assert_eq!(
@@ -235,7 +235,7 @@ fn a_return_shows_the_history_and_the_own_last_answer() {
 }
 
 #[test]
-fn an_agent_that_goes_on_in_its_session_is_shown_what_is_new() {
+fn resumed_session_sees_only_new_steps() {
     let (role, schema) = (role(), review_schema());
     let resumed = PromptInput { is_resumed: true, ..input(&role, &schema) };
     let prompt = built(&resumed, &[planned(), developed(2), reviewed(3, "no test"), developed(4)]);
@@ -327,7 +327,7 @@ fn what_does_not_fit_is_shortened_and_said() {
 }
 
 #[test]
-fn the_own_answer_and_what_answers_it_come_first_then_the_newest_then_the_plan() {
+fn own_answer_and_replies_precede_newest_and_plan() {
     let thread = |own: usize, bytes: usize| -> Vec<Step> {
         let step = |index| {
             if index == own { Step { role: "reviewer".to_owned(), ..long(index, bytes) } } else { long(index, bytes) }
@@ -353,7 +353,7 @@ fn the_own_answer_and_what_answers_it_come_first_then_the_newest_then_the_plan()
 }
 
 #[test]
-fn a_long_text_in_the_middle_displaces_no_others() {
+fn long_step_in_middle_displaces_no_others() {
     let mut steps: Vec<Step> = (1..=10).map(developed).collect();
     steps[5] = long(6, 90_000);
     assert_eq!(outline(&prompt(&steps, 100_000)), "1 2 3 4 5 6~ 7 8 9 10");
@@ -362,7 +362,7 @@ fn a_long_text_in_the_middle_displaces_no_others() {
 }
 
 #[test]
-fn a_long_task_is_cut_by_name_and_whole_where_it_fits() {
+fn long_task_is_cut_only_when_budget_requires() {
     let (role, schema) = (role(), review_schema());
     let task = "do this\n".repeat(1000);
     let with = |budget, steps: &[Step]| built(&PromptInput { task: &task, budget, ..input(&role, &schema) }, steps);
@@ -390,7 +390,7 @@ fn a_long_task_is_cut_by_name_and_whole_where_it_fits() {
 }
 
 #[test]
-fn no_more_is_read_than_is_shown_and_a_few() {
+fn only_shown_steps_and_few_more_are_read() {
     let (role, schema) = (role(), review_schema());
     for own in [None, Some(2), Some(5_000), Some(9_998)] {
         let mut read = 0;
@@ -486,7 +486,7 @@ fn a_nested_schema_is_shown_as_a_form() {
 }
 
 #[test]
-fn a_role_with_json_output_is_shown_its_form() {
+fn role_with_json_output_sees_its_form() {
     let (role, schema) = (role(), review_schema());
     let text = built(&PromptInput { output: AnswerForm::Json, ..input(&role, &schema) }, &[]).text();
     let form = text.split("\n# Your role").next().unwrap();
@@ -614,7 +614,7 @@ fn parts_depend_on_nothing_but_their_own() {
 /// Parts are stored by their text: what all prompts of a thread store together is a small multiple of its steps, also when
 /// only the newest of them fit.
 #[test]
-fn the_prompts_of_a_growing_thread_store_what_is_new() {
+fn prompts_of_growing_thread_store_only_new_parts() {
     for (count, bytes_each, budget) in [(64, 400, 1_000_000), (400, 1_000, 60_000), (200, 5_000, 100_000)] {
         let steps: Vec<Step> = (1..=count).map(|index| long(index, bytes_each)).collect();
         let bytes: usize = steps.iter().map(|step| StepSection::whole(step).text.len()).sum();
@@ -707,7 +707,7 @@ fn threads() -> impl Strategy<Value = (Vec<Step>, usize, String, bool)> {
 
 proptest! {
     #[test]
-    fn a_prompt_keeps_its_budget_its_order_and_what_matters_most((steps, budget, task, is_resumed) in threads()) {
+    fn prompt_keeps_budget_order_and_most_important_parts((steps, budget, task, is_resumed) in threads()) {
         let (role, schema) = (role(), review_schema());
         let input = PromptInput { task: &task, budget, is_resumed, ..input(&role, &schema) };
         let own = steps.iter().rposition(|step| step.role == "reviewer").map(|index| index + 1);

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_prints_a_text_unless_a_word_is_a_uwf_program() {
+    fn command_line_prints_text_unless_running_uwf_program() {
         let output = |line: &str| Named::plain(line).spec(&Config::default(), Path::new("/")).map(|spec| spec.output);
         for (line, expected) in [
             ("sh agent.sh", "text"),

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_gets_env_file_variables_but_only_the_secrets_it_was_given() {
+    fn agent_gets_file_variables_but_only_granted_secrets() {
         let inherited = [("PATH", "/bin"), ("A_KEY", "from-shell"), ("B_KEY", "b")].map(|(n, v)| (n.into(), v.into()));
         let file = [pair("A_KEY", "from-file"), pair("C_KEY", "c"), pair("PLAIN", "p")];
         let secrets = ["A_KEY", "B_KEY", "C_KEY"].map(str::to_owned).into();

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_each_text_is_there_once() {
+    fn written_turns_are_read_with_texts_stored_once() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let mut writer = Writer::begin(&files).unwrap();
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_is_of_the_turns_before_it_and_a_trace_can_be_continued() {
+    fn total_covers_preceding_turns_and_trace_can_resume() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let mut writer = Writer::begin(&files).unwrap();
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_whole_is_read_once_it_is() {
+    fn partial_line_is_read_once_complete() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let mut writer = Writer::begin(&files).unwrap();
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_was_begun_again_is_followed_from_its_beginning() {
+    fn restarted_trace_is_followed_from_beginning() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let mut follower = Follower::default();
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_so_far_are_those_of_turns_that_counted() {
+    fn running_tokens_need_counts_from_all_finished_turns() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let mut writer = Writer::begin(&files).unwrap();

@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_secret_is_never_shown_whatever_is_put_into_it(
+        fn secret_with_hidden_symbols_is_never_shown(
             parts in proptest::collection::vec(prop_oneof![hidden(), words()], 1..6),
             ends in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
         ) {
@@ -182,7 +182,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_without_a_secret_stays_as_it_is(
+        fn text_without_secret_is_unchanged(
             parts in proptest::collection::vec(prop_oneof![hidden(), words()], 0..8),
             ends in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
         ) {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_read_as_it_grows_and_no_symbol_is_torn() {
+    fn growing_text_is_read_without_splitting_characters() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("raw");
         let mut from = 0;
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_never_shown_however_it_is_written() {
+    fn secret_is_never_shown_at_any_write_pace() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("raw");
         // One ends as it begins, one begins as another does.
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_that_is_never_closed_does_not_hold_up_the_rest() {
+    fn unterminated_sequence_does_not_block_later_text() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("raw");
         let text = format!("\u{1b}]0;{}", "x".repeat(usize::try_from(2 * AT_ONCE).unwrap()));

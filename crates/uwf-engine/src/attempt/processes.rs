@@ -310,7 +310,7 @@ mod tests {
 
     /// A process that is closed to others shows its arguments and nothing else.
     #[test]
-    fn a_process_of_an_attempt_is_found_by_its_arguments() {
+    fn process_of_attempt_is_found_by_arguments() {
         let attempt = crate::root::ids::new_ulid().to_string();
         let mut command = Command::new("sh");
         command.args(["-c", "read line", "sh", ATTEMPT_ARGUMENT, &attempt]).stdin(Stdio::piped());

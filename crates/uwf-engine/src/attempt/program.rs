@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn why_a_program_cannot_be_started_is_said_in_words() {
+    fn start_failures_are_explained() {
         let dir = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str, mode: u32| {
             let path = dir.path().join(name);

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_redacted_by_name_and_the_longest_first() {
+    fn secrets_are_redacted_by_name_longest_first() {
         let file =
             [pair("A_KEY", "sk-0123456789"), pair("LONGER_TOKEN", "sk-0123456789-more"), pair("TINY_KEY", "abc")];
         let redactor = Redactor::new([], &file);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_in_every_form_it_is_written_in() {
+    fn secret_is_found_in_every_encoding() {
         let redactor = Redactor::knowing([], &[pair("A_KEY", "q\"b\\s/n\nt\tä")], &[]);
         let json = r#"q\"b\\s/n\nt\tä"#;
         let texts = [
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_with_unseen_symbols_in_it_is_replaced() {
+    fn secret_with_invisible_symbols_is_redacted() {
         let redactor = Redactor::knowing([], &[pair("A_KEY", "sk-0123456789")], &[]);
         for within in [
             "\u{1b}[01;31m\u{1b}[K",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_which_little_is_seen_does_not_redact_that() {
+    fn mostly_invisible_secret_does_not_redact_visible_part() {
         let redactor = Redactor::knowing([], &[pair("A_KEY", "a\u{200b}\u{200b}\u{200b}b")], &[]);
         assert_eq!(redactor.text("a, ab and a\u{200b}\u{200b}\u{200b}b"), "a, ab and [redacted A_KEY]");
     }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_within_a_value_is_redacted_alone_too() {
+    fn secret_part_of_value_is_redacted_alone() {
         let connection = "AccountName=me;AccountKey=a+b/c0123456789==;EndpointSuffix=core.windows.net";
         let account = r#"{"type": "service_account", "private_key": "-----BEGIN\nxyz\n"}"#;
         let environment =
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_of_a_secret_is_redacted_without_the_white_space_around_it() {
+    fn every_value_of_secret_is_redacted_without_whitespace() {
         let file = [pair("ACCOUNT", "first-value"), pair("ACCOUNT", " second-value\n")];
         let redactor = Redactor::new(["ACCOUNT".to_owned()], &file);
         assert_eq!(redactor.text("first-value, second-value."), "[redacted ACCOUNT], [redacted ACCOUNT].");

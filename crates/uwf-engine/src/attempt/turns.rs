@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_several_turns_have_is_stored_once_and_redacted() {
+    fn text_shared_by_turns_is_stored_once_redacted() {
         let redactor = redactor("sk-0123456789");
         let mut batch = Batch::default();
         let turn = Turn { output: "two".to_owned(), ..Turn::asked(["the key sk-0123456789", "two"]) };

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_understood_is_left_alone() {
+    fn unparsable_content_is_preserved() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
         for (before, value) in

@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_however_long_its_names_are() {
+    fn long_names_round_trip() {
         let past = Past { hash: Hash::from_u64(1), timestamp: 3 };
         let entry = Entry { hash: Hash::from_u64(7), timestamp: 5, history: vec![past] };
         let long = ["a".repeat(999), "b".repeat(1_100), "\"\n: #{".repeat(700), "é".repeat(5_000)];

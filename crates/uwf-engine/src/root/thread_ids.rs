@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distinct_suffix_is_as_short_as_can_be() {
+    fn distinct_suffix_is_as_short_as_possible() {
         assert_eq!(distinct_suffix([]), 4);
         assert_eq!(distinct_suffix(["01AAAAAAAB"]), 4);
         assert_eq!(distinct_suffix(["01AAAAAAAB", "02AAAAAAAB", "03CAAAAAAB"]), 9);

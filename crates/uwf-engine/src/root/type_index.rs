@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_is_there_the_next_time_and_nothing_is_learned_twice() {
+    fn learned_types_persist_and_are_stored_once() {
         let (_dir, home, nodes) = with_texts(&["a", "b", "c"]);
         learn(&home, &nodes[..2]);
         learn(&home, &nodes);

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_is_some_steps_behind_is_brought_up_to_date() {
+    fn cache_behind_thread_is_updated() {
         let long = Long::new();
         let path = long.home.chain_file(&long.thread);
         let whole = std::fs::read(&path).unwrap();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_shorter_than_its_cache_has_its_own_steps() {
+    fn thread_shorter_than_cache_keeps_own_steps() {
         let long = Long::new();
         let head = long.records[2].step;
         let chain = Chain::load(&long.home, &long.thread, Some(head)).unwrap();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_record_is_replaced_by_what_the_nodes_say() {
+    fn damaged_record_is_rebuilt_from_nodes() {
         let long = Long::new();
         for spoiled in [0, 3, STEPS - 2, STEPS - 1] {
             long.spoil(spoiled);

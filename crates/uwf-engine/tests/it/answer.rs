@@ -31,7 +31,7 @@ fn while_answering(machine: &Machine, asked: &Asked, meanwhile: &dyn Fn()) -> Re
 }
 
 #[test]
-fn an_answer_says_what_it_was_and_what_comes_next() {
+fn answer_reports_its_step_and_next_role() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let before = machine.thread(&id).head;
@@ -44,7 +44,7 @@ fn an_answer_says_what_it_was_and_what_comes_next() {
 }
 
 #[test]
-fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
+fn second_answer_to_question_is_too_late() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
@@ -56,7 +56,7 @@ fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
 }
 
 #[test]
-fn of_many_who_answer_at_once_one_is_heard() {
+fn one_of_many_concurrent_answers_wins() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
@@ -80,7 +80,7 @@ fn of_many_who_answer_at_once_one_is_heard() {
 }
 
 #[test]
-fn a_head_that_another_machine_moved_is_not_moved_again() {
+fn head_moved_elsewhere_is_not_moved_again() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
@@ -109,7 +109,7 @@ fn move_to(home: &Home, id: &ThreadId, to: json_cas::Hash) {
 }
 
 #[test]
-fn an_answer_to_a_thread_that_is_killed_meanwhile_is_kept_to_be_forked() {
+fn answer_to_killed_thread_is_kept_for_fork() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
@@ -123,7 +123,7 @@ fn an_answer_to_a_thread_that_is_killed_meanwhile_is_kept_to_be_forked() {
 }
 
 #[test]
-fn what_does_not_fit_the_schema_of_the_role_never_becomes_a_step() {
+fn invalid_output_never_becomes_step() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.thread(&id).head;
@@ -135,7 +135,7 @@ fn what_does_not_fit_the_schema_of_the_role_never_becomes_a_step() {
 }
 
 #[test]
-fn a_step_of_another_role_is_refused_and_the_thread_stays_where_it_is() {
+fn step_of_other_role_is_rejected_without_change() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
@@ -171,7 +171,7 @@ fn a_thread_that_has_ended_asks_nobody() {
 }
 
 #[test]
-fn a_role_of_a_program_is_stepped_and_not_answered() {
+fn program_role_is_stepped_not_answered() {
     let machine = Machine::with_essay();
     let config = "agents:\n  person: { command: uwf-human }\n  robot: { command: uwf-mock }\ndefaultAgent: robot\n";
     std::fs::write(machine.home.config_file(), config).unwrap();

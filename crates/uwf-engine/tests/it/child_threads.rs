@@ -27,7 +27,7 @@ fn active(child: Child) -> ThreadId {
 }
 
 #[test]
-fn a_child_is_begun_once_and_found_again_until_it_has_ended() {
+fn child_is_created_once_and_reused_until_ended() {
     let machine = Machine::with_essay();
     let parent = machine.start("essay");
     let id = active(child(&machine, &parent, 3).unwrap());
@@ -40,7 +40,7 @@ fn a_child_is_begun_once_and_found_again_until_it_has_ended() {
 }
 
 #[test]
-fn at_another_head_of_its_parent_it_is_another_child() {
+fn new_parent_head_gets_another_child() {
     let machine = Machine::with_essay();
     let parent = machine.start("essay");
     let before = active(child(&machine, &parent, 3).unwrap());

@@ -69,7 +69,7 @@ fn outcome(from: &Machine, thread: &ThreadId, raced: Raced) -> Outcome {
 }
 
 #[test]
-fn the_slower_of_two_copies_finds_the_thread_there() {
+fn slower_copy_finds_existing_thread() {
     let machine = Machine::with_essay();
     let thread = machine.start("essay");
     assert_eq!(outcome(&machine, &thread, Raced::default()), Outcome::Present);

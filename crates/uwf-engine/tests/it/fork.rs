@@ -15,7 +15,7 @@ fn fork(machine: &Machine, id: &uwf_core::thread::ThreadId, from: Option<&str>) 
 }
 
 #[test]
-fn a_fork_begins_at_the_head_and_stores_no_node() {
+fn fork_starts_at_head_and_stores_no_node() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
@@ -26,7 +26,7 @@ fn a_fork_begins_at_the_head_and_stores_no_node() {
 }
 
 #[test]
-fn a_fork_and_its_origin_go_their_own_ways() {
+fn fork_and_origin_are_independent() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
@@ -38,7 +38,7 @@ fn a_fork_and_its_origin_go_their_own_ways() {
 }
 
 #[test]
-fn from_a_role_it_is_forked_before_the_last_time_that_role_was_played() {
+fn fork_from_role_starts_before_its_last_step() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 2);
@@ -57,7 +57,7 @@ fn before_its_first_step_there_is_the_start() {
 }
 
 #[test]
-fn a_role_that_was_never_played_is_refused_with_what_can_be_done() {
+fn unplayed_role_is_rejected_with_hint() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let unplayed = fork(&machine, &id, Some("editor")).unwrap_err();
@@ -74,7 +74,7 @@ fn a_role_that_was_never_played_is_refused_with_what_can_be_done() {
 }
 
 #[test]
-fn threads_that_have_ended_are_forked_like_any_other() {
+fn ended_threads_can_be_forked() {
     let machine = Machine::with_essay();
     let completed = machine.start("essay");
     let head = machine.approved(&completed).head;
@@ -101,7 +101,7 @@ fn only_starts_and_steps_can_be_forked() {
 }
 
 #[test]
-fn a_fork_keeps_the_settings_of_its_origin_but_for_what_is_changed() {
+fn fork_keeps_unchanged_settings_of_origin() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let elsewhere = machine.file("elsewhere/note", "").parent().unwrap().to_owned();
@@ -139,7 +139,7 @@ fn a_repeated_fork_reports_the_first_fork() {
 }
 
 #[test]
-fn a_thread_is_forked_on_a_machine_that_never_ran_it() {
+fn fork_works_on_machine_that_never_ran_thread() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);

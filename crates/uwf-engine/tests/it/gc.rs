@@ -100,7 +100,7 @@ fn collect(home: &Home) -> gc::Collected {
 }
 
 #[test]
-fn a_sweep_asks_for_no_more_than_it_removes() {
+fn sweep_requests_no_more_than_it_removes() {
     let dir = dir_in_memory();
     let (home, slow, chain) = with_nodes(dir.path());
     let there = home.store().objects().list(None).unwrap().len();
@@ -113,7 +113,7 @@ fn a_sweep_asks_for_no_more_than_it_removes() {
 }
 
 #[test]
-fn a_node_that_is_put_again_between_two_sweeps_stays_with_all_it_leads_to() {
+fn node_put_between_sweeps_stays_with_its_references() {
     let dir = dir_in_memory();
     let (home, slow, [first, second, third]) = with_nodes(dir.path());
     slow.put_again.set(second).unwrap();

@@ -11,7 +11,7 @@ use uwf_engine::verbs::{kill, recover};
 use crate::memory::{Machine, failure, names};
 
 #[test]
-fn a_killed_thread_leaves_the_index_for_the_history() {
+fn killed_thread_moves_from_index_to_history() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
@@ -24,7 +24,7 @@ fn a_killed_thread_leaves_the_index_for_the_history() {
 }
 
 #[test]
-fn before_its_first_step_a_thread_ends_without_a_last_one() {
+fn kill_before_first_step_records_no_last_step() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let start = machine.thread(&id).head;
@@ -44,7 +44,7 @@ fn a_thread_is_killed_once() {
 }
 
 #[test]
-fn of_many_who_kill_it_at_once_one_does() {
+fn one_of_many_concurrent_kills_succeeds() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let killed = std::thread::scope(|scope| {
@@ -64,7 +64,7 @@ fn an_unknown_thread_cannot_be_killed() {
 }
 
 #[test]
-fn a_thread_whose_nodes_are_gone_is_killed_without_an_end_node() {
+fn thread_without_nodes_is_killed_without_end_node() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.thread(&id).head;

@@ -17,7 +17,7 @@ fn listed(machine: &Machine, filter: &Filter) -> Vec<(ThreadId, State)> {
 }
 
 #[test]
-fn active_threads_are_listed_newest_first_and_ended_ones_only_with_all() {
+fn list_is_newest_first_and_hides_ended_threads() {
     let machine = Machine::with_essay();
     let [first, second, third] = [(); 3].map(|()| machine.start("essay"));
     kill::kill(&machine.home, &second, None).unwrap();
@@ -60,7 +60,7 @@ fn threads_are_listed_page_by_page() {
 }
 
 #[test]
-fn threads_of_a_workflow_are_found_whatever_its_name_is_now() {
+fn workflow_filter_matches_hash_not_current_name() {
     let machine = Machine::new();
     let old = machine.put("essay", ESSAY);
     let before = machine.start("essay");
@@ -71,7 +71,7 @@ fn threads_of_a_workflow_are_found_whatever_its_name_is_now() {
 }
 
 #[test]
-fn one_thread_that_cannot_be_read_is_a_row_that_says_so() {
+fn unreadable_thread_is_listed_as_corrupt() {
     let machine = Machine::with_essay();
     let whole = machine.start("essay");
     let broken = machine.start("essay");
@@ -93,7 +93,7 @@ fn a_listing_says_which_role_was_played_last() {
 }
 
 #[test]
-fn threads_are_counted_by_state_whatever_else_is_asked_for() {
+fn state_counts_ignore_other_filters() {
     let machine = Machine::with_essay();
     let [killed, paused, completed, active] = [(); 4].map(|()| machine.start("essay"));
     kill::kill(&machine.home, &killed, None).unwrap();
@@ -120,7 +120,7 @@ fn several_states_are_asked_for_at_once() {
 }
 
 #[test]
-fn threads_are_found_by_the_role_of_their_last_step() {
+fn threads_are_found_by_role_of_last_step() {
     let machine = Machine::with_essay();
     let [written, refused, killed, _new] = [(); 4].map(|()| machine.start("essay"));
     machine.answer(&written, json!({"text": "It rains."})).unwrap();
@@ -135,7 +135,7 @@ fn threads_are_found_by_the_role_of_their_last_step() {
 }
 
 #[test]
-fn threads_are_found_by_id_name_of_the_workflow_and_task() {
+fn threads_are_found_by_id_workflow_and_task() {
     let machine = Machine::with_essay();
     machine.put("poem", &ESSAY.replace("name: essay", "name: poem"));
     let start = |workflow, prompt| {
@@ -160,7 +160,7 @@ fn threads_are_found_by_id_name_of_the_workflow_and_task() {
 }
 
 #[test]
-fn a_page_begins_after_a_thread_even_after_one_that_is_gone() {
+fn page_starts_after_thread_even_if_removed() {
     let machine = Machine::with_essay();
     let ids = [(); 4].map(|()| machine.start("essay"));
     let after = |id: &ThreadId, limit| {
@@ -176,7 +176,7 @@ fn a_page_begins_after_a_thread_even_after_one_that_is_gone() {
 }
 
 #[test]
-fn what_many_heads_say_is_remembered_of_finished_threads_too() {
+fn heads_of_finished_threads_are_cached() {
     let machine = Machine::with_essay();
     let first = machine.start("essay");
     machine.refused(&first, 1);

@@ -10,7 +10,7 @@ use uwf_engine::verbs::{kill, pause, show};
 use crate::memory::{Machine, failure};
 
 #[test]
-fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
+fn paused_thread_is_not_stepped_until_resumed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     assert_eq!(pause::pause(&machine.home, &id, None, None).unwrap(), State::Paused);
@@ -23,7 +23,7 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
 }
 
 #[test]
-fn of_two_pauses_the_newer_reason_is_shown_and_one_resume_ends_both() {
+fn newer_pause_reason_wins_and_one_resume_suffices() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     pause::pause(&machine.home, &id, Some("lunch"), None).unwrap();
@@ -35,7 +35,7 @@ fn of_two_pauses_the_newer_reason_is_shown_and_one_resume_ends_both() {
 }
 
 #[test]
-fn a_secret_in_the_reason_is_not_written_down() {
+fn secret_in_reason_is_redacted() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     std::fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
@@ -45,7 +45,7 @@ fn a_secret_in_the_reason_is_not_written_down() {
 }
 
 #[test]
-fn a_thread_that_has_ended_is_neither_paused_nor_resumed() {
+fn ended_thread_cannot_be_paused_or_resumed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     pause::pause(&machine.home, &id, None, None).unwrap();

@@ -21,7 +21,7 @@ fn the_same_file_put_twice_is_one_version() {
 }
 
 #[test]
-fn a_new_version_takes_the_name_and_the_old_one_goes_to_its_history() {
+fn new_version_takes_name_and_old_becomes_history() {
     let machine = Machine::new();
     let old = machine.put("essay", ESSAY);
     let new = machine.put("essay", &second());
@@ -30,7 +30,7 @@ fn a_new_version_takes_the_name_and_the_old_one_goes_to_its_history() {
 }
 
 #[test]
-fn a_file_with_errors_is_refused_with_all_of_them_and_stores_nothing() {
+fn file_with_errors_reports_all_and_stores_nothing() {
     let machine = Machine::new();
     let text = ESSAY.replace("role: editor", "role: editr").replace("condition: approved", "condition: aproved");
     let refused = machine.try_put("essay", &text).unwrap();
@@ -45,7 +45,7 @@ fn a_file_with_errors_is_refused_with_all_of_them_and_stores_nothing() {
 }
 
 #[test]
-fn a_role_may_name_a_schema_that_is_stored_and_no_other() {
+fn role_may_reference_only_stored_schema() {
     let machine = Machine::new();
     let text = |schema: &str| {
         let inline =
@@ -61,7 +61,7 @@ fn a_role_may_name_a_schema_that_is_stored_and_no_other() {
 }
 
 #[test]
-fn a_workflow_with_a_secret_in_it_is_refused() {
+fn workflow_containing_secret_is_rejected() {
     let machine = Machine::new();
     std::fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
     let error = machine.try_put("essay", &ESSAY.replace("Write it.", "Use sk-0123456789abcdef.")).unwrap_err();
@@ -80,7 +80,7 @@ fn a_rollback_swaps_the_two_newest_versions() {
 }
 
 #[test]
-fn a_rollback_without_an_earlier_version_says_where_to_look() {
+fn rollback_without_earlier_version_gives_hint() {
     let machine = Machine::with_essay();
     let roll_back =
         |name: &str, to| registry::update(&machine.home, |names| registry::roll_back(names, name, to, 7)).unwrap_err();

@@ -14,7 +14,7 @@ use uwf_engine::verbs::{recover, reindex};
 use crate::memory::{Machine, failure};
 
 #[test]
-fn heads_that_are_not_in_files_have_no_index_to_recover() {
+fn shared_heads_have_no_index_to_recover() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     for dry_run in [true, false] {
@@ -36,7 +36,7 @@ fn of_a_sound_thread_nothing_is_repaired() {
 }
 
 #[test]
-fn a_step_whose_account_is_damaged_is_replaced_by_one_that_says_so() {
+fn step_with_damaged_detail_is_replaced_and_marked() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
@@ -71,7 +71,7 @@ fn a_thread_without_its_first_output_begins_anew() {
 }
 
 #[test]
-fn a_thread_is_intact_by_its_record_and_by_a_digest_that_was_noted_elsewhere() {
+fn thread_is_verified_by_record_and_noted_digest() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
@@ -104,7 +104,7 @@ fn what_can_be_derived_is_derived_again() {
 }
 
 #[test]
-fn the_doctor_counts_nodes_and_threads_wherever_they_are() {
+fn doctor_counts_nodes_and_threads_in_shared_store() {
     let machine = Machine::with_essay();
     let [ended, _active] = [(); 2].map(|()| machine.start("essay"));
     machine.approved(&ended);
@@ -118,7 +118,7 @@ fn the_doctor_counts_nodes_and_threads_wherever_they_are() {
 }
 
 #[test]
-fn a_thread_that_the_heads_have_lost_is_missed() {
+fn thread_missing_from_heads_is_reported() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let elsewhere = Machine::with_essay();
@@ -129,7 +129,7 @@ fn a_thread_that_the_heads_have_lost_is_missed() {
 }
 
 #[test]
-fn a_walk_over_all_roots_finds_the_node_that_is_gone() {
+fn walk_from_all_roots_finds_missing_node() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.approved(&id).head;

@@ -8,7 +8,7 @@ use uwf_engine::verbs::{rm, show};
 use crate::memory::{Machine, failure};
 
 #[test]
-fn a_removed_thread_leaves_no_line_and_no_file_but_all_its_nodes() {
+fn removed_thread_leaves_only_its_nodes() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.approved(&id);

@@ -22,7 +22,7 @@ fn resolve(machine: &Machine, typed: &str) -> Result<ThreadId> {
 }
 
 #[test]
-fn a_thread_shows_its_task_its_steps_and_its_digest() {
+fn thread_shows_task_steps_and_digest() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let started = show::show(&machine.home, &id).unwrap();
@@ -77,7 +77,7 @@ fn threads_of_one_start_have_own_times() {
 }
 
 #[test]
-fn of_an_unknown_thread_it_is_said_where_all_are_listed() {
+fn unknown_thread_hints_at_full_list() {
     let machine = Machine::with_essay();
     let id = ids::new_thread_id();
     let error = show::show(&machine.home, &id).unwrap_err();
@@ -86,7 +86,7 @@ fn of_an_unknown_thread_it_is_said_where_all_are_listed() {
 }
 
 #[test]
-fn a_thread_that_only_this_machine_has_records_of_is_not_just_unknown() {
+fn thread_with_only_local_records_hints_at_recovery() {
     let machine = Machine::with_essay();
     let elsewhere = Machine::with_essay();
     let id = elsewhere.start("essay");
@@ -97,7 +97,7 @@ fn a_thread_that_only_this_machine_has_records_of_is_not_just_unknown() {
 }
 
 #[test]
-fn a_damaged_head_is_named_with_what_checks_it() {
+fn damaged_head_is_reported_with_verify_hint() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
@@ -110,7 +110,7 @@ fn a_damaged_head_is_named_with_what_checks_it() {
 }
 
 #[test]
-fn damage_further_back_keeps_nobody_from_looking_at_the_newest_step() {
+fn older_damage_does_not_hide_newest_step() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 2);
@@ -121,7 +121,7 @@ fn damage_further_back_keeps_nobody_from_looking_at_the_newest_step() {
 }
 
 #[test]
-fn a_thread_is_named_by_a_beginning_or_an_end_of_its_id() {
+fn thread_is_resolved_by_id_prefix_or_suffix() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let text = id.as_str();
@@ -157,7 +157,7 @@ fn a_misspelt_end_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn the_newest_thread_has_a_name_of_its_own_ended_or_not() {
+fn at_sign_names_newest_thread_even_if_ended() {
     let machine = Machine::with_essay();
     let missing = resolve(&machine, "@").unwrap_err();
     assert_eq!(failure(&missing), (ErrorKind::NotFound, "`@` names no thread: there is none yet"));

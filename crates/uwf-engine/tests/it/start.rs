@@ -27,7 +27,7 @@ fn a_task_without_a_word_is_refused() {
 }
 
 #[test]
-fn of_an_unknown_workflow_the_nearest_name_is_given() {
+fn unknown_workflow_gets_nearest_name() {
     let machine = Machine::with_essay();
     let error = start(&machine, &machine.request("esay", "On rain.")).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
@@ -35,7 +35,7 @@ fn of_an_unknown_workflow_the_nearest_name_is_given() {
 }
 
 #[test]
-fn a_workspace_that_does_not_exist_leaves_no_thread() {
+fn missing_workspace_leaves_no_thread() {
     let machine = Machine::with_essay();
     let request = StartRequest { workspace: "none".into(), ..machine.request("essay", "On rain.") };
     assert!(start(&machine, &request).is_err());
@@ -44,7 +44,7 @@ fn a_workspace_that_does_not_exist_leaves_no_thread() {
 }
 
 #[test]
-fn a_workflow_is_found_by_a_beginning_of_its_hash() {
+fn workflow_is_found_by_hash_prefix() {
     let machine = Machine::new();
     let hash = machine.put("essay", ESSAY);
     let started = start(&machine, &machine.request(&hash.to_string()[..8], "On rain.")).unwrap();
@@ -52,7 +52,7 @@ fn a_workflow_is_found_by_a_beginning_of_its_hash() {
 }
 
 #[test]
-fn a_file_of_the_project_goes_before_the_registry_and_says_so() {
+fn project_file_shadows_registry_with_note() {
     let machine = Machine::new();
     let named = machine.put("essay", ESSAY);
     machine.file(".workflows/essay.yaml", &ESSAY.replace("Write it.", "Write it here."));
@@ -62,7 +62,7 @@ fn a_file_of_the_project_goes_before_the_registry_and_says_so() {
 }
 
 #[test]
-fn the_same_task_started_twice_is_one_node_and_two_threads() {
+fn same_task_twice_gives_one_node_two_threads() {
     let machine = Machine::with_essay();
     let first = start(&machine, &machine.request("essay", "On rain.")).unwrap();
     let nodes = machine.objects.list(None).unwrap();
@@ -72,7 +72,7 @@ fn the_same_task_started_twice_is_one_node_and_two_threads() {
 }
 
 #[test]
-fn a_secret_in_the_task_is_replaced_before_it_is_stored() {
+fn secret_in_task_is_redacted_before_storing() {
     let machine = Machine::with_essay();
     fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
     let started = start(&machine, &machine.request("essay", "Call it with sk-0123456789abcdef.")).unwrap();
@@ -81,7 +81,7 @@ fn a_secret_in_the_task_is_replaced_before_it_is_stored() {
 }
 
 #[test]
-fn a_role_that_the_workflow_lacks_cannot_be_bound() {
+fn unknown_role_cannot_be_bound() {
     let machine = Machine::with_essay();
     let person = Named { agent: "person".to_owned(), output: None };
     let bound = Bindings { agents: [("reader".to_owned(), person)].into(), every_role: None };
@@ -167,7 +167,7 @@ fn a_start_that_was_interrupted_is_completed() {
 }
 
 #[test]
-fn the_record_of_a_thread_says_where_it_begins_and_that_it_has_begun() {
+fn record_has_start_position_and_start_event() {
     let machine = Machine::with_essay();
     let Started { thread, head, .. } = start(&machine, &machine.request("essay", "On rain.")).unwrap();
     let record = fs::read_to_string(machine.home.record_file(&thread)).unwrap();
@@ -186,7 +186,7 @@ fn canonical(path: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_thread_is_active_on_every_machine_that_shares_the_heads() {
+fn thread_is_active_on_machines_sharing_heads() {
     let machine = Machine::with_essay();
     let other = machine.beside();
     let id = machine.start("essay");
@@ -202,7 +202,7 @@ fn a_thread_is_active_on_every_machine_that_shares_the_heads() {
 }
 
 #[test]
-fn an_id_that_has_ended_is_never_used_again() {
+fn ended_id_is_never_reused() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.approved(&id).head;

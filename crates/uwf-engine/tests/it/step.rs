@@ -19,7 +19,7 @@ fn step(machine: &Machine, id: &ThreadId) -> Result<StepReport, Error> {
 }
 
 #[test]
-fn a_thread_at_the_end_of_its_graph_ends_without_an_agent() {
+fn thread_at_graph_end_ends_without_agent() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.approved(&id).head;
@@ -43,7 +43,7 @@ fn a_thread_ends_where_no_transition_matches() {
 }
 
 #[test]
-fn beyond_its_limit_a_thread_is_not_stepped_and_says_so() {
+fn step_beyond_limit_is_rejected_with_reason() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
@@ -79,7 +79,7 @@ fn one_thread_has_one_stepper() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_started_leaves_the_head_where_it_is_and_the_thread_stuck() {
+fn unstartable_agent_keeps_head_and_leaves_thread_stuck() {
     let machine = Machine::with_essay();
     let config = "agents:\n  robot: { command: /there/is/no/robot, output: text }\ndefaultAgent: robot\n";
     let id = machine.start("essay");

@@ -14,7 +14,7 @@ fn hashes(listed: &Steps) -> Vec<Hash> {
 }
 
 #[test]
-fn a_range_has_the_entries_at_its_positions_and_ends_with_the_thread() {
+fn range_returns_its_entries_and_stops_at_end() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 2);
@@ -29,7 +29,7 @@ fn a_range_has_the_entries_at_its_positions_and_ends_with_the_thread() {
 }
 
 #[test]
-fn of_a_page_only_its_own_steps_are_read() {
+fn page_reads_only_its_own_steps() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 2);

@@ -13,7 +13,7 @@ use uwf_engine::verbs::{answer, kill, list, show, verify};
 use crate::memory::{ESSAY, Machine, names};
 
 #[test]
-fn a_workflow_runs_to_its_end_with_a_fork_and_a_kill_on_the_way() {
+fn workflow_runs_to_end_through_fork_and_kill() {
     let machine = Machine::new();
     let home = &machine.home;
     let put = machine.put("essay", ESSAY);

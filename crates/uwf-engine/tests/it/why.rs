@@ -162,7 +162,7 @@ fn a_shared_step_is_of_the_newest_fork() {
 }
 
 #[test]
-fn a_step_of_a_thread_is_explained_within_it() {
+fn step_is_explained_within_given_thread() {
     let (machine, id) = reviewed();
     let [first, second, ..] = machine.steps(&id)[..] else { panic!("four steps") };
     let fork = fork::at_node(&machine.home, first, &Changes::default(), &machine.work()).unwrap().thread;
@@ -209,7 +209,7 @@ fn only_steps_are_explained() {
 }
 
 #[test]
-fn a_step_of_a_child_names_its_last_step() {
+fn step_of_child_names_last_step_of_child() {
     let machine = Machine::new();
     machine.put("count-rounds", &counting_workflow(1));
     machine.put("outer", &counting_workflow(1).replace("name: count-rounds", "name: outer"));

@@ -22,7 +22,7 @@ fn shown(error: &Error, server: &LlmServer) -> String {
 }
 
 #[test]
-fn every_failure_names_what_and_where_and_what_to_try() {
+fn failures_report_cause_place_and_remedy() {
     let html = "<html><body>502 Bad Gateway</body></html>";
     let says = || {
         [
@@ -86,7 +86,7 @@ fn every_failure_names_what_and_where_and_what_to_try() {
 }
 
 #[test]
-fn the_key_is_in_no_error_however_the_provider_repeats_it() {
+fn errors_never_contain_echoed_key() {
     let echo = format!("you sent {KEY}");
     for wire in WIRES {
         let says = [
@@ -148,7 +148,7 @@ fn a_handshake_that_hangs_is_a_connect_timeout() {
 }
 
 #[test]
-fn https_to_a_plain_server_is_an_error_of_the_connection() {
+fn https_to_plain_server_is_connection_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("https://{}/v1", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {

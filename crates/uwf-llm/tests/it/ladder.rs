@@ -133,14 +133,14 @@ fn each_mode_asks_in_its_way() {
 }
 
 #[test]
-fn anthropic_is_forced_by_the_name_of_the_tool() {
+fn anthropic_forces_tool_by_name() {
     let (server, client) = talk(Wire::Anthropic, model(Mode::ForcedTool));
     Setting::new().ask(&client, &schema(), None).unwrap();
     assert_eq!(server.asked()[0].body["tool_choice"], json!({ "type": "tool", "name": "submit" }));
 }
 
 #[test]
-fn a_model_that_talks_instead_of_calling_is_understood_or_asked_in_another_way() {
+fn reply_without_call_is_parsed_or_retried_differently() {
     let setting = Setting::new();
     let (_server, client) = talk(Wire::OpenAi, [Say::text("```json\n{\"verdict\":\"good\"}\n```")]);
     let got = setting.ask(&client, &schema(), None).unwrap();
@@ -164,7 +164,7 @@ fn arguments_that_are_json_twice_are_read() {
 }
 
 #[test]
-fn a_value_that_is_no_object_travels_in_one() {
+fn non_object_value_is_wrapped_in_object() {
     let list =
         json!({ "type": "array", "items": { "$ref": "#/$defs/word" }, "$defs": { "word": { "type": "string" } } });
     let (server, client) = talk(Wire::OpenAi, [Say::call("submit", json!({ "value": ["a", "b"] }))]);
@@ -188,7 +188,7 @@ fn a_value_that_is_no_object_travels_in_one() {
 }
 
 #[test]
-fn a_schema_the_subset_cannot_say_is_sent_as_it_is() {
+fn schema_outside_subset_is_sent_unchanged() {
     let open = json!({ "type": "object", "additionalProperties": { "type": "string" } });
     let (server, client) = talk(Wire::OpenAi, [Say::text("{\"a\":\"b\"}")]);
     Setting::new().ask(&client, &open, Some(Mode::JsonSchema)).unwrap();
@@ -197,7 +197,7 @@ fn a_schema_the_subset_cannot_say_is_sent_as_it_is() {
 }
 
 #[test]
-fn a_mode_from_the_configuration_is_the_only_one() {
+fn configured_mode_is_only_one_tried() {
     let setting = Setting::new();
     let (server, client) = talk(Wire::OpenAi, model(Mode::PlainText));
     let failed = setting.ask(&client, &schema(), Some(Mode::JsonObject)).unwrap_err();
@@ -223,7 +223,7 @@ fn each_status_of_a_refusal_steps_down() {
 }
 
 #[test]
-fn what_may_pass_is_waited_for_before_anything_is_stepped_down() {
+fn transient_errors_are_retried_before_stepping_down() {
     for wire in WIRES {
         let says = [
             Say::status(429, "slow down").header("retry-after", "0"),
@@ -238,7 +238,7 @@ fn what_may_pass_is_waited_for_before_anything_is_stepped_down() {
 }
 
 #[test]
-fn a_slow_value_is_no_silence_and_a_silent_one_is() {
+fn idle_timeout_tolerates_slow_value_but_not_silence() {
     for wire in WIRES {
         let slow = || Say::call("submit", json!({ "verdict": "good" })).thinking("hm").pausing(millis(120));
         let server = LlmServer::start([slow(), slow().stalling_after(4)]);
@@ -269,7 +269,7 @@ fn what_is_no_refusal_ends_at_once() {
 }
 
 #[test]
-fn when_nothing_works_everything_is_kept_and_nothing_is_invented() {
+fn total_failure_keeps_every_attempt_and_invents_nothing() {
     let setting = Setting::new();
     let (_server, client) = talk(Wire::OpenAi, [Say::text("I cannot say.").repeated()]);
     let failed = setting.ask(&client, &schema(), None).unwrap_err();
@@ -281,7 +281,7 @@ fn when_nothing_works_everything_is_kept_and_nothing_is_invented() {
 }
 
 #[test]
-fn a_reply_cut_at_its_limit_is_told_as_that() {
+fn reply_cut_at_limit_is_reported_as_truncated() {
     let cut = Say::text("").and_call_as_written("submit", "{\"verdict\": \"go").cut_at_max_tokens();
     for wire in WIRES {
         let (server, client) = talk(wire, [cut.clone()]);
@@ -314,7 +314,7 @@ fn the_cache_survives_anything() {
 }
 
 #[test]
-fn a_conversation_is_kept_and_its_own_tools_are_not() {
+fn conversation_is_kept_without_its_own_tools() {
     let (server, client) = talk(Wire::OpenAi, model(Mode::ForcedTool));
     let other = uwf_llm::Tool { name: "other".to_owned(), description: String::new(), parameters: json!({}) };
     let messages = vec![ChatMessage::System("Be fair.".to_owned()), ChatMessage::User("Judge.".to_owned())];

@@ -88,7 +88,7 @@ fn conversation(server: &LlmServer, request: usize) -> String {
 }
 
 #[test]
-fn what_is_looked_up_goes_back_and_the_value_follows() {
+fn lookup_results_are_returned_and_value_follows() {
     for wire in WIRES {
         let says = [open("tides").and_call("open_book", json!({ "title": "moons" })), open("winds"), hour()];
         let (server, client) = talk(wire, says);
@@ -141,7 +141,7 @@ fn results_travel_in_the_form_of_the_wire() {
 }
 
 #[test]
-fn rounds_are_counted_and_then_the_value_is_asked_for() {
+fn value_is_forced_after_last_lookup_round() {
     for wire in WIRES {
         let (server, client) = talk(wire, [open("tides"), open("winds"), hour()]);
         look(&client, &mut Shelf::of(2)).unwrap();
@@ -156,7 +156,7 @@ fn rounds_are_counted_and_then_the_value_is_asked_for() {
 }
 
 #[test]
-fn a_model_that_does_nothing_but_look_up_costs_a_bounded_number_of_requests() {
+fn endless_lookups_cost_bounded_requests() {
     let (server, client) = talk(Wire::OpenAi, [open("tides").repeated()]);
     let mut shelf = Shelf::of(3);
     let failed = look(&client, &mut shelf).unwrap_err();
@@ -178,7 +178,7 @@ fn a_value_beside_a_lookup_is_not_taken() {
 }
 
 #[test]
-fn arguments_and_tools_that_are_none_are_told_as_that() {
+fn invalid_arguments_and_unknown_tools_are_reported() {
     let broken = Say::text("").and_call_as_written("open_book", "{title").and_call("close_book", json!({}));
     let (server, client) = talk(Wire::OpenAi, [broken, hour()]);
     look(&client, &mut Shelf::of(3)).unwrap();
@@ -188,7 +188,7 @@ fn arguments_and_tools_that_are_none_are_told_as_that() {
 }
 
 #[test]
-fn a_model_without_tools_is_told_what_there_is_instead() {
+fn model_without_tools_gets_material_as_text() {
     for wire in WIRES {
         for refused in [&["tools"][..], &["tools", "json_schema"], &["tools", "json_schema", "json_object"]] {
             let script = Script::deciding(|_| Say::text("{\"hour\": 6}"));
@@ -240,7 +240,7 @@ fn what_works_without_lookups_is_where_lookups_begin() {
 }
 
 #[test]
-fn the_pieces_of_a_value_are_told_and_what_does_not_count_is_said() {
+fn value_is_streamed_and_discarded_pieces_are_announced() {
     for wire in WIRES {
         let (_server, client) = talk(wire, [open("tides"), Say::text("Six."), hour()]);
         let mut pieces = String::new();

@@ -73,7 +73,7 @@ fn tries_are_counted_and_each_is_told() {
 }
 
 #[test]
-fn what_had_come_is_not_lost_with_a_later_try_in_which_nothing_comes() {
+fn partial_reply_survives_later_empty_attempts() {
     let silence = || Say::text("never").after(Duration::from_mins(1));
     for later in ["silent", "unreachable", "down", "closed"] {
         let say = match later {
@@ -149,7 +149,7 @@ fn silence_is_an_idle_timeout_and_tried_again() {
 }
 
 #[test]
-fn a_trickle_is_no_silence_but_the_total_ends_it() {
+fn trickle_avoids_idle_timeout_but_not_total() {
     let server = LlmServer::start([Say::text("drop by drop").trickling(8, millis(20)).repeated()]);
     let limits = Timeouts { idle: Duration::from_secs(5), ..timeouts() };
     let client = Client::new(endpoint(&server, Wire::OpenAi), limits, retry()).unwrap();
@@ -162,7 +162,7 @@ fn a_trickle_is_no_silence_but_the_total_ends_it() {
 }
 
 #[test]
-fn waits_double_to_a_limit_and_vary_by_half() {
+fn backoff_doubles_to_limit_and_varies_by_half() {
     let seconds = Duration::from_secs;
     let retry = Retry { attempts: 40, longest_wait: seconds(30), ..Retry::default() };
     let error = Error::Connect { url: String::new(), reason: String::new(), partial: String::new() };
@@ -187,7 +187,7 @@ fn retry_after_may_be_seconds_or_a_date() {
 }
 
 #[test]
-fn what_a_model_does_not_take_is_left_out() {
+fn unsupported_parameters_are_omitted() {
     let request = uwf_llm::ChatRequest { max_tokens: Some(900), temperature: Some(0.0), ..ask("go") };
     let script = [
         Say::status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),

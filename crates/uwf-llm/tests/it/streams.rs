@@ -64,7 +64,7 @@ fn a_cut_stream_carries_what_had_come() {
 }
 
 #[test]
-fn what_had_come_of_a_call_is_no_less() {
+fn partial_call_is_kept() {
     // Up to the first half of the arguments.
     for (wire, pieces) in WIRES.into_iter().zip([4, 7]) {
         let say = Say::text("").chunks(["So."]).and_call("submit", json!({ "verdict": "good" })).cut_after(pieces);
@@ -76,7 +76,7 @@ fn what_had_come_of_a_call_is_no_less() {
 }
 
 #[test]
-fn a_cut_stream_is_asked_for_again_and_that_is_told() {
+fn cut_stream_is_retried_with_restart_notice() {
     for wire in WIRES {
         let cut = Say::text("").chunks(["lost"]).cut_after(4);
         let (_server, client) = talk(wire, [cut, Say::text("").chunks(["kept"])]);
@@ -88,7 +88,7 @@ fn a_cut_stream_is_asked_for_again_and_that_is_told() {
 }
 
 #[test]
-fn silence_between_pieces_is_an_idle_timeout_with_what_had_come() {
+fn silence_between_pieces_is_idle_timeout_with_partial() {
     for (wire, pieces) in WIRES.into_iter().zip([3, 5]) {
         let server = LlmServer::start([Say::text("").chunks(["one ", "two ", "three"]).stalling_after(pieces)]);
         let limits = Timeouts { idle: Duration::from_millis(200), ..timeouts() };
@@ -100,7 +100,7 @@ fn silence_between_pieces_is_an_idle_timeout_with_what_had_come() {
 }
 
 #[test]
-fn a_stream_without_end_is_ended_by_the_total() {
+fn endless_stream_is_ended_by_total_timeout() {
     for wire in WIRES {
         let endless = Say::text("").chunks(["on "; 200]).pausing(Duration::from_millis(20));
         let server = LlmServer::start([endless]);
@@ -134,7 +134,7 @@ fn a_provider_that_cannot_stream_is_understood() {
 }
 
 #[test]
-fn no_last_word_is_no_cut_when_there_is_a_reason_to_finish() {
+fn finish_reason_completes_stream_without_done_marker() {
     let events = ": ping\n\n\
         data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"fine\"}}]}\r\n\r\n\
         data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3}}";
@@ -145,7 +145,7 @@ fn no_last_word_is_no_cut_when_there_is_a_reason_to_finish() {
 }
 
 #[test]
-fn calls_without_index_and_with_repeated_ids_are_put_together() {
+fn unindexed_and_repeated_id_calls_are_assembled() {
     let whole = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"\",\"type\":\"function\",\
         \"extra_content\":{\"sign\":\"abc\"},\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]}}]}\n\n\
         data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"go\",\"arguments\":\"{}\"}}]},\
@@ -177,7 +177,7 @@ fn a_failure_inside_a_stream_is_that_failure() {
 }
 
 #[test]
-fn garbage_in_a_stream_is_told_and_nothing_worse() {
+fn malformed_stream_is_reported_without_panic() {
     for wire in WIRES {
         for garbage in
             ["data: {\"choices\":[{\"del", "data: nonsense\n\n", "data: [1,2]\n\n", "", "\n\n\n", "plain text"]

@@ -91,7 +91,7 @@ fn what_the_subset_cannot_say_has_no_copy() {
 }
 
 #[test]
-fn nulls_of_optional_properties_are_taken_out_and_others_stay() {
+fn only_nulls_of_optional_properties_are_removed() {
     let schema = json!({
         "type": "object",
         "properties": {

@@ -77,7 +77,7 @@ fn a_certificate_named_in_the_environment_is_trusted() {
 }
 
 #[test]
-fn any_other_is_refused_at_once_with_a_hint() {
+fn untrusted_certificate_is_rejected_immediately_with_hint() {
     if let Ok(base) = std::env::var(BASE) {
         let error = client(&base).unwrap().chat(&ask("go")).unwrap_err();
         let text = format!("cannot use {base}/chat/completions: invalid peer certificate: UnknownIssuer");
@@ -86,7 +86,7 @@ fn any_other_is_refused_at_once_with_a_hint() {
         return;
     }
     let dir = TempDir::new().unwrap();
-    child("any_other_is_refused_at_once_with_a_hint", &serve(&dir.path().join("own.pem")), None);
+    child("untrusted_certificate_is_rejected_immediately_with_hint", &serve(&dir.path().join("own.pem")), None);
 }
 
 #[test]

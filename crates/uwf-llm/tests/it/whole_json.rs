@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_llm::whole_json;
 
 #[test]
-fn value_is_the_whole_text_or_its_only_block() {
+fn value_is_whole_text_or_only_block() {
     let value = json!({ "verdict": "good {x}", "n": [1, { "a": 2 }] });
     let compact = value.to_string();
     for text in [

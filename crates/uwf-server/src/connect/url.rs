@@ -95,7 +95,7 @@ mod tests {
     use super::GatewayUrl;
 
     #[test]
-    fn an_address_is_a_scheme_a_host_and_a_port() {
+    fn url_has_scheme_host_and_port() {
         let parsed = |text: &str| text.parse::<GatewayUrl>();
         let shown = |text: &str| parsed(text).map(|url| (url.to_string(), url.socket("/x"), url.port())).unwrap();
         let full = |url: &str, socket: &str, port| (url.to_owned(), socket.to_owned(), port);

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_events_are_one_piece_of_news_and_a_sign_of_life_is_none() {
+    async fn repeated_events_count_once_and_keepalives_never() {
         let mut body = said(&[":\n\n", "event: threads\n\n", "event: threads\n\n", ":\n\n"]);
         assert!(has_news(&mut body).await);
         assert_eq!(has_news(&mut body).now_or_never(), None, "nothing more has been said");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_machine_is_asked_only_when_it_says_that_something_changed() {
+    async fn machine_is_queried_only_after_reported_changes() {
         let dir = tempfile::tempdir().unwrap();
         let gateway = Arc::new(Gateway::new(MachineTokens::of(&Home::open(dir.path(), "uwf"))));
         let name: MachineName = "laptop".parse().unwrap();

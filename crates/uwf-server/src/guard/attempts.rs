@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sixth_guess_of_an_address_waits_and_other_addresses_do_not() {
+    fn sixth_guess_delays_only_its_address() {
         let (attempts, secret) = (Attempts::default(), Secret::chosen(CHOSEN).unwrap());
         let [one, other] = [address("192.0.2.1"), address("192.0.2.2")];
         for _ in 0..MOST {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_of_a_secret_that_uwf_made_is_never_locked_out() {
+    fn owner_of_generated_secret_is_never_locked_out() {
         let dir = tempfile::tempdir().unwrap();
         let (attempts, secret) = (Attempts::default(), Secret::of_file(&dir.path().join("token")).unwrap());
         let from = address("127.0.0.1");

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_made_once_and_only_its_owner_reads_it() {
+    fn secret_is_created_once_and_private_to_owner() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("dashboard.token");
         let made = Secret::of_file(&path).unwrap();

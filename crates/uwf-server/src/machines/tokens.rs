@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_kept_as_its_hash_and_replaced_by_the_next() {
+    fn token_is_stored_hashed_and_replaced_by_next() {
         let dir = tempfile::tempdir().unwrap();
         let tokens = MachineTokens::of(&Home::open(dir.path(), "uwf"));
         let name: MachineName = "laptop".parse().unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_no_list_without_machines() {
+    fn unreadable_list_is_error_not_empty() {
         let dir = tempfile::tempdir().unwrap();
         let tokens = MachineTokens::of(&Home::open(dir.path(), "uwf"));
         std::fs::write(tokens.file(), "{\"laptop\": 1}").unwrap();

@@ -47,7 +47,7 @@ mod tests {
     use super::markdown;
 
     #[test]
-    fn what_an_agent_writes_is_never_markup_of_the_page() {
+    fn agent_text_never_becomes_page_markup() {
         let shown = |text: &str| markdown(text, 2).into_string();
         assert_eq!(shown("<script>x</script> b"), "&lt;script&gt;x&lt;/script&gt; b");
         assert_eq!(shown("a <b onclick=x>b</b>"), "<p>a &lt;b onclick=x&gt;b&lt;/b&gt;</p>\n");

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_is_cut_at_the_end_of_a_line() {
+    fn long_text_is_cut_at_line_end() {
         assert_eq!(cut("short", 5), ("short", 0));
         assert_eq!(cut("a line\nanother", 10), ("a line", 8));
         assert_eq!(cut("a\nvery long line", 12), ("a\nvery long ", 4));

@@ -28,7 +28,7 @@ fn put(store: &Store) -> Vec<Hash> {
 }
 
 #[test]
-fn a_chain_is_read_by_one_statement_as_far_as_it_goes() {
+fn chain_is_read_in_one_statement() {
     let server = Server::start();
     let objects = Arc::new(server.store("team"));
     let links = put(&Store::new(objects.clone()));
@@ -51,7 +51,7 @@ fn a_chain_is_read_by_one_statement_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_link_that_was_damaged_and_is_replaced_is_followed_again() {
+fn repaired_link_is_followed_again() {
     let server = Server::start();
     let objects = server.store("team");
     let links = put(&Store::new(Arc::new(objects.clone())));
@@ -63,7 +63,7 @@ fn a_link_that_was_damaged_and_is_replaced_is_followed_again() {
 }
 
 #[test]
-fn a_machine_has_the_chain_that_was_brought_to_it_when_the_server_is_away() {
+fn fetched_chain_is_available_while_server_is_down() {
     let mut server = Server::start();
     let objects = Arc::new(server.store("team"));
     let links = put(&Store::new(objects.clone()));

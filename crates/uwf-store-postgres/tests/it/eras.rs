@@ -10,7 +10,7 @@ fn era(store: &PostgresStore) -> String {
 }
 
 #[test]
-fn an_era_ends_with_a_sweep_another_table_or_another_start_of_the_server() {
+fn era_ends_on_sweep_new_table_or_restart() {
     let mut server = Server::start();
     let (store, other) = (server.store("store"), PostgresStore::open(&server.url("store")).unwrap());
     let first = era(&store);

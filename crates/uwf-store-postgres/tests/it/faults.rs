@@ -34,7 +34,7 @@ fn said(error: &RemoteError) -> (RemoteFault, &str) {
 }
 
 #[test]
-fn a_schema_that_is_not_a_store_is_refused_with_what_it_is() {
+fn schema_without_store_is_rejected_with_reason() {
     let server = Server::start();
     let error = refused(&server.url("team"));
     assert_eq!(
@@ -103,7 +103,7 @@ fn a_schema_that_is_not_a_store_is_refused_with_what_it_is() {
 }
 
 #[test]
-fn whoever_is_killed_while_making_the_tables_has_made_nothing() {
+fn process_killed_while_creating_tables_leaves_nothing() {
     if let Some((_, url)) = worker::part() {
         worker::tell("ready");
         PostgresStore::open(&url).unwrap().init().unwrap();
@@ -118,7 +118,7 @@ fn whoever_is_killed_while_making_the_tables_has_made_nothing() {
              then perform pg_sleep(60); end if; end';
          create event trigger wait on ddl_command_end execute function wait()",
     );
-    let test = "faults::whoever_is_killed_while_making_the_tables_has_made_nothing";
+    let test = "faults::process_killed_while_creating_tables_leaves_nothing";
     let mut child = worker::child(test, "makes", &server.url("half")).spawn().unwrap();
     assert_eq!(worker::told(&mut child), "ready");
     let waiting = "select pid from pg_stat_activity where wait_event = 'PgSleep'";
@@ -137,7 +137,7 @@ fn whoever_is_killed_while_making_the_tables_has_made_nothing() {
 }
 
 #[test]
-fn a_server_or_database_that_is_not_there_is_named() {
+fn missing_server_or_database_is_reported() {
     let server = Server::start();
     let error = refused(&server.url("x").replace("/work", "/nowhere"));
     assert_eq!(
@@ -230,7 +230,7 @@ fn credentials_are_taken_from_where_libpq_takes_them() {
 }
 
 #[test]
-fn a_server_that_stops_in_the_middle_of_a_transaction_loses_nothing() {
+fn server_stop_during_transaction_loses_nothing() {
     let mut server = Server::start();
     let store = server.store("stops");
     assert_eq!(store.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);
@@ -263,7 +263,7 @@ fn a_server_that_stops_in_the_middle_of_a_transaction_loses_nothing() {
 }
 
 #[test]
-fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
+fn hanging_server_is_abandoned_after_timeout() {
     let server = Server::start();
     server.store("hangs");
     let store = PostgresStore::open(&(server.url("hangs") + "&statement_timeout=700&connect_timeout=1")).unwrap();
@@ -299,7 +299,7 @@ fn a_server_that_hangs_is_given_up_after_the_time_that_was_set() {
 }
 
 #[test]
-fn a_database_that_cannot_be_a_store_is_refused() {
+fn unsuitable_database_is_rejected() {
     let server = Server::start();
     server.sql("postgres", "create database latin owner ann template template0 encoding 'LATIN1'");
     let store = PostgresStore::open(&server.url("x").replace("/work", "/latin")).unwrap();
@@ -308,7 +308,7 @@ fn a_database_that_cannot_be_a_store_is_refused() {
 }
 
 #[test]
-fn settings_of_a_database_do_not_change_what_statements_mean() {
+fn database_settings_do_not_change_statement_meaning() {
     let server = Server::start();
     server.sql(
         "postgres",

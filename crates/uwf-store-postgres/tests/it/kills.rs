@@ -11,7 +11,7 @@ use uwf_store_postgres::PostgresStore;
 use crate::server::Server;
 use crate::worker;
 
-const TEST: &str = "kills::whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out";
+const TEST: &str = "kills::killed_process_leaves_no_partial_state_or_lock";
 
 /// How soon others notice that a process is dead.
 const SOON: Duration = Duration::from_secs(20);
@@ -76,7 +76,7 @@ fn killed_in_a_write(server: &Server, part: &str) {
 }
 
 #[test]
-fn whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out() {
+fn killed_process_leaves_no_partial_state_or_lock() {
     if let Some((part, url)) = worker::part() {
         return play(&part, &url);
     }
@@ -115,7 +115,7 @@ fn whoever_is_killed_leaves_nothing_half_and_keeps_nobody_out() {
 }
 
 #[test]
-fn a_hold_inside_a_hold_does_not_wait_for_a_sweep_that_waits() {
+fn nested_hold_does_not_wait_for_pending_sweep() {
     let server = Server::start();
     let (store, other) = (server.store("nested"), server.store("nested"));
     let outer = store.hold().unwrap();
@@ -147,7 +147,7 @@ fn a_sweep_that_lost_its_connection_removes_nothing() {
 }
 
 #[test]
-fn calls_of_a_thread_for_blocking_work_and_values_dropped_elsewhere_are_fine() {
+fn blocking_pool_calls_and_async_drops_work() {
     let server = Server::start();
     let store = server.store("tokio");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

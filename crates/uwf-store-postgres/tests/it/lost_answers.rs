@@ -23,7 +23,7 @@ fn stores(server: &Server, schema: &str) -> (Proxy, PostgresStore, PostgresStore
 }
 
 #[test]
-fn a_write_whose_answer_is_lost_is_done_once_and_says_so() {
+fn write_with_lost_answer_happens_once_and_succeeds() {
     let server = Server::start();
     let (proxy, store, _) = stores(&server, "lost");
 
@@ -59,7 +59,7 @@ fn a_write_whose_answer_is_lost_is_done_once_and_says_so() {
 }
 
 #[test]
-fn a_write_is_found_again_when_others_have_written_since() {
+fn lost_write_is_recognized_after_later_writes() {
     let server = Server::start();
     let (proxy, store, other) = stores(&server, "since");
     let moved = |name: &'static str, to: Hash| {
@@ -89,7 +89,7 @@ fn a_write_is_found_again_when_others_have_written_since() {
 }
 
 #[test]
-fn a_write_that_lost_to_another_says_so_although_its_answer_was_lost() {
+fn losing_write_is_reported_despite_lost_answer() {
     let server = Server::start();
     let (proxy, store, other) = stores(&server, "losing");
     assert_eq!(other.create("a", ONE).unwrap(), Swap::Done);

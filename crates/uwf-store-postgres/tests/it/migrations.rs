@@ -12,7 +12,7 @@ use crate::server::Server;
 const FIRST: &str = include_str!("../../src/migrations/1.sql");
 
 #[test]
-fn tables_of_the_first_version_keep_what_they_have_and_follow_chains_from_then_on() {
+fn first_version_tables_keep_data_and_follow_chains() {
     let server = Server::start();
     server.sql(
         "work",

@@ -75,12 +75,12 @@ fn race(url: &str) {
 }
 
 #[test]
-fn eight_processes_lose_no_move_and_make_each_name_once() {
+fn processes_lose_no_moves_and_create_names_once() {
     if let Some((_, url)) = worker::part() {
         return race(&url);
     }
     let server = Server::start();
-    let test = "races::eight_processes_lose_no_move_and_make_each_name_once";
+    let test = "races::processes_lose_no_moves_and_create_names_once";
     let children = (0..PROCESSES).map(|_| worker::child(test, "racer", &server.url("race")).spawn().unwrap()).collect();
     let told = told(children);
     let store = server.store("race");
@@ -144,14 +144,14 @@ fn collect(url: &str) {
 }
 
 #[test]
-fn a_server_that_crashes_under_eight_writers_and_a_sweeper_loses_nothing() {
+fn server_crash_under_concurrent_load_loses_nothing() {
     if let Some((part, url)) = worker::part() {
         return part.parse().map_or_else(|_| collect(&url), |number| write(&url, number));
     }
     let mut server = Server::start();
     let store = server.store("storm");
     assert_eq!(store.create("shared", Hash::from_u64(0)).unwrap(), Swap::Done);
-    let test = "races::a_server_that_crashes_under_eight_writers_and_a_sweeper_loses_nothing";
+    let test = "races::server_crash_under_concurrent_load_loses_nothing";
     let parts = (0..PROCESSES).map(|number| number.to_string()).chain(["sweeper".to_owned()]);
     let children: Vec<Child> =
         parts.map(|part| worker::child(test, &part, &server.url("storm")).spawn().unwrap()).collect();
@@ -173,7 +173,7 @@ fn a_server_that_crashes_under_eight_writers_and_a_sweeper_loses_nothing() {
 }
 
 #[test]
-fn a_hold_that_was_lost_moves_no_head_once_somebody_has_swept() {
+fn lost_hold_moves_no_head_after_sweep() {
     let server = Server::start();
     let (holder, sweeper) = (server.store("lost"), server.store("lost"));
     let node = [(Hash::from_u64(1), b"one".to_vec())];

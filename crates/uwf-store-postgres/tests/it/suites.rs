@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::server::Server;
 
 #[test]
-fn nodes_and_heads_in_a_database_pass_the_conformance_suites() {
+fn database_store_passes_conformance_suites() {
     let server = Server::start();
     let made = Cell::new(0);
     let make = || {
@@ -23,7 +23,7 @@ fn nodes_and_heads_in_a_database_pass_the_conformance_suites() {
 }
 
 #[test]
-fn two_schemas_of_a_database_do_not_see_each_other() {
+fn schemas_of_same_database_are_isolated() {
     let server = Server::start();
     let (one, other) = (server.store("one"), server.store("other"));
     one.put_all(&[(Hash::from_u64(1), b"one".to_vec())]).unwrap();
@@ -58,7 +58,7 @@ fn ten_thousand_heads_are_listed_by_one_statement() {
 }
 
 #[test]
-fn a_batch_of_any_size_is_stored_listed_and_removed() {
+fn batch_of_any_size_is_stored_and_removed() {
     let server = Server::start();
     let store = server.store("large");
     let objects: Vec<_> =
@@ -83,7 +83,7 @@ fn a_batch_of_any_size_is_stored_listed_and_removed() {
 }
 
 #[test]
-fn a_record_comes_back_with_its_keys_in_their_order() {
+fn record_keeps_key_order() {
     let server = Server::start();
     let store = server.store("records");
     let record = json!({"z": "\u{0}é\n", "a": [1.0, 1e300, -0.0], "m": {"b": null, "a": true}});

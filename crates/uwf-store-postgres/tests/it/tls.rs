@@ -11,7 +11,7 @@ use uwf_store_postgres::PostgresStore;
 use crate::server::Server;
 use crate::worker;
 
-const TEST: &str = "tls::a_server_is_checked_as_far_as_the_mode_says";
+const TEST: &str = "tls::server_certificate_is_checked_according_to_mode";
 
 /// Encrypted connections only, but for the superuser by the socket.
 const ENCRYPTED: &str = "local all postgres trust\nhostssl all ann 127.0.0.1/32 trust\n";
@@ -56,7 +56,7 @@ fn denied(url: &str, why: &str) {
 }
 
 #[test]
-fn a_server_is_checked_as_far_as_the_mode_says() {
+fn server_certificate_is_checked_according_to_mode() {
     if let Some((part, url)) = worker::part() {
         return match part.as_str() {
             "trusted" => worker::tell(tried(&url).is_ok()),
@@ -108,7 +108,7 @@ fn a_server_is_checked_as_far_as_the_mode_says() {
 }
 
 #[test]
-fn a_server_without_tls_is_refused_unless_that_is_allowed() {
+fn server_without_tls_is_rejected_unless_allowed() {
     let server = Server::start();
     server.store("uwf");
     let url = |mode: &str| format!("{}&sslmode={mode}", server.url("uwf"));

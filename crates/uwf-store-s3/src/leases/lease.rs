@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_renewed_until_it_has_ended_and_then_never_again() {
+    fn lease_is_renewed_only_until_it_ends() {
         for (written, is_renewed) in [(RENEWAL, true), (LEASE - MARGIN, false), (2 * LEASE, false)] {
             let server = BucketServer::start();
             let lease = lease(&server, written);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_that_comes_through_after_the_lease_has_ended_is_none() {
+    fn renewal_arriving_after_lease_end_does_not_count() {
         let server = BucketServer::start();
         let lease = lease(&server, Duration::ZERO);
         server.slow(Duration::from_millis(500));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_whose_answer_was_lost_ends_no_lease_and_keeps_nobody_out() {
+    fn lost_answer_neither_ends_lease_nor_blocks_others() {
         let server = BucketServer::start();
         // Another version of the object, but still ours.
         let lose_an_answer = || server.rewrite("store", SWEEP, str::to_owned);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_somebody_else_has_is_not_renewed() {
+    fn lease_taken_by_other_holder_is_not_renewed() {
         let server = BucketServer::start();
         let lease = lease(&server, RENEWAL);
         server.rewrite("store", SWEEP, |text| text.replace("we", "they"));

@@ -196,7 +196,7 @@ mod tests {
     use AzureConfigKey::{AccessKey, AccountName, AuthorityHost, Endpoint, SasKey};
 
     #[test]
-    fn account_and_key_have_the_names_of_all_tools() {
+    fn account_and_key_accept_names_of_all_tools() {
         for (account, key) in [
             ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY"),
             ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT_KEY"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_string_that_makes_no_sense_is_not_repeated() {
+    fn malformed_connection_string_is_not_shown() {
         for (text, told) in
             [("hush", "has a part that is not NAME=VALUE"), ("AccountKey=hush", "has neither AccountName")]
         {

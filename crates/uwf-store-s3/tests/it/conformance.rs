@@ -36,7 +36,7 @@ fn objects_on_azurite_pass_the_conformance_suite() {
 }
 
 #[test]
-fn objects_in_the_words_of_google_pass_the_conformance_suite() {
+fn google_objects_pass_conformance_suite() {
     objects(Kind::Google);
 }
 
@@ -52,7 +52,7 @@ fn heads_on_azurite_pass_the_conformance_suite() {
 }
 
 #[test]
-fn heads_in_the_words_of_google_pass_the_conformance_suite() {
+fn google_heads_pass_conformance_suite() {
     heads(Kind::Google);
 }
 
@@ -67,6 +67,6 @@ fn notes_on_azurite_pass_the_conformance_suite() {
 }
 
 #[test]
-fn notes_in_the_words_of_google_pass_the_conformance_suite() {
+fn google_notes_pass_conformance_suite() {
     notes(Kind::Google);
 }

@@ -32,7 +32,7 @@ fn damaged(store: &S3Store) -> Vec<(String, Damaged)> {
 }
 
 #[test]
-fn a_survey_tells_of_whole_and_damaged_names_and_forgets_the_waste_of_lives_that_are_over() {
+fn survey_reports_damaged_names_and_ignores_past_lives() {
     let server = Server::start(Kind::Moto);
     let store = server.fresh();
     for name in ["moved", "new", "second", "over", "whole"] {
@@ -65,7 +65,7 @@ fn a_survey_tells_of_whole_and_damaged_names_and_forgets_the_waste_of_lives_that
 }
 
 #[test]
-fn a_damaged_name_that_somebody_else_was_quicker_with_stays_where_it_is() {
+fn damaged_name_repaired_elsewhere_is_not_repaired_again() {
     let server = Server::start(Kind::Moto);
     let store = server.fresh();
     create(&store, "a");
@@ -81,7 +81,7 @@ fn a_damaged_name_that_somebody_else_was_quicker_with_stays_where_it_is() {
 }
 
 #[test]
-fn a_name_whose_past_cannot_be_read_is_not_taken_for_alive() {
+fn name_with_unreadable_history_is_not_live() {
     let server = Server::start(Kind::Moto);
     let store = server.fresh();
     create(&store, "a");

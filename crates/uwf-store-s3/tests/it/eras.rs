@@ -24,7 +24,7 @@ fn of_nodes(server: &BucketServer) -> Asked {
 }
 
 #[test]
-fn a_machine_looks_again_for_a_node_only_after_a_sweep() {
+fn machine_rechecks_node_only_after_sweep() {
     let server = BucketServer::start();
     let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     assert!(S3Store::open_with(&server.url("store"), server.variables("store")).unwrap().init().unwrap());
@@ -64,7 +64,7 @@ fn a_machine_looks_again_for_a_node_only_after_a_sweep() {
 }
 
 #[test]
-fn a_store_that_is_made_anew_is_another_one() {
+fn recreated_store_counts_as_new() {
     let server = BucketServer::start();
     let cache = tempfile::tempdir().unwrap();
     let make = || S3Store::open_with(&server.url("store"), server.variables("store")).unwrap().init().unwrap();

@@ -36,7 +36,7 @@ fn one_in_ten(number: usize) -> Fate {
 }
 
 #[test]
-fn a_slow_server_that_fails_one_call_in_ten_loses_nothing() {
+fn slow_and_flaky_server_loses_nothing() {
     const THREADS: u64 = 4;
     const MOVES: u64 = 6;
     let server = Server::start(Kind::Moto);
@@ -122,7 +122,7 @@ fn answers_are_lost(server: &Server) {
 
 /// Others continue before the second try: what was moved is found in the trace of where they are now.
 #[test]
-fn a_change_whose_answer_was_lost_is_done_though_others_went_on() {
+fn change_with_lost_answer_succeeds_despite_later_changes() {
     let server = Server::start(Kind::Moto);
     for others_moves in [1, 31, 40] {
         for others_remove in [false, true] {
@@ -166,7 +166,7 @@ fn a_change_whose_answer_was_lost_is_done_though_others_went_on() {
 }
 
 #[test]
-fn a_server_that_is_killed_and_comes_back_has_everything() {
+fn server_keeps_everything_after_kill_and_restart() {
     let mut server = Server::start(Kind::SeaweedFs);
     let store = server.fresh();
     assert_eq!(store.create("a", hash(1)).unwrap(), Swap::Done);
@@ -187,7 +187,7 @@ fn a_server_that_is_killed_and_comes_back_has_everything() {
 
 /// Some move a name on while the server is killed and comes back: what was answered is there, and what was not is there or not.
 #[test]
-fn a_server_that_is_killed_in_the_middle_loses_no_move_that_it_answered() {
+fn killed_server_loses_no_acknowledged_move() {
     const THREADS: u64 = 4;
     let mut server = Server::start(Kind::SeaweedFs);
     let store = server.fresh();

@@ -161,7 +161,7 @@ const MEETS: [Meets; 6] = [
 ];
 
 #[test]
-fn a_removal_that_is_killed_is_all_or_nothing() {
+fn killed_removal_is_all_or_nothing() {
     if let Some((store, _)) = told() {
         let version = store.read("a").unwrap().unwrap().version;
         assert_eq!(store.remove("a", &version, &record("a")).unwrap(), Swap::Done);
@@ -194,7 +194,7 @@ fn a_removal_is_killed(server: &Server) {
                 let _ = reached.send(());
                 Fate::Hangs
             });
-            let test = "processes::a_removal_that_is_killed_is_all_or_nothing";
+            let test = "processes::killed_removal_is_all_or_nothing";
             let child = process(test, server.environment_at(&proxy.endpoint()), &store, "remove");
             is_reached.recv_timeout(Duration::from_secs(20)).unwrap();
             kill(child);
@@ -213,8 +213,8 @@ fn a_removal_is_killed(server: &Server) {
 
 /// Waits 60 s for leases to end, for all cases at once.
 #[test]
-fn the_holds_of_the_dead_end_and_those_of_the_living_do_not() {
-    let test = "processes::the_holds_of_the_dead_end_and_those_of_the_living_do_not";
+fn only_holds_of_dead_processes_end() {
+    let test = "processes::only_holds_of_dead_processes_end";
     if let Some((store, does)) = told() {
         if does == "hold" {
             let _hold = store.hold().unwrap();

@@ -40,7 +40,7 @@ fn is_told(error: &RemoteError, server: &Server, fault: RemoteFault, message: &s
 }
 
 #[test]
-fn a_store_that_was_not_made_ready_says_so_until_it_is() {
+fn uninitialized_store_reports_it_until_initialized() {
     for kind in ALL {
         let server = Server::start(kind);
         let url = server.url("new");
@@ -71,7 +71,7 @@ fn many_may_make_a_store_ready_at_once() {
 }
 
 #[test]
-fn a_bucket_that_is_not_there_is_not_made() {
+fn missing_bucket_is_not_created() {
     for kind in ALL {
         let server = Server::start(kind);
         let url = server.url("uwf").replace("team", "nobody");
@@ -100,7 +100,7 @@ fn wrong_keys_are_told_and_not_shown() {
 }
 
 #[test]
-fn azure_and_google_let_nobody_in_with_wrong_keys() {
+fn azure_and_google_reject_wrong_keys() {
     let azure = Server::start(Kind::Azurite);
     let other = ("AZURE_STORAGE_KEY".to_owned(), "aHVzaCBodXNo".to_owned());
     let open = |more: &[(&str, &str)]| {
@@ -123,7 +123,7 @@ fn azure_and_google_let_nobody_in_with_wrong_keys() {
 }
 
 #[test]
-fn keys_are_found_in_a_profile_or_it_is_said_why_not() {
+fn keys_come_from_profile_or_failure_is_explained() {
     let server = Server::start(Kind::SeaweedFs);
     let home = TempDir::new().unwrap();
     let known = server.environment();
@@ -196,7 +196,7 @@ fn without_keys_it_says_where_it_looked() {
 }
 
 #[test]
-fn what_is_no_store_of_this_format_is_left_alone() {
+fn foreign_or_newer_store_is_left_alone() {
     let server = Server::start(Kind::Moto);
     let newer = "its format has the version 2, and this program knows only 1";
     let foreign = "its format.json is not one of a store of uwf";
@@ -221,7 +221,7 @@ fn what_is_no_store_of_this_format_is_left_alone() {
 }
 
 #[test]
-fn a_server_without_conditional_writes_is_refused_by_its_name() {
+fn server_without_conditional_writes_is_rejected_by_name() {
     for (kind, name, if_none, if_same) in [
         (Kind::Moto, "Werkzeug/", "If-None-Match", "If-Match"),
         (Kind::Azurite, "Azurite-Blob/", "If-None-Match", "If-Match"),
@@ -258,7 +258,7 @@ fn a_server_without_conditional_writes_is_refused_by_its_name() {
 }
 
 #[test]
-fn a_server_that_does_not_tell_the_time_is_refused() {
+fn server_without_date_header_is_rejected() {
     let server = Server::start(Kind::Google);
     let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |_| Fate::LosesItsDate);
     let store = S3Store::open_with(&server.url("uwf"), server.environment_at(&proxy.endpoint())).unwrap();
@@ -287,7 +287,7 @@ fn a_server_that_is_not_there_is_unreachable() {
 }
 
 #[test]
-fn a_head_that_cannot_be_read_is_no_head_that_is_missing() {
+fn unreadable_head_is_error_not_missing() {
     let server = Server::start(Kind::Moto);
     let store = server.fresh();
     put(&server, "/team/store-1/heads/broken@1", "{");

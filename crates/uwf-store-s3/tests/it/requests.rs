@@ -144,7 +144,7 @@ fn ten_thousand_names_are_listed_by_pages() {
 }
 
 #[test]
-fn two_stores_on_one_server_do_not_see_each_other() {
+fn stores_on_same_server_are_isolated() {
     for kind in ALL {
         let server = Server::start(kind);
         // One prefix is the beginning of the other.

@@ -20,7 +20,7 @@ fn machine(server: &BucketServer) -> S3Store {
 }
 
 #[test]
-fn whoever_sweeps_on_and_on_lets_others_go_on() {
+fn continuous_sweeping_does_not_starve_others() {
     let server = BucketServer::start();
     let (collector, other) = (machine(&server), machine(&server));
     server.slow(Duration::from_millis(40));
@@ -49,7 +49,7 @@ fn whoever_sweeps_on_and_on_lets_others_go_on() {
 }
 
 #[test]
-fn nodes_of_a_layer_are_removed_at_once_and_layers_one_after_the_other() {
+fn layers_are_removed_sequentially_and_their_nodes_concurrently() {
     let server = BucketServer::start();
     let store = machine(&server);
     let nodes: Vec<Hash> = (0..400).map(hash).collect();

@@ -30,7 +30,7 @@ fn makes_bucket(endpoint: &str, pem: &str) -> bool {
 }
 
 #[test]
-fn a_server_is_trusted_that_has_a_certificate_named_in_the_environment() {
+fn certificate_from_environment_is_trusted() {
     let dir = TempDir::new().unwrap();
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let (certificate, key) = (dir.path().join("own.pem"), dir.path().join("key.pem"));

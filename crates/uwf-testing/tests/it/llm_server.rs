@@ -177,7 +177,7 @@ fn it_ends_when_it_is_dropped() {
 }
 
 #[test]
-fn gemini_is_answered_whole_and_in_pieces_as_its_path_says() {
+fn gemini_answers_whole_or_streamed_by_path() {
     let say = || Say::text("one two").and_call("count", json!({ "n": 1 }));
     let server = LlmServer::start([say(), say()]);
     let mut caller = Caller::new(&server.url());

@@ -11,7 +11,7 @@ use uwf_testing::llm_server::Script;
 use crate::llm_server::{Caller, parsed};
 
 #[test]
-fn the_program_serves_a_script_until_its_stdin_closes() {
+fn program_serves_script_until_stdin_closes() {
     let dir = TempDir::new().unwrap();
     let (script, log) = (dir.path().join("script.json"), dir.path().join("requests.jsonl"));
     let text = json!({
@@ -54,7 +54,7 @@ fn the_program_serves_a_script_until_its_stdin_closes() {
 }
 
 #[test]
-fn a_script_with_a_mistake_is_refused_and_where_is_told() {
+fn invalid_script_is_rejected_with_position() {
     let problem = |text: &str| Script::from_json(text).err().unwrap();
     assert_eq!(problem("3"), "a script is a list of answers, or an object with a list `answers`");
     assert_eq!(problem(r#"["a", {"txt": "b"}]"#), "answer 2: unknown key `txt`");

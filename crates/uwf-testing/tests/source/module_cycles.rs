@@ -99,7 +99,7 @@ fn no_crate_has_a_cycle_of_modules() {
 }
 
 #[test]
-fn a_cycle_is_named_with_the_lines_that_make_it() {
+fn cycle_is_reported_with_its_lines() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let file = dir.path().join(name);

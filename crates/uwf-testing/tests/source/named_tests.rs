@@ -32,7 +32,7 @@ fn sentences(document: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_test_and_file_that_a_document_names_exists() {
+fn tests_and_files_named_in_documents_exist() {
     let functions = functions();
     let directory = repository().join("docs/internals");
     let mut seen = 0;

@@ -74,7 +74,7 @@ fn come_along(code: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn what_a_library_makes_public_is_used_outside_of_it() {
+fn public_items_are_used_outside_their_library() {
     let all: BTreeMap<_, _> =
         packages().iter().flat_map(|package| rust_files(package)).map(|file| (file.clone(), code(&file))).collect();
     let mut with_unused = Vec::new();

@@ -32,7 +32,7 @@ fn a_person_answers_on_the_first_page() {
 }
 
 #[test]
-fn a_person_answers_on_the_page_of_the_thread() {
+fn person_answers_on_thread_page() {
     let showcase = act("answers_on_its_page", |it| json!({ "thread": it.waiting }));
     assert!(roles(&showcase, &showcase.waiting).contains(&"editor".to_owned()));
 }
@@ -48,7 +48,7 @@ fn a_form_that_starts_no_thread_says_why() {
 }
 
 #[test]
-fn a_thread_is_forked_from_its_page_and_from_the_page_of_a_step() {
+fn thread_is_forked_from_thread_and_step_pages() {
     let with = |it: &Showcase| {
         let steps = roles(it, &it.done).len();
         json!({ "thread": it.done, "step": it.step(3), "steps": steps })
@@ -70,7 +70,7 @@ fn ending_a_thread_is_asked_about_first() {
 }
 
 #[test]
-fn a_stuck_thread_is_tried_again_with_another_agent() {
+fn stuck_thread_is_retried_with_another_agent() {
     let showcase = act("retries", |it| json!({ "thread": it.stuck }));
     assert_eq!(roles(&showcase, &showcase.stuck), ["writer", "reviewer"]);
 }

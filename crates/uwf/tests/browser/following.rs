@@ -18,7 +18,7 @@ fn counting(rounds: usize) -> (TestHome, String) {
 }
 
 #[test]
-fn a_thread_shows_a_step_within_half_a_second() {
+fn thread_shows_step_within_half_second() {
     let (home, thread) = counting(STEPS + 1);
     let server = Server::start(&home, &[]);
     let path = format!("/threads/{thread}");
@@ -28,7 +28,7 @@ fn a_thread_shows_a_step_within_half_a_second() {
 }
 
 #[test]
-fn a_list_shows_the_end_of_a_thread_within_half_a_second() {
+fn list_shows_thread_end_within_half_second() {
     let (home, thread) = counting(1);
     let server = Server::start(&home, &[]);
     let selector = format!("#done #t-{thread}");
@@ -68,7 +68,7 @@ fn following_can_be_switched_off() {
 }
 
 #[test]
-fn a_page_comes_back_after_its_line_was_broken() {
+fn page_reconnects_after_connection_loss() {
     let (home, _) = counting(2);
     let server = Server::start(&home, &[]);
     browse(&home, &server, "live.comes_back", json!({ "workflow": "count-rounds" }));

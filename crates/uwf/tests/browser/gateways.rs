@@ -123,7 +123,7 @@ fn a_menu_leads_from_machine_to_machine() {
 }
 
 #[test]
-fn two_rows_of_a_gateway_are_compared_on_their_machine() {
+fn gateway_rows_are_compared_on_their_machine() {
     let two = Two::new();
     browse(&two.office, &two.server, "gateway.compares_rows", json!({}));
 }

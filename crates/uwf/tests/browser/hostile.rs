@@ -29,7 +29,7 @@ const TEXTS: &[&str] = &[
 ];
 
 #[test]
-fn nothing_that_is_written_becomes_a_part_of_a_page() {
+fn text_never_becomes_markup() {
     let home = TestHome::new(UWF);
     let all = TEXTS.join("\n\n");
     let output = json!({ "n": 1, "note": all, TEXTS[3]: TEXTS[0] });

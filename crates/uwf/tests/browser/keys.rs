@@ -8,14 +8,14 @@ use crate::showcase::{Showcase, waiting};
 use crate::{UWF, browse};
 
 #[test]
-fn every_key_of_a_list_does_what_it_says() {
+fn list_keys_work_as_documented() {
     let showcase = Showcase::new();
     let server = Server::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "keys.lists", json!({}));
 }
 
 #[test]
-fn every_key_of_a_thread_does_what_it_says() {
+fn thread_keys_work_as_documented() {
     let showcase = Showcase::new();
     let server = Server::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "keys.a_thread", json!({ "thread": showcase.done }));
@@ -30,7 +30,7 @@ fn a_key_leads_to_the_answer() {
 }
 
 #[test]
-fn every_key_of_a_step_does_what_it_says() {
+fn step_keys_work_as_documented() {
     let showcase = Showcase::new();
     let server = Server::start(&showcase.home, &[]);
     let steps: Vec<String> = (1..=3).map(|index| showcase.step(index)).collect();
@@ -38,7 +38,7 @@ fn every_key_of_a_step_does_what_it_says() {
 }
 
 #[test]
-fn every_key_of_a_workflow_does_what_it_says() {
+fn workflow_keys_work_as_documented() {
     let showcase = Showcase::new();
     let server = Server::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "keys.a_workflow", json!({ "workflow": "publish-post" }));

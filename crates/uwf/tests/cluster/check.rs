@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_died_with_its_machine_is_excused_when_its_partial_answer_is_kept() {
+    fn killed_agent_with_kept_answer_is_excused() {
         let dies = |evidence: &mut Evidence| {
             evidence.ledger.push(entry(Event::Paid, "C", 1));
             evidence.struck.insert("C".to_owned());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_dies_with_an_answer_is_excused_by_name() {
+    fn answer_lost_with_its_machine_is_excused() {
         let findings = found(|evidence| {
             evidence.ledger.extend([Event::Paid, Event::Answered].map(|event| entry(event, "C", 1)));
             evidence.struck.insert("C".to_owned());
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_nobody_was_paid_for_is_found() {
+    fn unpaid_step_is_found() {
         let findings = found(|evidence| evidence.ledger.retain(|entry| entry.attempt != "B"));
         assert_eq!(findings, broken(&format!("step {}: nobody was paid for B, which made it", hash(2))));
     }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_went_back_or_aside_is_found() {
+    fn head_moved_back_or_aside_is_found() {
         let sees = |heads: &'static [u64]| {
             move |evidence: &mut Evidence| {
                 evidence.seen.insert(THREAD.to_owned(), heads.iter().copied().map(hash).collect());

@@ -25,11 +25,11 @@ mod servers;
 mod watch;
 
 #[test]
-fn three_machines_share_sixty_threads_whatever_happens_to_them() {
+fn three_machines_share_sixty_threads_despite_failures() {
     if namespaces::is_in_box() {
         demonstration::run();
     } else {
         servers::install();
-        namespaces::run_in_box("three_machines_share_sixty_threads_whatever_happens_to_them");
+        namespaces::run_in_box("three_machines_share_sixty_threads_despite_failures");
     }
 }

@@ -187,12 +187,12 @@ fn the_first_thread_of_all() {
 }
 
 #[test]
-fn a_start_is_whole_or_never_was_after_a_crash() {
+fn crash_leaves_start_complete_or_absent() {
     let home = stage::with_workflow("worker");
     let other = stage::thread(&home, "other", 1);
     let head = home.head(&other).unwrap();
     creates(
-        "a_start_is_whole_or_never_was_after_a_crash",
+        "crash_leaves_start_complete_or_absent",
         &home,
         &["thread", "start", "count-rounds", "-p", "x"],
         Some((&other, &head)),
@@ -200,12 +200,12 @@ fn a_start_is_whole_or_never_was_after_a_crash() {
 }
 
 #[test]
-fn a_fork_is_whole_or_never_was_after_a_crash() {
+fn crash_leaves_fork_complete_or_absent() {
     let home = stage::with_workflow("worker");
     let other = stage::thread(&home, "other", 2);
     let head = home.head(&other).unwrap();
     creates(
-        "a_fork_is_whole_or_never_was_after_a_crash",
+        "crash_leaves_fork_complete_or_absent",
         &home,
         &["thread", "fork", &other, "--from-role", "worker"],
         Some((&other, &head)),
@@ -271,13 +271,13 @@ fn a_step_the_agent_makes() {
 }
 
 #[test]
-fn an_answer_is_whole_or_never_was_after_a_crash() {
+fn crash_leaves_answer_complete_or_absent() {
     let home = stage::with_workflow("person");
     let (other, thread) = (stage::thread(&home, "other", 0), stage::thread(&home, "x", 0));
     let old = home.head(&thread).unwrap();
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     let args = ["thread", "answer", &thread, "--data", "{\"n\": 4}"];
-    crash("an_answer_is_whole_or_never_was_after_a_crash", &home, &args, |crashed| {
+    crash("crash_leaves_answer_complete_or_absent", &home, &args, |crashed| {
         let head = crashed.head(&thread).unwrap();
         assert!(crashed.said.is_empty() || head != old, "what was printed is there");
         if head == old {
@@ -311,10 +311,10 @@ fn finish(crashed: &Crashed, thread: &str) {
 }
 
 #[test]
-fn the_last_step_is_whole_or_never_was_after_a_crash() {
+fn crash_leaves_last_step_complete_or_absent() {
     let home = stage::with_workflow("worker");
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", ROUNDS - 1));
-    crash("the_last_step_is_whole_or_never_was_after_a_crash", &home, &["thread", "step", &thread], |crashed| {
+    crash("crash_leaves_last_step_complete_or_absent", &home, &["thread", "step", &thread], |crashed| {
         let row = crashed.listed(&thread).unwrap();
         let has_ended = row["state"] == "completed";
         assert!(has_ended || row["state"] == "active", "{row}");
@@ -330,10 +330,10 @@ fn the_last_step_is_whole_or_never_was_after_a_crash() {
 }
 
 #[test]
-fn a_kill_is_whole_or_never_was_after_a_crash() {
+fn crash_leaves_kill_complete_or_absent() {
     let home = stage::with_workflow("worker");
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", 1));
-    crash("a_kill_is_whole_or_never_was_after_a_crash", &home, &["thread", "kill", &thread], |crashed| {
+    crash("crash_leaves_kill_complete_or_absent", &home, &["thread", "kill", &thread], |crashed| {
         let row = crashed.listed(&thread).unwrap();
         assert!(row["state"] == "killed" || crashed.said.is_empty() && row["state"] == "active", "{row}");
         crashed.step(&other);
@@ -344,10 +344,10 @@ fn a_kill_is_whole_or_never_was_after_a_crash() {
 }
 
 #[test]
-fn a_removal_is_whole_or_never_was_after_a_crash() {
+fn crash_leaves_removal_complete_or_absent() {
     let home = stage::with_workflow("worker");
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", ROUNDS));
-    crash("a_removal_is_whole_or_never_was_after_a_crash", &home, &["thread", "rm", &thread], |crashed| {
+    crash("crash_leaves_removal_complete_or_absent", &home, &["thread", "rm", &thread], |crashed| {
         let row = crashed.listed(&thread);
         assert!(row.is_none() || crashed.said.is_empty());
         assert_eq!(crashed.without_index(&thread), None, "it is not brought back to life");

@@ -41,7 +41,7 @@ fn end(home: &TestHome, thread: &str) -> Value {
 }
 
 #[test]
-fn a_thread_that_goes_round_in_circles_is_ended() {
+fn supervisor_ends_looping_thread() {
     let server = LlmServer::start([
         verdict("continue", "it goes well"),
         verdict("kill", format!("the same count again and again, and {KEY}").as_str()),
@@ -115,7 +115,7 @@ fn a_supervisor_that_fails_is_only_logged() {
 }
 
 #[test]
-fn a_finished_thread_is_summarised_by_the_model_for_it() {
+fn summary_model_summarises_finished_thread() {
     let server = LlmServer::start([Say::text("  Asked to count, it counted to 7.\n")]);
     let (home, thread) = counted(&server, "modelOverrides: { summary: m }\nsupervisorInterval: 0", 1);
     assert_eq!(home.json(&["thread", "step", &thread])["reason"], "end");
@@ -126,7 +126,7 @@ fn a_finished_thread_is_summarised_by_the_model_for_it() {
 }
 
 #[test]
-fn without_a_summary_the_thread_ends_all_the_same() {
+fn thread_ends_even_without_summary() {
     let server = LlmServer::start([Say::status(500, "broken").repeated()]);
     let (home, thread) = counted(&server, "modelOverrides: { summary: m }", 1);
     let slow = Instant::now();

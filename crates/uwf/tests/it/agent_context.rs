@@ -7,7 +7,7 @@ use uwf_testing::text;
 use crate::fixtures::protocol_agents::fresh;
 
 #[test]
-fn the_context_tells_everything_a_role_has_to_know() {
+fn context_contains_everything_role_needs() {
     let (home, thread) = fresh();
     home.json(&["thread", "step", &thread]);
     let mut context = home.json(&["agent", "context", &thread, "reviewer"]);

@@ -154,7 +154,7 @@ const FLIGHTS: &str = "name: flights\nroles:\n  pilot: { goal: Fly, capabilities
                        graph: { $START: [ { role: pilot } ], pilot: [ { role: diver } ], diver: [ { role: $END } ] }\n";
 
 #[test]
-fn what_roles_ask_for_is_compared_with_what_their_agents_say_they_can_do() {
+fn role_capabilities_are_checked_against_described_agents() {
     let home = with_described();
     home.config(&format!(
         "{}defaultAgent: asked\nagentOverrides: {{ flights: {{ diver: plain }} }}\n",

@@ -37,7 +37,7 @@ fn a_mapping_sets_variables_and_passes_secrets_on() {
 
 /// Also where no store is shared, and nobody has called it a secret. Keys of a store that is not used stay what they are: variables.
 #[test]
-fn the_key_of_temporal_reaches_only_an_agent_that_names_it() {
+fn temporal_key_reaches_only_agents_naming_it() {
     let home = home();
     home.script("teller", "#!/bin/sh\ncat > /dev/null\nenv > \"env-$1.txt\"\ntr '\\0' '\\n' < /proc/$PPID/environ >> \"env-$1.txt\"\necho '{\"n\": 1}'\n");
     home.config(
@@ -81,7 +81,7 @@ fn a_secret_has_no_value_in_the_configuration() {
 }
 
 #[test]
-fn a_key_that_was_withheld_from_an_agent_that_failed_is_named() {
+fn withheld_key_is_named_when_agent_fails() {
     let home = home();
     home.script("w", "#!/bin/sh\ncat > /dev/null\necho 'not logged in' >&2\nexit 1\n");
     home.script("silent", "#!/bin/sh\ncat > /dev/null\necho 'not logged in'\n");

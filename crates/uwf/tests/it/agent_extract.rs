@@ -92,7 +92,7 @@ fn header_fields_survive_when_a_model_reads() {
 }
 
 #[test]
-fn a_model_that_does_not_find_it_says_so_and_the_text_can_be_read_again_later() {
+fn missing_output_is_reported_and_reextractable() {
     let server = LlmServer::start([
         Say::call("extracted", json!({ "found": false, "why": "no number is given" })),
         Say::call("extracted", json!({ "found": false, "why": "still no number" })),
@@ -135,7 +135,7 @@ fn there_has_to_be_something_to_read_again() {
 }
 
 #[test]
-fn a_step_costs_no_request_when_the_answer_can_be_read() {
+fn readable_answer_needs_no_request() {
     let server = LlmServer::start([]);
     let (home, thread) = prose(&server, "---\nn: 1\n---");
     fs::remove_file(home.root().join(".env")).unwrap();
@@ -177,7 +177,7 @@ fn wrong() -> Say {
 const NOT_INTEGER: &str = "/n: expected an integer, found the string \"three\"";
 
 #[test]
-fn a_model_is_told_once_what_was_wrong_with_its_reading() {
+fn model_gets_one_correction() {
     let server = LlmServer::start([wrong(), found(3)]);
     let (home, thread) = prose(&server, "I counted three of them.");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
@@ -203,7 +203,7 @@ fn the_same_error_twice_ends_the_reading() {
 }
 
 #[test]
-fn a_key_that_is_not_set_is_told_with_the_rung() {
+fn missing_key_is_reported_with_rung() {
     let server = LlmServer::start([]);
     let (home, thread) = prose(&server, "I counted some.");
     fs::remove_file(home.root().join(".env")).unwrap();
@@ -236,7 +236,7 @@ fn referring(server: &LlmServer, content: &str) -> (TestHome, String) {
 }
 
 #[test]
-fn the_model_looks_up_what_the_text_refers_to() {
+fn model_looks_up_referenced_nodes() {
     let node = hash_of("the count is three");
     let says = [
         get(&node).and_call("cas_get", json!({ "hash": "0000000000000" })),
@@ -293,7 +293,7 @@ fn it_can_whoever_asks_it_to_read() {
 }
 
 #[test]
-fn a_model_that_can_call_no_tools_is_told_the_nodes_the_text_names() {
+fn model_without_tools_gets_referenced_nodes_inline() {
     let script = Script::deciding(|_| Say::text(json!({ "found": true, "value": { "n": 1 } }).to_string()));
     let server = LlmServer::start(script.refusing("tools"));
     let (home, thread) = referring(&server, "the count is one");
@@ -325,7 +325,7 @@ fn lookups_have_an_end_and_none_is_endless() {
 }
 
 #[test]
-fn what_a_reading_cost_is_kept_when_it_fails() {
+fn failed_extraction_keeps_its_cost() {
     let usage = Usage { input: 50, output: 9, cached: Some(20), reasoning: None, cost: Some(0.001) };
     let no = Say::call("extracted", json!({ "found": false, "why": "it is empty" })).usage(usage);
     let server = LlmServer::start([get(&hash_of("nothing")), no]);

@@ -50,7 +50,7 @@ fn links_give_every_built_in_agent_its_name() {
 
 /// A built-in agent whose name is on PATH is still the one that uwf knows: it gets its model's key, for instance.
 #[test]
-fn a_link_on_the_path_is_the_built_in_agent() {
+fn link_on_path_runs_built_in_agent() {
     let (home, thread) = with_mock();
     home.json(&["agent", "link", &home.bin_dir().display().to_string()]);
     let described = home.json(&["agent", "describe", "m"]);

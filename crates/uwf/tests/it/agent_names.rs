@@ -62,7 +62,7 @@ fn a_failed_attempt_names_its_agent() {
 }
 
 #[test]
-fn two_command_lines_are_two_agents_to_a_condition() {
+fn conditions_distinguish_agents_by_command_line() {
     let home = home();
     home.file("worker.sh", "cat > /dev/null; printf -- '---\\nn: 1\\n---\\nfine\\n'\n");
     home.put("do-work", &workflow("do-work", "steps[-1].agent = \"sh worker.sh --fast\""));

@@ -28,7 +28,7 @@ fn it_stores_a_step_and_moves_no_head() {
 }
 
 #[test]
-fn a_command_is_run_in_the_workspace_with_its_settings_and_its_failure_is_kept() {
+fn command_uses_workspace_and_settings_and_keeps_failure() {
     let (home, thread) = with_mock();
     assert_eq!(home.uwf(&["agent", "run", "command", &thread, "worker"]).code, Some(78), "the role has no command");
     home.config("agents:\n  c: { command: teller, output: json }\ndefaultAgent: c\n");

@@ -10,7 +10,7 @@ use uwf_testing::text;
 use crate::fixtures::protocol_agents::{REVIEWER, fresh, submit, with_scripts};
 
 #[test]
-fn data_that_does_not_fit_is_refused_with_every_reason() {
+fn invalid_data_is_rejected_with_all_reasons() {
     let (home, thread) = fresh();
     assert_snapshot!(submit(&home, &thread, &["--data", r#"{"aproved": true, "notes": 3}"#]), @r"
     exit 41
@@ -63,7 +63,7 @@ fn an_answer_comes_from_exactly_one_place() {
 }
 
 #[test]
-fn the_hash_is_the_only_line_in_every_format() {
+fn every_format_prints_only_hash() {
     let (home, thread) = fresh();
     let mut hashes = Vec::new();
     for format in ["json", "yaml", "text"] {
@@ -139,7 +139,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn agents_in_sh_and_python_run_a_workflow_to_its_end() {
+    fn sh_and_python_agents_complete_workflow() {
         let (home, thread) = fresh();
         let report = home.json(&["thread", "run", &thread]);
         assert_eq!(report["done"], true, "{report}");
@@ -159,7 +159,7 @@ mod with_tools {
     }
 
     #[test]
-    fn what_an_agent_says_of_its_run_is_kept_in_the_detail() {
+    fn detail_keeps_run_metadata_from_agent() {
         let (home, thread) = fresh();
         home.json(&["thread", "step", &thread]);
         let head = text(&home.json(&["thread", "step", &thread]), "head");
@@ -175,7 +175,7 @@ mod with_tools {
     }
 
     #[test]
-    fn how_a_person_likes_reports_does_not_reach_their_agents() {
+    fn report_format_does_not_reach_agents() {
         let (home, thread) = fresh();
         for format in ["text", "yaml"] {
             let mut step = home.command(&["thread", "step", &thread]);

@@ -17,7 +17,7 @@ const UWF: &str = env!("CARGO_BIN_EXE_uwf");
 
 /// Each input is a process, and some of them run into the limit of two seconds.
 #[test]
-fn a_condition_gives_a_value_or_an_error_within_its_limits() {
+fn condition_returns_value_or_error_within_limits() {
     let samples: &[&[u8]] = &[
         b"$map(steps, function($s, $i){ $s.output.n + $i }) ~> $sum()",
         b"$reduce([1..20], function($a, $i) { $a & $a }, 'x')",
@@ -61,7 +61,7 @@ fn evaluated(bytes: &[u8]) {
 
 /// A server gets all of it one after the other, on one connection, and answers a request behind each.
 #[test]
-fn the_mcp_server_serves_on_whatever_it_is_sent() {
+fn mcp_server_survives_any_input() {
     let home = home();
     let thread = home.start_counting(1, "count");
     let mut server = home

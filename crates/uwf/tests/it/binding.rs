@@ -35,7 +35,7 @@ fn played(home: &TestHome, thread: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_agent_is_bound_to_all_roles_or_to_one() {
+fn agent_binds_to_all_roles_or_one() {
     let home = two();
     let start = |args: &[&str]| {
         let args: Vec<&str> = ["thread", "start", "two-roles", "-p", "x"].iter().chain(args).copied().collect();
@@ -90,7 +90,7 @@ hint: did you mean `judge`?
 }
 
 #[test]
-fn a_command_line_prints_a_text_unless_it_is_a_uwf_program_or_said_otherwise() {
+fn command_line_output_defaults_to_text() {
     let home = two();
     home.script("writer", "#!/bin/sh\ngrep -q coder && printf -- '---\\nby: stdin\\n---\\n'\n");
     home.script(
@@ -122,7 +122,7 @@ hint: what an alias prints is in config.yaml: `uwf config set agents.a.output te
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_told_from_one_that_is_not_there() {
+fn unstartable_and_missing_programs_are_reported_differently() {
     let home = two();
     let file = |name: &str, text: &str, mode: u32| {
         let path = home.file(name, text);
@@ -191,7 +191,7 @@ fn a_program_that_cannot_be_started_is_told_from_one_that_is_not_there() {
 }
 
 #[test]
-fn where_no_agent_is_configured_the_hint_can_be_followed() {
+fn hint_without_configured_agent_works() {
     let home = two();
     home.config("agents:\n  a: { command: a, output: json }\n");
     let thread = home.start("two-roles", "x");
@@ -206,7 +206,7 @@ fn where_no_agent_is_configured_the_hint_can_be_followed() {
 }
 
 #[test]
-fn reading_again_is_offered_only_with_a_model_that_reads() {
+fn reextract_hint_requires_configured_model() {
     let home = home();
     home.script("w", "#!/bin/sh\necho nothing\n");
     let agents = "agents:\n  w: { command: w, output: json }\ndefaultAgent: w\nextract: { feedback: 0 }\n";
@@ -224,7 +224,7 @@ fn reading_again_is_offered_only_with_a_model_that_reads() {
 }
 
 #[test]
-fn an_agent_that_does_not_say_what_it_prints_is_warned_about() {
+fn agent_without_output_setting_gets_warning() {
     let home = home();
     home.script("plain", "#!/bin/sh\n");
     home.config("agents:\n  plain: { command: plain }\n  own: { command: uwf-mock }\n  said: { command: plain, output: step }\n  within: { command: env, args: [uwf-mock] }\n");

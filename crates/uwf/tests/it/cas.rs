@@ -10,7 +10,7 @@ use crate::fixtures::notes::{NOTE_SCHEMA, file_of, note, put_text};
 use crate::home;
 
 #[test]
-fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {
+fn stored_node_is_found_by_hash_prefix() {
     let home = home();
     let [_, on, note] = note(&home);
     assert_snapshot!(home.transcript(&["cas", "get", &note]), @r#"
@@ -130,7 +130,7 @@ fn an_empty_store_is_no_error() {
 }
 
 #[test]
-fn a_beginning_of_more_than_one_hash_is_refused_with_the_candidates() {
+fn ambiguous_hash_prefix_lists_candidates() {
     let home = home();
     fs::create_dir(home.root().join("cas")).unwrap();
     for last in 1..8 {
@@ -160,7 +160,7 @@ fn a_beginning_of_more_than_one_hash_is_refused_with_the_candidates() {
 }
 
 #[test]
-fn whether_a_node_is_there_is_told_by_the_exit_code_too() {
+fn has_reports_existence_by_exit_code() {
     let home = home();
     let hash = put_text(&home, "hello");
     assert_snapshot!(home.transcript(&["cas", "has", &hash]), @r#"
@@ -183,7 +183,7 @@ fn whether_a_node_is_there_is_told_by_the_exit_code_too() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_the_listing_quietly() {
+fn closed_pipe_ends_listing_quietly() {
     let home = home();
     for number in 0..40 {
         put_text(&home, &format!("text {number}"));

@@ -25,7 +25,7 @@ fn published(file: &Value) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn values_that_do_not_fit_are_refused_with_every_reason() {
+fn invalid_values_are_rejected_with_all_reasons() {
     let home = home();
     let [schema, ..] = note(&home);
     assert_snapshot!(home.transcript(&["cas", "put", &schema, r#"{"on": "nothing", "stars": "many"}"#]), @r#"
@@ -91,7 +91,7 @@ fn values_that_do_not_fit_are_refused_with_every_reason() {
 }
 
 #[test]
-fn a_value_can_come_from_a_file_or_stdin() {
+fn value_comes_from_file_or_stdin() {
     let home = home();
     home.file("value.json", "\u{feff}{\"text\": \"hello\"}\n");
     home.file("hello.txt", "hello");
@@ -105,7 +105,7 @@ fn a_value_can_come_from_a_file_or_stdin() {
 }
 
 #[test]
-fn a_hash_is_told_without_storing_anything_whether_or_not_its_type_exists() {
+fn hash_stores_nothing_and_accepts_unknown_types() {
     let home = home();
     assert_snapshot!(home.transcript(&["cas", "hash", "content", r#"{"text": "hello"}"#]), @r#"
     exit 0
@@ -119,7 +119,7 @@ fn a_hash_is_told_without_storing_anything_whether_or_not_its_type_exists() {
 }
 
 #[test]
-fn hashes_that_look_like_numbers_stay_texts_in_yaml() {
+fn numeric_hashes_are_quoted_in_yaml() {
     let home = home();
     let told = [HASH_LIKE_AN_INTEGER, HASH_LIKE_A_FLOAT].map(|(content, hash)| {
         assert_eq!(put_text(&home, content), hash);

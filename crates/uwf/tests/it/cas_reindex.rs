@@ -8,7 +8,7 @@ use crate::fixtures::notes::{file_of, note};
 use crate::home;
 
 #[test]
-fn the_cache_may_be_deleted_or_damaged_at_any_time() {
+fn deleted_or_damaged_cache_changes_nothing() {
     let home = home();
     let [_, on, _] = note(&home);
     let expected = home.json(&["cas", "list", "--type", "content"]);
@@ -27,7 +27,7 @@ fn the_cache_may_be_deleted_or_damaged_at_any_time() {
 }
 
 #[test]
-fn reindex_rebuilds_the_cache_and_removes_what_crashed_writers_left() {
+fn rebuilds_cache_and_removes_stale_temporary_files() {
     let home = home();
     home.script("worker", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
     home.config("agents: { w: { command: worker, output: json } }\ndefaultAgent: w\n");

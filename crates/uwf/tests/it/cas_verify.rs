@@ -9,7 +9,7 @@ use crate::fixtures::notes::{file_of, note, put_text};
 use crate::home;
 
 #[test]
-fn damage_is_named_and_putting_the_same_content_again_repairs_it() {
+fn put_repairs_node_reported_as_damaged() {
     let home = home();
     let [_, on, note] = note(&home);
     let other = put_text(&home, "something else");
@@ -47,7 +47,7 @@ fn damage_is_named_and_putting_the_same_content_again_repairs_it() {
 }
 
 #[test]
-fn what_is_missing_invalid_or_no_node_at_all_is_found() {
+fn missing_invalid_and_misnamed_nodes_are_found() {
     let home = home();
     let [schema, on, note] = note(&home);
     fs::remove_file(file_of(&home, &on)).unwrap();

@@ -15,7 +15,7 @@ use crate::fixtures::child_threads::{
 use crate::{home, transcript};
 
 #[test]
-fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
+fn workflow_plays_role_in_its_own_thread() {
     let home = staffed();
     go(&home);
     let thread = planned(&home);
@@ -79,7 +79,7 @@ fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
 }
 
 #[test]
-fn what_the_child_ended_with_becomes_the_output_of_the_role() {
+fn final_child_output_becomes_role_output() {
     let home = staffed();
     home.script(
         "prose",
@@ -127,7 +127,7 @@ fn what_the_child_ended_with_becomes_the_output_of_the_role() {
 }
 
 #[test]
-fn a_child_that_has_ended_is_read_again_without_being_paid_again() {
+fn finished_child_is_reextracted_without_new_cost() {
     let home = staffed();
     home.script("checks", "#!/bin/sh\necho check >> ran\necho '{\"text\": \"It is done.\"}'\n");
     home.script("says", "#!/bin/sh\necho \"$UWF_ROLE\" >> ran\necho '{\"text\": \"I chose a cable car.\"}'\n");
@@ -162,7 +162,7 @@ fn a_child_that_has_ended_is_read_again_without_being_paid_again() {
 }
 
 #[test]
-fn a_child_that_has_not_ended_has_nothing_to_read() {
+fn unfinished_child_cannot_be_reextracted() {
     let home = staffed();
     home.script("checks", "#!/bin/sh\nexit 3\n");
     let thread = planned(&home);
@@ -253,7 +253,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
 }
 
 #[test]
-fn a_child_at_its_limit_stops_its_parent_there() {
+fn child_limit_stops_parent() {
     let home = staffed();
     go(&home);
     let limited = AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }");
@@ -275,7 +275,7 @@ fn a_child_at_its_limit_stops_its_parent_there() {
 }
 
 #[test]
-fn a_workflow_that_plays_a_role_of_itself_is_stopped_at_max_depth() {
+fn recursive_workflow_stops_at_max_depth() {
     let home = staffed();
     home.config(
         "agents:\n  says: { command: says, output: json }\n  again: { command: uwf-workflow, args: [ship-change] }\n\
@@ -305,7 +305,7 @@ fn a_workflow_that_plays_a_role_of_itself_is_stopped_at_max_depth() {
 }
 
 #[test]
-fn agents_of_a_child_get_their_secrets_and_no_others() {
+fn child_agents_get_only_their_own_secrets() {
     let home = staffed();
     go(&home);
     let seen = "#!/bin/sh\necho \"$UWF_ROLE ${A_TOKEN:-none} ${B_TOKEN:-none}\" >> seen\n";
@@ -324,7 +324,7 @@ fn agents_of_a_child_get_their_secrets_and_no_others() {
 }
 
 #[test]
-fn the_process_between_parent_and_child_holds_no_secret_that_no_agent_is_given() {
+fn intermediate_process_holds_only_secrets_agents_need() {
     let home = staffed();
     home.config(&format!(
         "secrets: [A_TOKEN, B_TOKEN, C_TOKEN]\n{}",
@@ -347,7 +347,7 @@ fn the_process_between_parent_and_child_holds_no_secret_that_no_agent_is_given()
 }
 
 #[test]
-fn a_child_at_work_keeps_its_parent_from_being_idle() {
+fn child_activity_prevents_parent_idle_timeout() {
     let home = staffed();
     home.script(
         "checks",
@@ -385,7 +385,7 @@ fn a_configuration_that_names_no_workflow_says_so() {
 }
 
 #[test]
-fn by_hand_the_child_is_run_and_the_next_step_finds_it() {
+fn next_step_finds_result_of_agent_run() {
     let home = staffed();
     let thread = planned(&home);
     go(&home);
@@ -416,7 +416,7 @@ fn a_fork_of_a_child_is_nobodys_child() {
 }
 
 #[test]
-fn workflows_are_nested_and_the_innermost_tells_how_the_output_came_to_be() {
+fn nested_workflows_report_innermost_extraction() {
     let home = staffed();
     go(&home);
     home.put("wrap-code", &INNER.replace("write-code", "wrap-code"));

@@ -14,7 +14,7 @@ use crate::fixtures::faults::with_fault;
 use crate::transcript;
 
 #[test]
-fn killed_hard_in_the_middle_the_same_child_goes_on_and_nobody_is_paid_twice() {
+fn sigkilled_child_continues_without_paying_twice() {
     let home = staffed();
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
@@ -36,7 +36,7 @@ fn killed_hard_in_the_middle_the_same_child_goes_on_and_nobody_is_paid_twice() {
 }
 
 #[test]
-fn a_keeper_that_dies_alone_leaves_the_child_to_its_own() {
+fn child_outlives_dead_parent_keeper() {
     let home = staffed();
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
@@ -53,7 +53,7 @@ fn a_keeper_that_dies_alone_leaves_the_child_to_its_own() {
 }
 
 #[test]
-fn stopping_the_parent_ends_the_agents_of_the_child() {
+fn stopping_parent_ends_child_agents() {
     let home = staffed();
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
@@ -85,7 +85,7 @@ fn killing_the_parent_kills_the_child() {
 }
 
 #[test]
-fn a_child_that_was_killed_fails_its_parent_until_it_is_removed() {
+fn killed_child_fails_parent_until_removed() {
     let home = staffed();
     let thread = planned(&home);
     let window = spawn(&home, &["thread", "step", &thread]);
@@ -108,7 +108,7 @@ fn a_child_that_was_killed_fails_its_parent_until_it_is_removed() {
 }
 
 #[test]
-fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
+fn parent_step_names_and_continues_failed_child() {
     let home = staffed();
     home.script("checks", "#!/bin/sh\necho check >> ran\n[ -e go ] || { echo 'no compiler' >&2; exit 3; }\necho '{\"built\": \"a bridge\"}'\n");
     let thread = planned(&home);
@@ -127,7 +127,7 @@ fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
 }
 
 #[test]
-fn a_pause_of_the_parent_lets_what_runs_in_the_child_end() {
+fn pausing_parent_lets_running_child_step_finish() {
     let home = staffed();
     let thread = planned(&home);
     let window = spawn(&home, &["thread", "step", &thread]);
@@ -143,7 +143,7 @@ fn a_pause_of_the_parent_lets_what_runs_in_the_child_end() {
 }
 
 #[test]
-fn children_of_a_paused_thread_carry_on_no_further() {
+fn children_of_paused_thread_start_no_steps() {
     let home = staffed();
     home.script("code", "#!/bin/sh\necho code >> ran\necho $$ > pid\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"text\": \"x\"}'\n");
     home.config(
@@ -176,7 +176,7 @@ fn children_of_a_paused_thread_carry_on_no_further() {
 }
 
 #[test]
-fn a_child_that_is_paused_itself_makes_its_parent_wait() {
+fn paused_child_makes_parent_wait() {
     let home = staffed();
     home.config(&AGENTS.replace("check: checks", "check: human"));
     let thread = planned(&home);
@@ -203,7 +203,7 @@ mod with_tools {
 
     /// The index has lost a child thread, and the disk is full when it is begun anew: what its record tells stays.
     #[test]
-    fn a_child_that_cannot_be_begun_anew_keeps_its_record() {
+    fn failed_child_restart_keeps_record() {
         let home = staffed();
         go(&home);
         home.config(&AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }"));

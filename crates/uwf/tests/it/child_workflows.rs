@@ -38,7 +38,7 @@ fn said(home: &TestHome, thread: &str) -> Value {
 }
 
 #[test]
-fn a_file_of_the_project_counts_as_it_is_when_the_person_starts_the_thread() {
+fn project_file_is_fixed_at_thread_start() {
     let home = with_project();
     let ran = home.uwf(&["thread", "start", "outer", "-p", "x"]);
     assert!(
@@ -84,7 +84,7 @@ fn a_new_binding_decides_anew() {
 
 /// A thread that an earlier version started has no decision on record.
 #[test]
-fn a_thread_without_a_decision_takes_no_file_of_the_workspace() {
+fn thread_without_recorded_decision_ignores_workspace_files() {
     let home = with_project();
     let thread = home.start("outer", "x");
     let record = home.record_file(&thread);
@@ -105,7 +105,7 @@ fn a_thread_without_a_decision_takes_no_file_of_the_workspace() {
 }
 
 #[test]
-fn the_workflows_of_child_threads_are_decided_with_it() {
+fn nested_child_workflows_are_fixed_at_thread_start() {
     let home = with_project();
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(
@@ -127,7 +127,7 @@ fn the_workflows_of_child_threads_are_decided_with_it() {
 }
 
 #[test]
-fn a_workflow_that_is_not_there_is_said_at_the_start() {
+fn missing_workflow_is_reported_at_start() {
     let home = with_project();
     fs::remove_file(home.work().join(".workflows/inner.yaml")).unwrap();
     home.json(&["workflow", "rm", "inner"]);

@@ -39,7 +39,7 @@ fn lose(home: &TestHome, thread: &str) {
 }
 
 #[test]
-fn a_start_that_is_sent_again_reports_the_first_thread() {
+fn repeated_start_reports_first_thread() {
     let home = counting();
     let first = start(&home, ID, "count").json();
     assert_eq!(first["thread"], json!(ID));
@@ -55,7 +55,7 @@ fn a_start_that_is_sent_again_reports_the_first_thread() {
 }
 
 #[test]
-fn of_starts_that_are_sent_at_once_one_begins_a_thread_and_one_worktree() {
+fn concurrent_starts_create_one_thread_and_worktree() {
     let home = home_with_repository(2);
     let repo = home.work().join("repo");
     let args = ["thread", "start", "count-rounds", "-p", "x", "--worktree", "--id", ID, "--format", "json"];
@@ -77,7 +77,7 @@ fn of_starts_that_are_sent_at_once_one_begins_a_thread_and_one_worktree() {
 }
 
 #[test]
-fn a_start_that_was_killed_is_made_up_for() {
+fn repeated_start_completes_killed_start() {
     let home = home_with_repository(2);
     let repo = home.work().join("repo");
     let args = ["thread", "start", "count-rounds", "-p", "x", "--worktree", "--id", ID];
@@ -95,7 +95,7 @@ fn a_start_that_was_killed_is_made_up_for() {
 }
 
 #[test]
-fn a_run_with_an_id_goes_on_with_its_thread() {
+fn run_with_id_continues_its_thread() {
     let home = counting();
     let run = |more: &[&str]| home.uwf(&[&["run", "count-rounds", "-p", "count", "--id", ID], more].concat());
     assert_eq!(run(&["--steps", "1"]).code, Some(30));
@@ -110,7 +110,7 @@ fn a_run_with_an_id_goes_on_with_its_thread() {
 }
 
 #[test]
-fn a_fork_that_is_sent_again_reports_the_first_fork() {
+fn repeated_fork_reports_first_fork() {
     let home = counting();
     start(&home, ID, "count");
     let step = text(&home.json(&["thread", "step", ID]), "head");

@@ -25,7 +25,7 @@ fn failure(home: &TestHome, thread: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn each_way_to_fail_has_its_exit_code_and_its_reason() {
+fn each_failure_has_exit_code_and_reason() {
     let cases = [
         ("output: json", "#!/bin/sh\necho oops >&2\nexit 3\n", 40, "agent `w` exited with 3; its last words: oops"),
         ("output: json", "#!/bin/sh\nkill -9 $$\n", 40, "agent `w` was ended by signal 9"),
@@ -76,7 +76,7 @@ fn each_way_to_fail_has_its_exit_code_and_its_reason() {
 }
 
 #[test]
-fn the_expected_file_must_be_made_or_changed_by_the_run() {
+fn run_must_create_or_change_expected_file() {
     let answer = "cat > /dev/null\necho '{\"n\": 1}'\n";
     let old = "is the one that was there before the run";
     // Dates far off on both sides: what counts is the file, not what a clock says of it.
@@ -114,7 +114,7 @@ fn codes_and_prompt_are_as_the_agent_says() {
 }
 
 #[test]
-fn an_answer_without_valid_output_is_kept_and_told_in_words() {
+fn invalid_output_is_kept_and_explained() {
     let (home, thread) = with_worker(3, "output: json", "#!/bin/sh\necho 'let me think'\necho '{\"n\": \"many\"}'\n");
     let (code, why) = failure(&home, &thread);
     assert_eq!(code, Some(41));
@@ -142,7 +142,7 @@ fn a_missing_agent_is_a_matter_of_configuration() {
 }
 
 #[test]
-fn success_clears_the_failure_and_lists_every_earlier_attempt() {
+fn success_clears_failure_and_lists_earlier_attempts() {
     let script =
         "#!/bin/sh\ncat > /dev/null\necho x >> tries\n[ $(wc -l < tries) -lt 3 ] && exit 1\necho '{\"n\": 1}'\n";
     let (home, thread) = with_worker(3, "output: json", script);
@@ -175,7 +175,7 @@ fn a_step_of_another_thread_is_refused() {
 }
 
 #[test]
-fn a_flood_is_capped_and_said_to_be_cut() {
+fn excess_output_is_cut_and_marked() {
     // 64 MB before the answer; 1 MiB is kept.
     let script = "#!/bin/sh\ncat > /dev/null\nhead -c 67108864 /dev/zero | tr '\\0' x\necho\necho '{\"n\": 7}'\n";
     let (home, thread) = with_worker(3, "output: json", script);
@@ -201,7 +201,7 @@ fn bytes_that_are_no_text_do_no_harm() {
 }
 
 #[test]
-fn the_agent_works_in_the_threads_directory_with_its_variables() {
+fn agent_gets_thread_directory_and_variables() {
     let script = "#!/bin/sh\nset -e\ncat > prompt.txt\npwd > where.txt\nenv > env.txt\necho '{\"n\": 1}'\n";
     let (home, _) = with_worker(3, "output: json, args: [\"{thread}\", \"{role}\"]", script);
     let place = home.work().join("place");
@@ -223,7 +223,7 @@ fn the_agent_works_in_the_threads_directory_with_its_variables() {
 }
 
 #[test]
-fn a_prompt_too_large_for_an_argument_comes_on_stdin() {
+fn prompt_too_large_for_argument_needs_stdin() {
     let home = home();
     home.script("sizer", "#!/bin/sh\nn=$(wc -c)\necho \"{\\\"n\\\": $n}\"\n");
     home.config("agents:\n  by-stdin: { command: sizer, output: json }\n  by-argument: { command: sizer, args: [\"{prompt}\"], output: json }\ndefaultAgent: by-argument\npromptBudget: 400000\n");
@@ -245,7 +245,7 @@ fn a_prompt_too_large_for_an_argument_comes_on_stdin() {
 }
 
 #[test]
-fn secrets_stay_with_whom_they_were_given_to_and_out_of_every_node() {
+fn secrets_reach_only_named_agents_and_no_node() {
     let home = home();
     home.script("leaker", "#!/bin/sh\ncat > /dev/null\nenv > \"env-$UWF_ROLE-$1.txt\"\necho \"the key is $A_KEY$FROM_FILE\" >&2\nprintf -- '---\\nn: 1\\n---\\nmy key: %s %s\\n' \"$A_KEY\" \"$FROM_FILE\"\n");
     home.config(
@@ -276,7 +276,7 @@ fn secrets_stay_with_whom_they_were_given_to_and_out_of_every_node() {
 }
 
 #[test]
-fn a_secret_that_turns_up_while_the_agent_works_is_kept_out_of_its_step() {
+fn secret_added_during_run_is_redacted() {
     let add = "#!/bin/sh\ncat > /dev/null\necho 'LATE_KEY=late-secret-0123456789' > \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"\nchmod 600 \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"\nprintf -- '---\\nn: 1\\n---\\n'\n";
     let (home, _) = with_worker(3, "output: text", add);
     let thread = home.start("count-rounds", "count with late-secret-0123456789");
@@ -287,7 +287,7 @@ fn a_secret_that_turns_up_while_the_agent_works_is_kept_out_of_its_step() {
 }
 
 #[test]
-fn stderr_of_a_successful_step_is_kept_without_secrets_and_up_to_a_limit() {
+fn successful_step_keeps_redacted_and_capped_stderr() {
     let home = reviewing_home();
     std::fs::write(home.root().join(".env"), "SOME_API_KEY=very-secret-text\n").unwrap();
     home.config("providers:\n  p: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: SOME_API_KEY }\nagents:\n  loud: { command: loud, output: text }\ndefaultAgent: loud\n");

@@ -73,7 +73,7 @@ fn threads_are_completed_from_beginning_or_end() {
 }
 
 #[test]
-fn a_shell_that_shows_more_gets_the_task_beside_each_thread() {
+fn fish_shows_task_next_to_thread() {
     let (home, [first, second]) = filled();
     let mut command = home.command(&["--", "uwf", "thread", "show", ""]);
     let ran = Ran::from(command.env("COMPLETE", "fish").output().unwrap());

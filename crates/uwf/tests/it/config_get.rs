@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::fixtures::configuration::configured;
 
 #[test]
-fn values_are_read_back_as_data_and_as_text() {
+fn values_print_as_json_and_text() {
     let home = configured();
     assert_snapshot!(home.transcript(&["config", "get", "agents.coder"]), @r#"
     exit 0
@@ -39,7 +39,7 @@ fn values_are_read_back_as_data_and_as_text() {
 }
 
 #[test]
-fn a_key_that_is_not_set_is_not_found() {
+fn unset_key_is_not_found() {
     let home = configured();
     assert_snapshot!(home.transcript(&["config", "get", "agents.codr.command"]), @r"
     exit 69

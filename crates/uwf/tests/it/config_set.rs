@@ -161,7 +161,7 @@ fn a_result_that_is_not_valid_is_refused() {
 }
 
 #[test]
-fn a_broken_file_can_be_repaired_one_value_at_a_time() {
+fn broken_file_is_repairable_value_by_value() {
     let home = home();
     home.config("maxSteps: many\nmaxDepth: deep # how deep\n");
     home.json(&["config", "set", "maxDepth", "2"]);
@@ -207,7 +207,7 @@ fn keys_are_refused_and_not_repeated() {
 }
 
 #[test]
-fn a_link_out_of_the_root_is_not_written_through() {
+fn link_leaving_root_is_not_written_through() {
     let home = home();
     let outside = home.file("shared.yaml", "maxSteps: 5\n");
     symlink(&outside, home.root().join("config.yaml")).unwrap();

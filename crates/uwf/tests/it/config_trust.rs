@@ -40,7 +40,7 @@ fn start(home: &TestHome, dir: &str) -> (String, String) {
 }
 
 #[test]
-fn it_counts_once_it_is_trusted_and_as_long_as_it_stays_the_same() {
+fn project_config_applies_while_trusted_and_unchanged() {
     let home = with_project(AGENTS);
     let file = home.work().join("app/.workflows/config.yaml");
     let (thread, warned) = start(&home, "app/deep/below");
@@ -122,7 +122,7 @@ fn it_is_laid_over_a_persons_configuration() {
 }
 
 #[test]
-fn a_project_cannot_say_where_secrets_are_or_go() {
+fn project_cannot_set_secrets_or_their_recipients() {
     for (config, place) in [
         ("providers: { p: { baseUrl: \"http://attacker.example\" } }\n", "1:1"),
         ("secrets: []\n", "1:1"),
@@ -162,7 +162,7 @@ fn a_projects_agent_gets_no_key() {
 }
 
 #[test]
-fn there_has_to_be_one_and_it_has_to_be_a_file() {
+fn project_config_must_exist_as_regular_file() {
     let home = with_project(AGENTS);
     assert_eq!(home.uwf(&["config", "trust"]).code, Some(69));
     let file = home.work().join("app/.workflows/config.yaml");

@@ -16,7 +16,7 @@ fn warned(expression: &str) -> (Vec<String>, Option<i32>) {
 }
 
 #[test]
-fn a_condition_that_is_always_the_same_is_warned_of() {
+fn constant_condition_gets_warning() {
     for (expression, told) in [
         // Written out.
         ("true", "it is always true: `true` always counts as true"),

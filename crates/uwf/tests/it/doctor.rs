@@ -238,7 +238,7 @@ fn working(home: &TestHome) -> (String, std::process::Child, [String; 2]) {
 }
 
 #[test]
-fn agents_of_a_dead_keeper_are_ended_and_nobody_elses() {
+fn fix_ends_only_agents_of_dead_keepers() {
     let (dead, live) = (home(), home());
     let (thread, mut window, orphans) = working(&dead);
     let (_, mut other_window, others) = working(&live);
@@ -281,7 +281,7 @@ fn names_that_lead_nowhere_are_told() {
 }
 
 #[test]
-fn whoever_asks_from_inside_an_agent_is_no_orphan() {
+fn caller_inside_agent_is_not_orphan() {
     let home = home();
     let asking =
         "#!/bin/sh\ncat > /dev/null\n\"$UWF_BIN\" doctor --fix --format json > doctor.json\necho '{\"n\": 1}'\n";
@@ -294,7 +294,7 @@ fn whoever_asks_from_inside_an_agent_is_no_orphan() {
 }
 
 #[test]
-fn a_thread_with_a_hole_and_a_damaged_record_are_told() {
+fn incomplete_thread_and_damaged_record_are_reported() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let [holed, garbled] = ["x", "y"].map(|prompt| home.start_counting(3, prompt));
@@ -316,7 +316,7 @@ mod with_tools {
 
     /// Records are written before the head. If `thread start` is killed in between, records of a thread without a head remain.
     #[test]
-    fn records_of_a_thread_that_never_began_are_removed() {
+    fn records_of_unstarted_thread_are_removed() {
         let home = home();
         home.put("count-rounds", &counting_workflow(3));
         let start = ["thread", "start", "count-rounds", "-p", "count"];
@@ -344,7 +344,7 @@ mod with_tools {
 
     /// The head is set before its record says so: killed in between, `thread start` leaves a thread like any other.
     #[test]
-    fn a_thread_whose_command_was_killed_when_it_had_begun_is_whole() {
+    fn thread_survives_killed_start_command() {
         let home = home();
         home.put("count-rounds", &counting_workflow(2));
         home.script("worker", "#!/bin/sh\ncat > /dev/null\npwd > where\necho '{\"n\": 1}'\n");

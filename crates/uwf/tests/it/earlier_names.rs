@@ -28,7 +28,7 @@ fn reports_have_the_keys_their_scripts_read() {
 }
 
 #[test]
-fn a_node_that_is_not_readable_shows_in_the_status() {
+fn unreadable_node_shows_in_status() {
     let home = home();
     let hash = text(&home.json(&["cas", "put-text", "hello"]), "hash");
     fs::write(home.root().join(format!("cas/{hash}.bin")), "x").unwrap();
@@ -57,7 +57,7 @@ fn commands_have_their_earlier_names() {
 }
 
 #[test]
-fn a_text_alone_is_no_node_but_the_hint_is_exact() {
+fn bare_text_is_rejected_with_exact_hint() {
     let home = home();
     let ran = home.uwf(&["cas", "put", "it's a text"]);
     assert_eq!(ran.code, Some(64));
@@ -70,7 +70,7 @@ fn a_text_alone_is_no_node_but_the_hint_is_exact() {
 }
 
 #[test]
-fn reading_before_a_step_can_begin_at_the_start() {
+fn read_before_step_can_include_start() {
     let home = counting_home(3);
     let thread = home.start("count-rounds", "count");
     home.json(&["run", &thread]);
@@ -138,7 +138,7 @@ fn settings_in_milliseconds_are_warned_of() {
 }
 
 #[test]
-fn the_oldest_registry_is_read_until_there_is_another() {
+fn oldest_registry_is_read_until_replaced() {
     let home = counting_home(3);
     let hash = text(&home.json(&["workflow", "show", "count-rounds"]), "hash");
     fs::remove_file(home.root().join("registry.yaml")).unwrap();

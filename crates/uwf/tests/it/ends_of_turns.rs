@@ -9,7 +9,7 @@ const GEMINI_SAYS: &str = r#"{"type":"init","session_id":"s"}
 {"type":"message","role":"assistant","content":"{\"n\": 7}"}"#;
 
 #[test]
-fn a_turn_that_did_not_end_well_is_no_answer() {
+fn failed_turn_is_not_answer() {
     for (settings, printed, reason) in [
         (
             "output: json, config: { trace: claude }",
@@ -225,7 +225,7 @@ const CALLS_LATER: &str = r#"{"type":"assistant","message":{"id":"m","content":[
 const SUCCESS: &str = r#"{"type":"result","subtype":"success","is_error":false,"stop_reason":"tool_use","result":""}"#;
 
 #[test]
-fn a_turn_that_ends_in_a_call_offers_its_last_text() {
+fn turn_ending_in_call_offers_last_text() {
     let jsonl =
         r#"{"type":"turn","output":"{\"n\": 7}","toolCalls":[{"name":"TodoWrite","arguments":"{}","result":"ok"}]}"#;
     for (format, printed) in [("claude", CALLS), ("claude", CALLS_LATER), ("jsonl", jsonl)] {
@@ -248,7 +248,7 @@ fn a_turn_that_ends_in_a_call_offers_its_last_text() {
 }
 
 #[test]
-fn cursor_that_ends_in_a_call_offers_its_last_text() {
+fn cursor_ending_in_call_offers_last_text() {
     let home = crate::home();
     let said =
         r#"{"type":"assistant","message":{"content":[{"type":"text","text":"---\nn: 7\n---\n"}]},"session_id":"s"}"#;
@@ -265,7 +265,7 @@ fn cursor_that_ends_in_a_call_offers_its_last_text() {
 
 /// The submitted output is the answer; later text and calls don't change it.
 #[test]
-fn a_turn_that_ends_in_submit_is_an_answer() {
+fn turn_ending_in_submit_is_answer() {
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"submit","arguments":{"n":7}}}"#;
     let script = format!(
         "#!/bin/sh\ncat > /dev/null\necho '{request}' | \"$UWF_BIN\" agent mcp \"$UWF_THREAD\" worker > told\ncat <<'E'\n{CALLS_LATER}\n{SUCCESS}\nE\n"

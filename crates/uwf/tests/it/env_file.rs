@@ -74,7 +74,7 @@ fn values_arrive_as_they_are_written() {
 }
 
 #[test]
-fn a_line_that_has_no_one_meaning_is_refused() {
+fn ambiguous_line_is_rejected() {
     let home = telling_home();
     for (file, line) in [
         ("A=1\nKEY=\"hush-hush\n", 2),

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::home;
 
 #[test]
-fn a_failure_is_an_object_on_stdout_and_a_text_on_stderr() {
+fn failure_prints_stdout_json_and_stderr_text() {
     let home = home();
     let ran = home.uwf(&["workflow", "show", "nowhere", "--format", "json"]);
     assert_eq!(ran.code, Some(69));
@@ -51,7 +51,7 @@ fn text_and_documents_are_not_mixed_with_objects() {
 }
 
 #[test]
-fn what_is_known_of_the_thread_stands_beside_the_error() {
+fn error_object_includes_thread_state() {
     let home = home();
     home.worker("output: text", "#!/bin/sh\nexit 3\n");
     let thread = home.start_counting(3, "count");

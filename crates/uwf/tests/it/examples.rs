@@ -90,14 +90,14 @@ reviewer:
 "#;
 
 #[test]
-fn solve_issue_goes_back_to_the_developer_until_the_review_is_content() {
+fn solve_issue_repeats_development_until_review_approves() {
     let home = mocked(SOLVED);
     let told = run(&home, "solve-issue.yaml");
     assert_eq!(told, ["planner", "developer", "reviewer", "developer", "reviewer", "end"]);
 }
 
 #[test]
-fn solve_issue_ends_with_questions_when_the_issue_is_unclear() {
+fn solve_issue_ends_with_questions_on_unclear_issue() {
     let home =
         mocked("planner:\n  - reply: { actionable: false, plan: \"\", steps: [], questions: [which search?] }\n");
     assert_eq!(run(&home, "solve-issue.yaml"), ["planner", "end"]);
@@ -128,7 +128,7 @@ committer:
 "#;
 
 #[test]
-fn develop_builds_every_phase_then_repairs_what_review_and_tests_find() {
+fn develop_builds_phases_then_fixes_findings() {
     let home = mocked(DEVELOPED);
     let told = run(&home, "develop.yaml");
     let expected = [
@@ -161,7 +161,7 @@ submitter:
 "#;
 
 #[test]
-fn resolve_issue_has_its_middle_developed_by_another_workflow() {
+fn resolve_issue_delegates_development_to_another_workflow() {
     let home = mocked(&format!("{RESOLVED}{DEVELOPED}"));
     let config = fs::read_to_string(repository().join("examples/resolve-issue.config.yaml")).unwrap();
     let claude = "    command: claude\n    args: [-p, --permission-mode, acceptEdits]\n    output: text\n";
@@ -187,7 +187,7 @@ fn resolve_issue_has_its_middle_developed_by_another_workflow() {
 }
 
 #[test]
-fn resolve_issue_ends_when_there_is_nothing_to_change() {
+fn resolve_issue_ends_without_changes_to_make() {
     let home = mocked("preparer:\n  - reply: { ready: false, task: it works as documented, doneWhen: [] }\n");
     assert_eq!(run(&home, "resolve-issue.yaml"), ["preparer", "end"]);
 }

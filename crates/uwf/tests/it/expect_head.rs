@@ -47,7 +47,7 @@ fn a_step_that_is_sent_again_is_refused() {
 }
 
 #[test]
-fn of_steps_that_are_sent_at_once_one_is_done() {
+fn concurrent_steps_run_once() {
     let (home, thread, head) = counting(9);
     home.worker("output: json", &WORKER.replace("runs\n", "runs\nsleep 0.3\n"));
     let mut sent: Vec<_> = (0..4)
@@ -63,7 +63,7 @@ fn of_steps_that_are_sent_at_once_one_is_done() {
 }
 
 #[test]
-fn a_run_goes_on_from_its_head_and_is_not_begun_twice() {
+fn run_continues_from_head_and_starts_once() {
     let (home, thread, head) = counting(2);
     assert_eq!(code(&home, &["run", &thread, "--steps", "1"], &head), Some(30));
     for more in [&[][..], &["--until", "worker"], &["--agent", "sh"]] {
@@ -102,7 +102,7 @@ fn what_was_meant_for_another_head_changes_nothing() {
 }
 
 #[test]
-fn what_was_meant_for_another_attempt_is_not_tried_again() {
+fn step_expecting_another_attempt_is_rejected() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho ran >> runs\nexit 3\n");
     let thread = home.start_counting(3, "count");

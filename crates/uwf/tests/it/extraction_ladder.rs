@@ -18,7 +18,7 @@ fn rung(name: &str, errors: &[&str]) -> Value {
 }
 
 #[test]
-fn the_session_is_told_what_is_wrong_and_its_correction_counts() {
+fn session_corrects_output_after_feedback() {
     let (home, thread) = mocked(
         1,
         "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: one\\n---\", \"---\\nn: 1\\n---\\n\"]\n",
@@ -53,7 +53,7 @@ fn the_same_error_twice_ends_the_feedback() {
 }
 
 #[test]
-fn there_are_two_rounds_of_feedback_and_every_error_is_kept() {
+fn feedback_stops_after_two_rounds_keeping_errors() {
     let (home, thread) = mocked(
         1,
         "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: one\\n---\", \"---\\nm: 1\\n---\", \"---\\nn: 1\\n---\\n\"]\n",
@@ -81,7 +81,7 @@ fn rungs_can_be_switched_off() {
 }
 
 #[test]
-fn without_frontmatter_no_reply_to_feedback_is_read_as_such() {
+fn disabled_frontmatter_also_applies_to_feedback() {
     let script = "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: 1\\n---\\n\"]\n";
     let off = "no value was submitted, and reading frontmatter is switched off";
     let told = ["frontmatter: false", "frontmatter: false, submit: false"].map(|switches| {
@@ -125,7 +125,7 @@ graph:
 ";
 
 #[test]
-fn a_thread_can_be_routed_by_how_a_value_was_obtained() {
+fn conditions_can_route_by_extraction_rung() {
     let answers = [
         ("  - reply: \"---\\nword: moon\\n---\\n\"\n", json!({ "done": true, "next": null })),
         (

@@ -29,7 +29,7 @@ printf -- "---\nn: 1\nconfidence: $confidence\nscope: the first half\nartifacts:
 "#;
 
 #[test]
-fn a_condition_sees_what_the_header_says_beside_the_output() {
+fn conditions_see_header_fields_besides_output() {
     let home = home();
     home.worker("output: text", AGENT);
     home.put("unsure", WORKFLOW);

@@ -156,7 +156,7 @@ fn a_browser_names_neither_prefix_nor_user() {
 }
 
 #[test]
-fn where_a_machine_redirects_to_and_its_cookie_stay_below_its_name() {
+fn redirects_and_cookies_stay_below_machine_path() {
     let gateway = Gateway::start();
     let (laptop, _) = with_thread();
     let _machine = gateway.connect(&laptop, "laptop");
@@ -173,7 +173,7 @@ fn where_a_machine_redirects_to_and_its_cookie_stay_below_its_name() {
 }
 
 #[test]
-fn only_a_machine_with_its_own_token_is_let_in() {
+fn machine_connects_only_with_its_own_token() {
     let gateway = Gateway::start();
     let laptop = home();
     let token = gateway.token("laptop");
@@ -224,7 +224,7 @@ fn a_revoked_token_ends_the_connection() {
 }
 
 #[test]
-fn a_second_dial_with_the_same_name_replaces_the_first() {
+fn second_connection_replaces_first_of_same_name() {
     let gateway = Gateway::start();
     let (one, thread) = with_thread();
     let two = home();
@@ -241,7 +241,7 @@ fn a_second_dial_with_the_same_name_replaces_the_first() {
 }
 
 #[test]
-fn a_machine_that_is_read_only_refuses_changes_itself() {
+fn read_only_machine_rejects_changes() {
     let gateway = Gateway::start();
     let (laptop, thread) = with_thread();
     let machine = gateway.dialled(&laptop, "laptop", &gateway.token("laptop"), &["--read-only"]);
@@ -265,7 +265,7 @@ fn ctrl_c_ends_a_machine_cleanly() {
 }
 
 #[test]
-fn a_token_is_never_an_argument_and_no_file_that_others_read() {
+fn token_needs_private_file_or_environment() {
     use std::os::unix::fs::PermissionsExt;
     let laptop = home();
     let url = "http://127.0.0.1:1";

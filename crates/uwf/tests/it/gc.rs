@@ -41,7 +41,7 @@ fn ended(home: &TestHome, prompt: &str) -> String {
 }
 
 #[test]
-fn what_only_a_removed_thread_led_to_goes_and_all_else_stays() {
+fn only_nodes_of_removed_thread_are_deleted() {
     let home = reviewing_home();
     let (gone, kept) = (ended(&home, "one task"), ended(&home, "another task"));
     let open = home.start("review-text", "a third task");
@@ -71,7 +71,7 @@ fn what_only_a_removed_thread_led_to_goes_and_all_else_stays() {
 }
 
 #[test]
-fn of_several_at_once_each_node_is_removed_by_one() {
+fn concurrent_runs_delete_each_node_once() {
     let home = reviewing_home();
     let (gone, kept) = (ended(&home, "one task"), ended(&home, "another task"));
     home.json(NOW);
@@ -93,7 +93,7 @@ fn of_several_at_once_each_node_is_removed_by_one() {
 }
 
 #[test]
-fn what_is_young_stays_and_so_does_what_it_leads_to() {
+fn young_nodes_and_their_references_are_kept() {
     let home = home();
     let [schema, on, noted] = note(&home);
     let lonely = put_text(&home, "nobody needs this");
@@ -110,7 +110,7 @@ fn what_is_young_stays_and_so_does_what_it_leads_to() {
 }
 
 #[test]
-fn names_and_their_history_records_and_the_configuration_lead_to_nodes() {
+fn names_history_records_and_config_reference_nodes() {
     let home = reviewing_home();
     let first = text(&home.json(&["workflow", "show", "review-text"]), "hash");
     let changed = crate::fixtures::review::WORKFLOW.replace("a writer and a reviewer", "two roles");
@@ -146,7 +146,7 @@ fn names_and_their_history_records_and_the_configuration_lead_to_nodes() {
 }
 
 #[test]
-fn what_an_agent_at_work_has_stored_stays_though_nothing_leads_to_it_yet() {
+fn nodes_stored_by_running_agent_are_kept() {
     let home = home();
     let agent = r#"#!/bin/sh
 "$UWF_BIN" cas put-text 'stored while it works' > stored
@@ -194,7 +194,7 @@ fn stops(home: &TestHome, path: &std::path::Path, damage: Option<&str>, code: i3
 }
 
 #[test]
-fn what_cannot_be_read_stops_it_before_anything_is_removed() {
+fn unreadable_data_prevents_deletion() {
     let home = reviewing_home();
     let lonely = put_text(&home, "nobody needs this");
     let done = ended(&home, "a task");
@@ -268,7 +268,7 @@ fn a_record_that_cannot_be_read_stops_it() {
 }
 
 #[test]
-fn a_node_that_nothing_leads_to_is_removed_one_by_one() {
+fn rm_removes_unreferenced_nodes_one_by_one() {
     let home = home();
     let [schema, on, noted] = note(&home);
     assert_snapshot!(home.transcript(&["cas", "rm", &on]), @"

@@ -45,7 +45,7 @@ fn every_issue_form_has_what_github_requires() {
 }
 
 #[test]
-fn a_release_is_built_by_the_script_that_runs_here() {
+fn release_workflow_uses_local_build_script() {
     let workflow = yaml(&repository().join(".github/workflows/release.yml"));
     let build = &workflow["jobs"]["build"];
     let steps = build["steps"].as_array().unwrap();

@@ -143,7 +143,7 @@ fn topics_are_the_pages_of_the_documentation() {
 }
 
 #[test]
-fn what_has_no_help_is_a_misuse_with_a_hint() {
+fn unknown_topic_is_usage_error_with_hint() {
     let home = home();
     for (args, said) in [
         (&["help", "workflow-fromat"][..], "did you mean `uwf help workflow-format`?"),
@@ -166,7 +166,7 @@ fn the_word_help_is_still_a_value() {
 }
 
 #[test]
-fn nothing_that_is_printed_names_a_file_that_is_not_installed() {
+fn printed_text_names_no_repository_files() {
     let mut named = Vec::new();
     for file in sources(&repository().join("crates")) {
         let text = fs::read_to_string(&file).unwrap();

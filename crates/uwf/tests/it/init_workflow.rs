@@ -147,7 +147,7 @@ fn each_way_of_researching_is_played() {
 }
 
 #[test]
-fn a_workflow_of_another_name_is_made_from_a_template() {
+fn template_creates_workflow_under_another_name() {
     let home = home();
     insta::assert_snapshot!(home.transcript(&["init", "workflow", "fix-bug", "--template", "solve-issue", "--format", "text"]), @"
     exit 0
@@ -168,7 +168,7 @@ fn a_workflow_of_another_name_is_made_from_a_template() {
 }
 
 #[test]
-fn it_goes_into_the_project_it_is_called_in() {
+fn workflow_is_created_in_enclosing_project() {
     let home = home();
     fs::create_dir_all(home.work().join(".workflows")).unwrap();
     fs::create_dir_all(home.work().join("src/deep")).unwrap();
@@ -186,7 +186,7 @@ fn it_goes_into_the_project_it_is_called_in() {
 }
 
 #[test]
-fn a_name_that_cannot_be_one_is_refused_before_anything_is_written() {
+fn invalid_name_is_rejected_before_writing() {
     let home = home();
     for name in ["../out", "a b", "Fix Bug", "", ".hidden", "$START", "x: y", "config"] {
         let ran = home.uwf(&["init", "workflow", name]);

@@ -59,7 +59,7 @@ fn another_directory_is_made_and_gone_into() {
 
 /// The editor finds the schema from where the file is, without a network.
 #[test]
-fn each_file_names_a_schema_that_is_there_and_fits_it() {
+fn files_reference_existing_schemas_and_match_them() {
     let home = home();
     let begun = home.json(&["init", "workspace"]);
     let mut looked_at = 0;
@@ -118,7 +118,7 @@ fn a_file_that_is_there_is_never_overwritten() {
 }
 
 #[test]
-fn a_link_or_a_directory_in_the_place_of_a_file_stays() {
+fn existing_link_or_directory_is_kept() {
     let home = home();
     let dir = home.work().join(".workflows");
     fs::create_dir_all(dir.join("review.yaml")).unwrap();
@@ -130,7 +130,7 @@ fn a_link_or_a_directory_in_the_place_of_a_file_stays() {
 }
 
 #[test]
-fn a_schema_of_another_version_is_kept_and_named() {
+fn schema_of_another_version_is_kept_and_reported() {
     let home = home();
     home.file(".workflows", "");
     fs::remove_file(home.work().join(".workflows")).unwrap();
@@ -174,7 +174,7 @@ fn two_at_once_make_one_project() {
 }
 
 #[test]
-fn a_group_without_a_command_says_which_there_are() {
+fn init_without_command_points_to_help() {
     let ran = home().uwf(&["init"]);
     assert_eq!(ran.code, Some(64));
     assert!(ran.stderr.contains("uwf init --help"), "{}", ran.stderr);
@@ -187,7 +187,7 @@ mod with_tools {
 
     /// Each call that makes a file fails once, or is the last; what is there then is whole, and the same command again makes the rest.
     #[test]
-    fn a_full_disk_or_a_kill_leaves_whole_files_and_the_next_call_goes_on() {
+    fn interrupted_init_leaves_complete_files_and_resumes() {
         let home = home();
         let mut hit = 0;
         for (fault, call) in [

@@ -60,7 +60,7 @@ fn killing_the_window_loses_nothing() {
 }
 
 #[test]
-fn a_killed_keeper_leaves_a_result_that_the_next_step_adopts() {
+fn next_step_adopts_result_of_killed_keeper() {
     let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
     let keeper = keeper(&home, &thread);
@@ -99,7 +99,7 @@ fn until_finished(home: &TestHome, thread: &str) {
 }
 
 #[test]
-fn a_finished_step_becomes_the_head_once_its_agent_has_ended() {
+fn finished_step_becomes_head_after_agent_exits() {
     let (home, thread) = lingering_home();
     let before = home.head(&thread);
     let window = home.command(&["thread", "step", &thread]).stdout(Stdio::piped()).spawn().unwrap();
@@ -118,7 +118,7 @@ fn a_finished_step_becomes_the_head_once_its_agent_has_ended() {
 }
 
 #[test]
-fn an_agent_whose_step_is_recorded_is_ended_with_its_keeper_and_not_paid_again() {
+fn lingering_agent_is_ended_and_its_step_adopted() {
     let (home, thread) = lingering_home();
     let mut window = step_until_begun(&home, &thread, 1);
     until_finished(&home, &thread);
@@ -134,7 +134,7 @@ fn an_agent_whose_step_is_recorded_is_ended_with_its_keeper_and_not_paid_again()
 }
 
 #[test]
-fn of_several_submits_of_an_attempt_the_last_counts() {
+fn last_submit_of_attempt_wins() {
     let submit = |n| format!("\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{{\"n\": {n}}}'\nsleep 0.2\n");
     let (home, thread) = counting_home(&format!("#!/bin/sh\n{}{}", submit(1), submit(2)));
     home.config("agents:\n  w: { command: worker }\ndefaultAgent: w\n");
@@ -143,7 +143,7 @@ fn of_several_submits_of_an_attempt_the_last_counts() {
 }
 
 #[test]
-fn ctrl_c_after_the_step_was_recorded_takes_nothing_back() {
+fn ctrl_c_keeps_recorded_step() {
     let (home, thread) = lingering_home();
     let mut window = step_until_begun(&home, &thread, 1);
     until_finished(&home, &thread);
@@ -154,7 +154,7 @@ fn ctrl_c_after_the_step_was_recorded_takes_nothing_back() {
 }
 
 #[test]
-fn what_a_dead_attempt_left_running_is_ended_before_the_next_try() {
+fn processes_of_dead_attempt_end_before_next_attempt() {
     let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
@@ -250,7 +250,7 @@ fn descendants_in_other_sessions_do_not_survive() {
 }
 
 #[test]
-fn kill_drops_the_thread_first_and_then_ends_the_agent() {
+fn kill_archives_thread_before_ending_agent() {
     let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
@@ -265,7 +265,7 @@ fn kill_drops_the_thread_first_and_then_ends_the_agent() {
 }
 
 #[test]
-fn of_many_steppers_one_runs_and_the_others_are_told_to_come_back() {
+fn only_one_of_concurrent_steps_runs() {
     for round in 1..=5 {
         let (home, thread) = counting_home(WAITING);
         let windows: Vec<Child> = (0..4).map(|_| home.command(&["thread", "step", &thread]).spawn().unwrap()).collect();

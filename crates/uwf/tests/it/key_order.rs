@@ -47,7 +47,7 @@ fn planned() -> (TestHome, String) {
 }
 
 #[test]
-fn a_prompt_asks_for_required_keys_in_their_order_then_for_the_others() {
+fn prompt_lists_required_keys_in_order_before_optional() {
     let (home, thread) = planned();
     let prompt = text(&home.json(&["thread", "step", &thread, "--dry-run"]), "prompt");
     let keys: Vec<&str> = prompt.lines().filter(|line| line.trim_start().starts_with("- `")).collect();
@@ -63,7 +63,7 @@ fn a_prompt_asks_for_required_keys_in_their_order_then_for_the_others() {
 
 /// Otherwise the first step of each role would wait for one file more.
 #[test]
-fn what_a_role_is_asked_is_stored_with_its_workflow() {
+fn role_instructions_are_stored_with_workflow() {
     let (home, thread) = planned();
     let stored = home.json(&["cas", "list"]).to_string();
     home.script("writes", "#!/bin/sh\nprintf -- '---\\nsummary: s\\nphases: []\\nok: true\\n---\\n'\n");
@@ -105,7 +105,7 @@ fn people_and_tools_are_asked_in_that_order() {
 }
 
 #[test]
-fn roles_are_listed_and_drawn_from_the_start_on() {
+fn roles_are_shown_in_flow_order() {
     let (home, _) = planned();
     assert_snapshot!(home.transcript(&["workflow", "show", "plan-work", "--format", "text"]), @"
     exit 0

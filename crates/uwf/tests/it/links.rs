@@ -191,7 +191,7 @@ fn a_link_that_leads_nowhere_is_noticed() {
 }
 
 #[test]
-fn every_page_of_the_documentation_is_in_the_book() {
+fn every_documentation_page_is_in_summary() {
     let docs = repository().join("docs");
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     let listed: Vec<PathBuf> = links(&summary).iter().map(|link| docs.join(link)).collect();

@@ -40,7 +40,7 @@ fn output(home: &TestHome, thread: &str) -> Value {
 }
 
 #[test]
-fn a_value_is_asked_for_as_such_and_its_cost_is_known() {
+fn structured_value_is_requested_with_known_cost() {
     let usage = Usage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
     let server = LlmServer::start([Say::text("Let me see.")
         .and_call("submit", json!({ "ok": true, "why": "it is" }))
@@ -59,7 +59,7 @@ fn a_value_is_asked_for_as_such_and_its_cost_is_known() {
 }
 
 #[test]
-fn a_bare_verdict_is_asked_for_as_a_text_with_room_for_reasons() {
+fn bare_verdict_is_requested_as_text() {
     let server = LlmServer::start([Say::text("").chunks(["---\nok: ", "true\n---\n", "Because it is good.\n"])]);
     let (home, thread) = judged(&server, "", BARE);
     home.json(&["thread", "step", &thread]);
@@ -73,7 +73,7 @@ fn a_bare_verdict_is_asked_for_as_a_text_with_room_for_reasons() {
 }
 
 #[test]
-fn a_bare_verdict_is_asked_for_as_a_value_where_the_output_is_json() {
+fn bare_verdict_is_requested_as_json_if_configured() {
     for config in ["", "structured: text"] {
         let says = [Say::text("").and_call("submit", json!({ "ok": true })), Say::text("{\"ok\": true}")];
         let server = LlmServer::start([says[usize::from(!config.is_empty())].clone()]);
@@ -105,7 +105,7 @@ fn what_a_provider_refuses_is_remembered() {
 }
 
 #[test]
-fn an_invalid_value_is_corrected_in_the_same_conversation() {
+fn invalid_value_is_corrected_in_same_conversation() {
     let server = LlmServer::start([
         Say::call("submit", json!({ "ok": "perhaps", "why": "?" })),
         Say::call("submit", json!({ "ok": false, "why": "no" })),
@@ -166,7 +166,7 @@ fn a_refused_key_is_a_matter_of_configuration() {
 }
 
 #[test]
-fn an_overloaded_provider_is_asked_again_and_a_silent_one_given_up() {
+fn overloaded_provider_is_retried_and_silent_one_abandoned() {
     let server = LlmServer::start([
         Say::status(429, "slow down").header("retry-after", "0"),
         Say::call("submit", json!({ "ok": true, "why": "at last" })),
@@ -217,7 +217,7 @@ fn a_value_is_shown_as_it_grows() {
 }
 
 #[test]
-fn what_had_come_of_a_value_is_kept_when_the_provider_falls_silent() {
+fn partial_value_is_kept_when_provider_stalls() {
     let say = || Say::call("submit", json!({ "ok": true, "why": "it is good" })).stalling_after(3);
     let server = LlmServer::start([say().repeated()]);
     let (home, thread) = judged(&server, "idleTimeout: 300ms, totalTimeout: 1s", REASONED);
@@ -233,7 +233,7 @@ mod with_tools {
 
     /// The model is paid once, however often its value cannot be stored.
     #[test]
-    fn a_value_that_could_not_be_stored_is_not_asked_for_again() {
+    fn unstored_value_is_adopted_without_new_request() {
         let server =
             LlmServer::start([Say::text("Let me see.").and_call("submit", json!({ "ok": true, "why": "it is" }))]);
         let (home, thread) = judged(&server, "", REASONED);

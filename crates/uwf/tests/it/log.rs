@@ -29,7 +29,7 @@ fn noted() -> (TestHome, String, String) {
 }
 
 #[test]
-fn notes_are_read_of_one_thread_or_of_all_in_order_of_time() {
+fn lines_are_chronological_per_thread_and_overall() {
     let (home, good, bad) = noted();
     let all = lines(&home, &[]);
     let of = |thread: &str| all.iter().filter(|line| line["thread"] == thread).count();
@@ -77,7 +77,7 @@ fn new_lines_are_followed() {
 }
 
 #[test]
-fn what_is_no_tag_is_refused_and_nothing_found_is_said() {
+fn invalid_tag_is_rejected_and_empty_result_reported() {
     let (home, good, _) = noted();
     insta::assert_snapshot!(home.transcript(&["log", "--tag", "nope"]), @"
     exit 64

@@ -124,7 +124,7 @@ fn running(server: &ServerUsage) -> Value {
 }
 
 #[test]
-fn a_server_reads_only_what_an_agent_did_since_the_last_look() {
+fn server_reads_only_new_trace_data() {
     let home = home();
     home.worker("output: json", WAITING);
     let thread = home.start_counting(1, "x");
@@ -160,7 +160,7 @@ fn turns_of(stream: TcpStream) -> Receiver<(u64, bool)> {
 }
 
 #[test]
-fn a_server_that_follows_an_agent_sends_only_what_is_new() {
+fn server_sends_only_new_turns_to_followers() {
     let home = home();
     home.worker("output: json", WAITING);
     let thread = home.start_counting(1, "x");

@@ -17,7 +17,7 @@ fn counting(script: &str) -> TestHome {
 }
 
 #[test]
-fn an_agent_runs_a_thread_from_its_start_to_its_end() {
+fn client_runs_thread_from_start_to_end() {
     let home = counting("#!/bin/sh\necho '{\"n\": 1}'\n");
     let mut client = Client::start(&home, &["mcp"]);
     let tools = client.ask("tools/list", &json!({}));
@@ -53,7 +53,7 @@ fn an_agent_runs_a_thread_from_its_start_to_its_end() {
 }
 
 #[test]
-fn what_a_person_says_goes_back_to_the_agent_that_asks() {
+fn answer_from_person_reaches_asking_agent() {
     let home = counting(
         "#!/bin/sh\nif grep -q Apples; then echo '{\"n\": 1}'; else echo '{\"status\": \"needs_input\", \"question\": \"Which?\"}'; fi\n",
     );
@@ -83,7 +83,7 @@ fn what_takes_long_goes_on_when_nobody_waits() {
 }
 
 #[test]
-fn a_wait_is_news_and_a_failure_says_what_to_do() {
+fn waiting_is_not_error_and_failures_have_hints() {
     let home = counting("#!/bin/sh\nexit 3\n");
     home.config("agents:\n  me: { command: uwf-human }\n  w: { command: worker, output: json }\ndefaultAgent: me\n");
     let thread = home.start("count-rounds", "count");

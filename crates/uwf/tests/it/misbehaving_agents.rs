@@ -83,7 +83,7 @@ fn one_that_ignores_sigterm_is_killed() {
 
 /// The grandchild has a session, an environment and descriptors of its own, and would write after the step.
 #[test]
-fn what_a_grandchild_would_write_later_is_never_written() {
+fn grandchild_cannot_write_after_step() {
     let script = "#!/bin/sh\ncat > /dev/null\nenv -i PATH=\"$PATH\" setsid sh -c 'echo $$ >> pids; sleep 1; echo late > late; echo late' < /dev/null &\nuntil [ -s pids ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
     let (home, thread) = with_agent("output: json", script);
     let report = home.json(&["thread", "step", &thread]);
@@ -113,7 +113,7 @@ print('{"n": 1}')
 "#;
 
 #[test]
-fn one_that_closes_its_output_and_lives_on_is_idle() {
+fn closed_output_without_exit_is_idle() {
     let script =
         "#!/bin/sh\ncat > /dev/null\necho $$ >> pids\necho '{\"n\": 1}'\nexec >&- 2>&-\nwhile :; do sleep 0.05; done\n";
     let (home, thread) = with_agent("output: json, idleTimeout: 1", script);
@@ -123,7 +123,7 @@ fn one_that_closes_its_output_and_lives_on_is_idle() {
 }
 
 #[test]
-fn one_that_closes_its_output_and_then_ends_has_answered() {
+fn closed_output_with_later_exit_is_answer() {
     let script = "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\nexec >&- 2>&-\nsleep 0.5\n";
     let (home, thread) = with_agent("output: json", script);
     assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
@@ -132,7 +132,7 @@ fn one_that_closes_its_output_and_then_ends_has_answered() {
 /// A gigabyte, with 400 MB of addresses for each process: nobody reads it into memory. The peaks of keeper and agent
 /// process are read when it has been printed.
 #[test]
-fn a_flood_does_not_fill_the_memory_of_keeper_or_agent_process() {
+fn output_flood_does_not_exhaust_memory() {
     let script = "#!/bin/sh\ncat > /dev/null\nhead -c 536870912 /dev/zero | tr '\\0' x\nhead -c 536870912 /dev/zero | tr '\\0' y >&2\necho\nread pid rest < \"$UNCAGED_WORKFLOW_STORAGE_ROOT/threads/$UWF_THREAD/lock\"\ncat /proc/$pid/status > keeper\ncat /proc/$PPID/status > process\necho '{\"n\": 7}'\n";
     let (home, thread) = with_agent("output: json", script);
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -234,7 +234,7 @@ fn one_that_waits_for_input_gets_none() {
 
 /// Bytes of no encoding on both streams, in the middle of the answer and in what is told of a failure.
 #[test]
-fn bytes_that_are_no_text_are_kept_as_far_as_they_can_be() {
+fn invalid_utf8_is_kept_with_replacement_characters() {
     let script = "#!/bin/sh\ncat > /dev/null\nprintf 'a\\377\\000b\\300\\200c\\355\\240\\200\\n' >&2\nprintf '\\376\\377\\n'\nexit 5\n";
     let (home, thread) = with_agent("output: json", script);
     let ran = fails(&home, &thread, 40);
@@ -306,7 +306,7 @@ fn a_recycled_pid_is_nobody_to_be_killed() {
 
 /// Only while the lock is held does `thread kill` look for a keeper to be told.
 #[test]
-fn a_recycled_pid_in_a_lock_that_is_held_is_nobody_to_be_told() {
+fn recycled_pid_in_held_lock_gets_no_signal() {
     let (home, thread, agent) = abandoned();
     let mut innocent = Innocent::start();
     rename_in_record(&home, &thread, innocent.0.id());
@@ -329,7 +329,7 @@ fn a_recycled_pid_in_a_lock_that_is_held_is_nobody_to_be_told() {
 
 /// It answers in time, is slow to end, and prints another answer when it is told to go.
 #[test]
-fn what_is_said_after_the_end_was_asked_for_is_not_linked() {
+fn output_after_termination_request_is_not_linked() {
     let script = "#!/bin/sh\ncat > /dev/null\ntrap 'echo \"{\\\"n\\\": 2}\"; exit 0' TERM\necho $$ >> pids\nwhile :; do sleep 0.05; done\n";
     let (home, thread) = with_agent("output: json, timeout: 1", script);
     fails(&home, &thread, 40);
@@ -355,7 +355,7 @@ mod with_tools {
     }
 
     #[test]
-    fn one_that_needs_more_memory_than_it_may_have_has_failed() {
+    fn agent_exceeding_memory_limit_fails() {
         let script = "#!/bin/sh\ncat > /dev/null\nulimit -v 200000\nexec python3 -c 'x = bytearray(1 << 30); print(\"{\\\"n\\\": 1}\")'\n";
         let (home, thread) = with_agent("output: json", script);
         let ran = fails(&home, &thread, 40);

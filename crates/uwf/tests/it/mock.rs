@@ -65,7 +65,7 @@ worker:
 }
 
 #[test]
-fn a_program_of_that_name_on_path_goes_before_the_built_in_agent() {
+fn program_on_path_overrides_built_in_agent() {
     let (home, thread) = mocked(1, "worker:\n  - reply: { n: 1 }\n");
     home.script("uwf-mock", "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 2}'\n");
     assert_eq!(step(&home, &thread), "done");
@@ -105,7 +105,7 @@ fn a_text_is_read_like_any_agents_answer() {
 }
 
 #[test]
-fn a_script_that_runs_out_says_so_unless_its_last_entry_repeats() {
+fn exhausted_script_fails_unless_last_entry_repeats() {
     let (home, thread) = mocked(4, "worker:\n  - reply: { n: 1 }\n");
     let told: Vec<String> = (0..2).map(|_| step(&home, &thread)).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
@@ -118,7 +118,7 @@ fn a_script_that_runs_out_says_so_unless_its_last_entry_repeats() {
 }
 
 #[test]
-fn a_prompt_that_lacks_what_is_expected_fails_the_try() {
+fn prompt_without_expected_text_fails_attempt() {
     let lacking =
         "worker:\n  - reply: { n: 1 }\n    expect-prompt: [count, the moon, \"Count.\", 'a \"quoted\" word']\n";
     let (home, thread) = mocked(1, lacking);
@@ -128,7 +128,7 @@ fn a_prompt_that_lacks_what_is_expected_fails_the_try() {
 }
 
 #[test]
-fn a_hang_is_ended_by_the_agents_time_limit() {
+fn agent_timeout_ends_hang() {
     let (home, thread) = mocked(1, "worker:\n  - { hang: 60, reply: { n: 1 } }\n");
     home.config(
         "agents:\n  m: { command: uwf-mock, idleTimeout: 0.2, config: { script: answers.yaml } }\ndefaultAgent: m\n",
@@ -176,7 +176,7 @@ fn every_problem_of_the_script_has_its_place() {
 }
 
 #[test]
-fn the_script_is_found_by_configuration_argument_and_environment() {
+fn script_comes_from_config_argument_or_environment() {
     let (home, thread) = mocked(9, "worker:\n  - { reply: { n: 1 }, repeat: true }\n");
     let beside = home.file("beside.yaml", "worker:\n  - { reply: { n: 2 }, repeat: true }\n");
     let absolute =
@@ -214,7 +214,7 @@ fn the_script_is_found_by_configuration_argument_and_environment() {
 }
 
 #[test]
-fn it_keeps_no_state_so_a_fork_answers_as_the_thread_did() {
+fn fork_gets_same_answers_as_thread() {
     let (home, thread) =
         mocked(3, "worker:\n  - reply: { n: 1 }\n  - fail: 1\n  - reply: { n: 2 }\n  - reply: { n: 3 }\n");
     assert_eq!(step(&home, &thread), "next");

@@ -6,7 +6,7 @@ use uwf_testing::text;
 use crate::fixtures::answering::counting_home;
 
 #[test]
-fn an_at_sign_names_the_newest_thread_wherever_a_thread_is_meant() {
+fn at_sign_names_newest_thread_everywhere() {
     let home = counting_home(2);
     let none = home.uwf(&["thread", "show", "@"]);
     assert_eq!(none.code, Some(69));
@@ -72,7 +72,7 @@ fn what_names_no_thread_says_what_would() {
 }
 
 #[test]
-fn an_id_that_tells_no_time_is_never_the_newest() {
+fn id_without_plausible_time_is_never_newest() {
     let home = counting_home(2);
     let thread = home.start("count-rounds", "one");
     let head = home.head(&thread).unwrap();

@@ -32,7 +32,7 @@ fn told(home: &TestHome, lines: usize) -> Vec<Value> {
 }
 
 #[test]
-fn a_command_gets_the_report_of_what_became_of_a_thread() {
+fn command_receives_thread_event_report() {
     let home = counting("notify: { command: cat >> told }\n");
     let thread = home.start_counting(4, "count");
     home.file("fail", "");
@@ -55,7 +55,7 @@ fn a_command_gets_the_report_of_what_became_of_a_thread() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_told_and_waiting_once() {
+fn only_selected_events_are_sent_and_waiting_once() {
     let home = counting(
         "notify:\n  - { on: waiting, command: cat >> told }\n  - { on: [ended], command: 'cat > \"ended-$UWF_THREAD\"' }\n",
     );
@@ -72,7 +72,7 @@ fn only_what_is_asked_for_is_told_and_waiting_once() {
 }
 
 #[test]
-fn a_webhook_gets_it_by_post_and_its_url_may_be_a_secret() {
+fn webhook_receives_post_and_allows_secret_url() {
     let server = LlmServer::start(vec![Say::text("fine"); 4]);
     let home = counting(&format!(
         "notify:\n  - {{ webhook: \"{0}/chat/completions\" }}\n  - {{ webhookEnv: HOOK }}\n  - {{ webhookEnv: NO_HOOK }}\n",
@@ -91,7 +91,7 @@ fn a_webhook_gets_it_by_post_and_its_url_may_be_a_secret() {
 }
 
 #[test]
-fn nothing_it_does_keeps_a_step_waiting_or_fails_it() {
+fn notifications_never_delay_or_fail_steps() {
     let home = counting("notify:\n  - command: sleep 30\n  - command: exit 4\n  - webhook: \"http://127.0.0.1:9/x\"\n");
     let thread = home.start_counting(1, "count");
     let begun = Instant::now();
@@ -100,7 +100,7 @@ fn nothing_it_does_keeps_a_step_waiting_or_fails_it() {
 }
 
 #[test]
-fn children_are_not_told_of_and_bad_entries_are_refused() {
+fn child_threads_send_nothing_and_bad_entries_fail() {
     let home = counting("notify: { command: cat >> told }\n");
     home.config(
         &fs::read_to_string(home.root().join("config.yaml"))

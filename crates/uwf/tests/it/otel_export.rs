@@ -66,7 +66,7 @@ fn tree(spans: &[Received]) -> String {
 }
 
 #[test]
-fn what_is_sent_can_be_printed_and_is_the_same_each_time() {
+fn printed_spans_are_deterministic() {
     let home = counting("");
     let thread = home.start_counting(1, "count the moons");
     home.file("fail", "");
@@ -103,7 +103,7 @@ fn what_is_sent_can_be_printed_and_is_the_same_each_time() {
 }
 
 #[test]
-fn content_is_sent_only_when_that_is_asked_for_and_without_secrets() {
+fn content_is_opt_in_and_redacted() {
     let model = LlmServer::start([
         Say::text("I look at key-0123456789.").and_call("shell_exec", json!({ "command": "echo $UWF_ROLE" })),
         Say::text("---\nn: 1\n---\nDone."),
@@ -140,7 +140,7 @@ fn content_is_sent_only_when_that_is_asked_for_and_without_secrets() {
 }
 
 #[test]
-fn no_collector_fails_a_step_or_keeps_it_waiting() {
+fn collector_errors_never_delay_or_fail_steps() {
     let silent = ScriptedCollector::answering(None);
     let refusing = ScriptedCollector::answering(Some((401, "who are you?")));
     let faulty = ScriptedCollector::answering(Some((500, "oh no")));
@@ -174,7 +174,7 @@ fn no_collector_fails_a_step_or_keeps_it_waiting() {
 }
 
 #[test]
-fn each_step_sends_its_own_spans_with_the_headers_that_are_configured() {
+fn each_step_sends_its_spans_with_configured_headers() {
     let collector = ScriptedCollector::answering(Some((200, "{}")));
     let home = counting(&format!(
         "otel:\n  endpoint: \"{}/v1/traces\"\n  headers: {{ x-team: blue }}\n  headersEnv: {{ authorization: OTLP_AUTH }}\n",
@@ -267,7 +267,7 @@ fn what_cannot_be_exported_is_said() {
 }
 
 #[test]
-fn a_fork_has_a_trace_of_its_own_which_begins_where_it_was_forked() {
+fn fork_has_own_trace_from_fork_point() {
     let home = counting("");
     let thread = home.start_counting(2, "count");
     home.json(&["run", &thread]);
@@ -282,7 +282,7 @@ fn a_fork_has_a_trace_of_its_own_which_begins_where_it_was_forked() {
 }
 
 #[test]
-fn a_child_thread_is_sent_with_the_step_it_plays_or_when_it_is_killed() {
+fn child_spans_follow_parent_step_or_kill() {
     let collector = ScriptedCollector::answering(Some((200, "{}")));
     let home = staffed();
     home.config(&format!("{AGENTS}otel: {{ endpoint: \"{}\" }}\n", collector.endpoint()));
@@ -312,7 +312,7 @@ fn a_child_thread_is_sent_with_the_step_it_plays_or_when_it_is_killed() {
 }
 
 #[test]
-fn a_thread_that_runs_is_exported_as_far_as_it_is() {
+fn running_thread_exports_completed_steps() {
     let collector = ScriptedCollector::answering(Some((200, "{}")));
     let home = home();
     home.worker("output: json", "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\nrm go\necho '{\"n\": 1}'\n");
@@ -339,7 +339,7 @@ fn a_thread_that_runs_is_exported_as_far_as_it_is() {
 }
 
 #[test]
-fn an_attempt_that_asked_a_person_has_a_span_and_has_not_failed() {
+fn attempt_asking_person_has_span_without_error() {
     let collector = ScriptedCollector::answering(Some((200, "{}")));
     let home = home();
     home.worker(
@@ -396,7 +396,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn a_real_collector_receives_a_thread_step_by_step_as_one_trace() {
+    fn real_collector_receives_thread_as_one_trace() {
         let model = LlmServer::start([
             Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
             Say::text("---\ntext: a plan\n---\nDone."),

@@ -90,7 +90,7 @@ fn every_command_reads_a_packed_thread_as_before() {
 }
 
 #[test]
-fn threads_go_on_from_packed_nodes_and_put_what_is_packed_without_writing_it() {
+fn threads_continue_from_packed_nodes_without_rewriting_them() {
     let home = reviewing_home();
     let packed = ended(&home, "the same task");
     home.json(&["pack"]);
@@ -116,7 +116,7 @@ fn threads_go_on_from_packed_nodes_and_put_what_is_packed_without_writing_it() {
 }
 
 #[test]
-fn what_a_removed_thread_led_to_goes_from_packs_too() {
+fn gc_removes_nodes_of_removed_thread_from_packs() {
     let home = reviewing_home();
     let (gone, kept) = (ended(&home, "one task"), ended(&home, "another task"));
     home.json(&["pack"]);
@@ -144,7 +144,7 @@ fn what_a_removed_thread_led_to_goes_from_packs_too() {
 }
 
 #[test]
-fn one_node_is_removed_from_a_pack_with_its_bytes() {
+fn rm_removes_single_node_from_pack() {
     let home = reviewing_home();
     let thread = ended(&home, "one task");
     home.json(&["pack"]);
@@ -168,7 +168,7 @@ fn one_node_is_removed_from_a_pack_with_its_bytes() {
 }
 
 #[test]
-fn only_threads_that_ended_long_ago_are_packed_if_asked() {
+fn older_than_packs_only_old_threads() {
     let home = reviewing_home();
     let old = ended(&home, "one task");
     ended(&home, "another task");
@@ -187,7 +187,7 @@ fn only_threads_that_ended_long_ago_are_packed_if_asked() {
 }
 
 #[test]
-fn an_undone_pack_leaves_the_files_that_were_there() {
+fn undo_restores_original_files() {
     let home = reviewing_home();
     let thread = ended(&home, "one task");
     let contents = |home: &TestHome| -> Vec<(String, Vec<u8>)> {
@@ -215,7 +215,7 @@ fn an_undone_pack_leaves_the_files_that_were_there() {
 }
 
 #[test]
-fn a_corrupt_node_stays_and_the_rest_of_its_thread_is_packed() {
+fn corrupt_node_is_left_unpacked() {
     let home = reviewing_home();
     let thread = ended(&home, "one task");
     let detail = text(&home.last_detail(&thread), "hash");
@@ -239,7 +239,7 @@ fn damage(home: &TestHome, at: impl Fn(usize) -> usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_damaged_pack_is_named_and_other_threads_go_on() {
+fn damage_is_named_and_other_threads_continue() {
     let home = reviewing_home();
     let thread = ended(&home, "one task");
     home.json(&["pack"]);
@@ -287,7 +287,7 @@ fn a_damaged_pack_is_named_and_other_threads_go_on() {
 }
 
 #[test]
-fn a_put_makes_a_packed_node_young_and_sound() {
+fn put_refreshes_and_repairs_packed_node() {
     let home = reviewing_home();
     let thread = ended(&home, "one task");
     let detail = text(&home.last_detail(&thread), "hash");
@@ -333,7 +333,7 @@ fn odd_requests_of_pack() {
 }
 
 #[test]
-fn a_damaged_pack_stays_and_hinders_neither_pack_nor_gc() {
+fn damaged_pack_does_not_block_pack_or_gc() {
     let home = reviewing_home();
     let lost = ended(&home, "one task");
     home.json(&["pack"]);
@@ -363,7 +363,7 @@ fn pack_name(home: &TestHome) -> String {
 }
 
 #[test]
-fn a_pack_that_is_damaged_for_good_is_named_and_given_up() {
+fn forget_gives_up_damaged_pack() {
     let home = reviewing_home();
     // Two blocks, so that one can be read without the other.
     let big: String = (0..18_000).map(|number| format!("{number} ")).collect();
@@ -397,7 +397,7 @@ fn a_pack_that_is_damaged_for_good_is_named_and_given_up() {
 }
 
 #[test]
-fn a_pack_that_is_gone_or_unreadable_is_told_by_doctor_and_verify() {
+fn doctor_and_verify_report_missing_or_unreadable_pack() {
     let home = reviewing_home();
     ended(&home, "one task");
     home.json(&["pack"]);
@@ -437,7 +437,7 @@ fn of_version_2(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// An older uwf beside a newer one must not be told to throw away what the newer one wrote.
 #[test]
-fn packs_of_a_newer_uwf_are_called_newer_and_left_alone() {
+fn packs_from_newer_uwf_are_reported_and_unchanged() {
     let home = reviewing_home();
     let thread = ended(&home, "one task");
     home.json(&["pack"]);
@@ -486,7 +486,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn a_full_disk_keeps_no_node_from_being_removed_and_no_report_from_being_told() {
+    fn full_disk_prevents_neither_deletion_nor_report() {
         let mut not_reclaimed = 0;
         for write in 1..=4 {
             let home = reviewing_home();
@@ -514,7 +514,7 @@ mod with_tools {
     }
 
     #[test]
-    fn giving_up_a_pack_survives_a_kill_and_a_full_disk() {
+    fn forget_survives_kill_and_full_disk() {
         let big: String = (0..18_000).map(|number| format!("{number} ")).collect();
         let faults = [
             "fsync:signal=SIGKILL:when=99",

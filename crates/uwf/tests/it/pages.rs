@@ -101,7 +101,7 @@ fn the_page_about_operating_does_what_it_says() {
 }
 
 #[test]
-fn the_page_about_agents_that_drive_uwf_does_what_it_says() {
+fn for_agents_page_works_as_written() {
     follow(&home(), "docs/guide/for-agents.md");
 }
 
@@ -111,12 +111,12 @@ fn the_page_about_steering_does_what_it_says() {
 }
 
 #[test]
-fn the_page_about_the_dashboard_does_what_it_says() {
+fn dashboard_page_works_as_written() {
     follow(&home(), "docs/guide/dashboard.md");
 }
 
 #[test]
-fn the_reference_of_the_api_does_what_it_says() {
+fn http_api_reference_works_as_written() {
     follow(&home(), "docs/reference/http-api.md");
 }
 
@@ -155,7 +155,7 @@ mod with_tools {
 
     /// Draws the README's picture again and compares it with the committed one.
     #[test]
-    fn the_picture_of_the_readme_is_of_a_real_run() {
+    fn readme_picture_matches_real_run() {
         let script = repository().join("scripts/readme-picture.py");
         let output = process::Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

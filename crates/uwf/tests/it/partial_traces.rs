@@ -74,7 +74,7 @@ fn first_look() -> Value {
 }
 
 #[test]
-fn a_hung_provider_in_the_middle_of_a_session() {
+fn hung_provider_leaves_completed_turns() {
     let server = hanging_in_round_2();
     let (home, thread) =
         with_model(&server, "{ command: uwf-react, config: { idleTimeout: 300ms, totalTimeout: 1s } }");
@@ -115,7 +115,7 @@ fn an_agent_that_is_killed_leaves_its_turns() {
 }
 
 #[test]
-fn a_keeper_that_is_killed_leaves_the_turns_to_the_next_step() {
+fn killed_keeper_leaves_turns_to_next_step() {
     let server = hanging_in_round_2();
     let (home, thread) = with_model(&server, "{ command: uwf-react }");
     let mut step = step(&home, &thread);
@@ -133,7 +133,7 @@ fn a_keeper_that_is_killed_leaves_the_turns_to_the_next_step() {
 }
 
 #[test]
-fn a_command_that_the_agent_ran_out_of_time_in_is_told() {
+fn command_running_at_timeout_is_recorded() {
     let calls = Say::text("Now the long one.")
         .and_call("shell_exec", json!({ "command": "echo quick" }))
         .and_call("shell_exec", json!({ "command": "sleep 60" }));
@@ -153,7 +153,7 @@ fn a_command_that_the_agent_ran_out_of_time_in_is_told() {
 }
 
 #[test]
-fn a_completion_that_stalls_is_a_turn_as_far_as_it_came() {
+fn stalled_completion_becomes_partial_turn() {
     let server =
         LlmServer::start([Say::text("").chunks(["The answer ", "is that", " nothing"]).stalling_after(3).repeated()]);
     let (home, thread) =
@@ -165,7 +165,7 @@ fn a_completion_that_stalls_is_a_turn_as_far_as_it_came() {
 }
 
 #[test]
-fn what_was_said_before_an_answer_that_is_no_use_is_kept_whole() {
+fn unusable_answer_keeps_all_turns() {
     let server = LlmServer::start([Say::text("I cannot count.").repeated()]);
     let (home, thread) = with_model(&server, "{ command: uwf-llm, config: { structured: text } }");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
@@ -212,7 +212,7 @@ fn two_looks(output: &str) -> Value {
 const SAID: &str = "I look twice.\n\n[tool call: look a]\n\n[tool call: look b]\n\nThere are";
 
 #[test]
-fn events_a_program_had_printed_when_it_failed_are_its_turns() {
+fn events_of_failed_program_become_turns() {
     let home = home();
     let events = [
         json!({ "type": "thread.started", "thread_id": "t-1" }),
@@ -237,7 +237,7 @@ fn events_a_program_had_printed_when_it_failed_are_its_turns() {
 }
 
 #[test]
-fn events_of_a_cursor_that_hangs_are_its_turns() {
+fn events_of_hung_cursor_become_turns() {
     let home = home();
     let events = [
         json!({ "type": "system", "subtype": "init", "session_id": "chat-1" }),
@@ -265,7 +265,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn an_acp_agent_that_hangs_after_two_tool_calls_is_ended_and_told() {
+    fn hung_acp_agent_ends_keeping_its_turns() {
         let (home, thread) = hanging_acp("timeout: 3s", &json!({ "ignoreTerm": true, "ignoreEof": true }));
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
         let attempt = kept(&home, &thread);
@@ -274,7 +274,7 @@ mod with_tools {
     }
 
     #[test]
-    fn an_acp_agent_whose_process_is_killed_is_told_too() {
+    fn killed_acp_agent_leaves_its_turns() {
         let (home, thread) = hanging_acp("timeout: 1m", &json!({}));
         let mut step = step(&home, &thread);
         let at_work: PathBuf = home.work().join("at-work");

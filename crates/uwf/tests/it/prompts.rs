@@ -31,7 +31,7 @@ fn kept_prompts(budget: usize, task: &str) -> (TestHome, String) {
 }
 
 #[test]
-fn a_return_shows_the_history_within_the_budget_and_how_to_read_the_rest() {
+fn history_fits_budget_and_names_command_for_rest() {
     let (home, thread) = kept_prompts(14_000, "Count the sheep.");
     let prompts: Vec<String> =
         (0..10).map(|n| fs::read_to_string(home.work().join(format!("prompt-{n}"))).unwrap()).collect();
@@ -56,7 +56,7 @@ fn a_return_shows_the_history_within_the_budget_and_how_to_read_the_rest() {
 }
 
 #[test]
-fn a_task_too_long_for_the_budget_is_cut_by_name() {
+fn task_exceeding_budget_is_cut_with_notice() {
     let task = "Count the sheep.\n".repeat(400);
     let (home, thread) = kept_prompts(6_000, &task);
     let prompt = fs::read_to_string(home.work().join("prompt-0")).unwrap();

@@ -72,7 +72,7 @@ fn run_example(home: &TestHome, file: &str, task: &str) -> (String, Vec<String>)
 }
 
 #[test]
-fn one_json_object_is_asked_for_where_the_output_is_json() {
+fn json_output_requests_one_json_object() {
     let server = LlmServer::start([Say::text("{\"n\": 3}")]);
     let home = with_model(&server, "");
     let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -134,7 +134,7 @@ fn an_issue_is_solved_in_a_real_repository() {
 }
 
 #[test]
-fn a_larger_piece_of_work_ends_in_a_commit() {
+fn multi_phase_work_ends_in_commit() {
     let phase = |id: &str| json!({ "id": id, "title": id, "doneWhen": "sh test.sh passes" });
     let server = LlmServer::start([
         Say::call("submit", json!({ "status": "planned", "phases": [phase("fold-case"), phase("document")] })),
@@ -170,7 +170,7 @@ fn a_larger_piece_of_work_ends_in_a_commit() {
 }
 
 #[test]
-fn the_trace_has_every_round_with_its_calls_and_tokens() {
+fn trace_has_calls_and_tokens_per_round() {
     let usage = |input, output| Usage { input, output, cached: Some(5), reasoning: None, cost: Some(0.25) };
     let server = LlmServer::start([
         Say::text("I count.").and_call("shell_exec", json!({ "command": "ls | wc -l" })).usage(usage(100, 10)),
@@ -209,7 +209,7 @@ fn the_trace_has_every_round_with_its_calls_and_tokens() {
 }
 
 #[test]
-fn a_text_with_a_header_is_an_answer_too_and_feedback_goes_on_in_the_same_conversation() {
+fn feedback_continues_conversation_and_accepts_frontmatter() {
     let server = LlmServer::start([Say::text("I counted three."), Say::text("---\nn: 3\n---\n")]);
     let home = with_model(&server, "");
     let thread = counting(&home);
@@ -258,7 +258,7 @@ fn files_with(dir: &Path, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_provider_that_hangs_ends_in_40_with_what_was_done_until_then() {
+fn hung_provider_exits_40_and_keeps_finished_work() {
     let server = LlmServer::start([
         Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
         Say::text("never").after(Duration::from_mins(1)).repeated(),
@@ -278,7 +278,7 @@ fn a_provider_that_hangs_ends_in_40_with_what_was_done_until_then() {
 }
 
 #[test]
-fn a_stream_that_is_cut_leaves_what_had_come() {
+fn cut_stream_keeps_received_text() {
     let cut = || Say::text("").chunks(["The answer ", "is that", " nothing"]).cut_after(3);
     let server = LlmServer::start([cut().repeated()]);
     let home = with_model(&server, "totalTimeout: 1s");
@@ -290,7 +290,7 @@ fn a_stream_that_is_cut_leaves_what_had_come() {
 }
 
 #[test]
-fn without_the_submit_tool_the_answer_is_a_text() {
+fn answer_without_submit_tool_is_text() {
     let server = LlmServer::start([Say::call("submit", json!({ "n": 3 })), Say::text("---\nn: 3\n---\nThree.")]);
     let home = with_model(&server, "maxRounds: 2");
     let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -318,7 +318,7 @@ fn rounds_are_limited() {
 }
 
 #[test]
-fn a_model_that_takes_no_tools_is_said_to_be_one() {
+fn model_without_tool_support_is_reported() {
     let server = LlmServer::start(Script::new([]).refusing("tools"));
     let home = with_model(&server, "");
     let thread = counting(&home);

@@ -54,7 +54,7 @@ fn findings(report: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_history_that_names_nodes_that_never_were_is_put_right() {
+fn history_naming_nonexistent_nodes_is_corrected() {
     let (home, [.., ended]) = home_with_threads();
     let history = home.root().join("history.jsonl");
     let right = home.json(&["thread", "show", &ended]);
@@ -111,7 +111,7 @@ fn a_broken_index_is_made_anew_and_kept() {
 }
 
 #[test]
-fn an_index_from_an_old_backup_is_brought_up_to_date() {
+fn index_from_old_backup_is_updated() {
     let (home, [stepped, begun, ended]) = home_with_threads();
     let index = home.root().join("threads.yaml");
     let backup = fs::read_to_string(&index).unwrap();
@@ -139,7 +139,7 @@ fn an_index_from_an_old_backup_is_brought_up_to_date() {
 }
 
 #[test]
-fn a_record_that_is_no_file_is_that_of_a_thread_nobody_can_place() {
+fn thread_with_directory_as_record_is_reported_lost() {
     let (home, [_, begun, _]) = home_with_threads();
     fs::remove_file(home.root().join("threads.yaml")).unwrap();
     fs::remove_file(home.record_file(&begun)).unwrap();
@@ -167,7 +167,7 @@ fn a_thread_nobody_can_place_is_told() {
 
 /// A start or fork that was killed before its thread had a head never printed the thread's id, so `recover` must not restore it.
 #[test]
-fn a_thread_that_never_began_is_left_where_it_is() {
+fn unstarted_thread_is_not_restored() {
     let (home, [stepped, ..]) = home_with_threads();
     let record = fs::read_to_string(home.record_file(&stepped)).unwrap();
     let settings = record.lines().find(|line| line.contains("\"event\":\"settings\"")).unwrap();
@@ -192,7 +192,7 @@ fn a_thread_that_never_began_is_left_where_it_is() {
 
 /// A command that is just beginning a thread has written its record and waits for the index: nothing is damaged.
 #[test]
-fn a_thread_that_is_being_begun_is_left_to_who_begins_it() {
+fn thread_being_started_is_left_alone() {
     let (home, _) = home_with_threads();
     for args in [&["recover"] as &[&str], &["recover", "--dry-run"]] {
         let lock = home.root().join("threads.lock");
@@ -257,7 +257,7 @@ mod with_tools {
 
     /// A file that can't be read right now may be intact, so it is not replaced.
     #[test]
-    fn what_cannot_be_read_just_now_is_not_taken_for_damaged() {
+    fn io_errors_are_not_treated_as_damage() {
         let (home, [stepped, ..]) = home_with_threads();
         let index = home.root().join("threads.yaml");
         let head = home.root().join("cas").join(format!("{}.bin", home.head(&stepped).unwrap()));
@@ -280,7 +280,7 @@ mod with_tools {
 
     /// The state on disk is unknown then: nothing is reported as done, and the thread continues from either head.
     #[test]
-    fn a_head_that_moved_without_its_sync_is_told_to_be_unsure() {
+    fn unsynced_head_move_is_reported_as_uncertain() {
         let (home, [stepped, ..]) = home_with_threads();
         let before = home.head(&stepped);
         let index = fs::read(home.root().join("threads.yaml")).unwrap();

@@ -43,7 +43,7 @@ fn no_line_is_wider_than_a_page() {
 }
 
 #[test]
-fn what_is_in_the_page_is_what_help_says() {
+fn page_matches_help() {
     let home = home();
     let help = home.uwf(&["cas", "put", "--help"]);
     assert_eq!(help.code, Some(0));
@@ -88,7 +88,7 @@ fn own_file(command: &str) -> String {
 }
 
 #[test]
-fn every_command_has_a_file_of_tests_that_calls_it() {
+fn every_command_has_test_file() {
     let page = page();
     let headings = page.lines().filter_map(|line| line.strip_prefix("## `uwf ")?.strip_suffix('`'));
     // A group by itself only has help.

@@ -75,7 +75,7 @@ fn tokens_out_of_range_are_unknown() {
 }
 
 #[test]
-fn a_node_with_numbers_out_of_range_is_read() {
+fn node_with_numbers_out_of_range_is_readable() {
     // Nodes like these were stored by earlier versions, and an agent can store them itself.
     for numbers in [
         r#"{"tokens": {"input": 2**63, "output": 1, "cached": 1e300}, "totalTokens": 2**63 + 1}"#,
@@ -94,7 +94,7 @@ fn a_node_with_numbers_out_of_range_is_read() {
 }
 
 #[test]
-fn a_duration_that_is_submitted_out_of_range_is_the_longest() {
+fn submitted_duration_out_of_range_is_clamped() {
     let script =
         "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --duration-ms 18446744073709551615\n";
     let (home, thread) = with_worker(4, "output: step", script);
@@ -156,7 +156,7 @@ fn used(home: &TestHome, thread: &str) -> [Value; 5] {
 const HALF_DOLLAR: &str = r#"{"type":"result","is_error":true,"result":"broke","usage":{"input_tokens":20,"output_tokens":7},"total_cost_usd":0.5}"#;
 
 #[test]
-fn failed_attempts_of_a_program_count_what_it_reports() {
+fn failed_attempts_count_their_reported_usage() {
     let nothing_said = format!("#!/bin/sh\ncat > /dev/null\necho '{HALF_DOLLAR}'\nexit 1\n");
     let no_answer = claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1");
     for (script, code) in [(claude(HALF_DOLLAR, 1), 40), (nothing_said, 40), (no_answer, 41)] {
@@ -184,7 +184,7 @@ fn failed_attempts_of_a_program_count_what_it_reports() {
 }
 
 #[test]
-fn an_attempt_that_was_killed_costs_what_is_known() {
+fn killed_attempt_counts_known_cost() {
     let script = claude(HALF_DOLLAR, 0).replace("exit 0", "sleep 60");
     let (home, thread) = with_worker(4, "output: text, timeout: 2s, config: { trace: claude }", &script);
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
@@ -252,7 +252,7 @@ fn a_priced_reading_counts_with_the_answer() {
 }
 
 #[test]
-fn a_model_that_reads_an_answer_is_paid_for_and_the_answer_once() {
+fn extraction_cost_is_added_and_answer_counted_once() {
     let usage = Usage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.25) };
     let none = json!({ "found": false, "why": "it is not there" }).to_string();
     let found = json!({ "found": true, "value": { "n": 1 } }).to_string();

@@ -24,7 +24,7 @@ fn on_a_missing_root(home: &TestHome, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn whatever_creates_the_root_creates_it_for_its_owner() {
+fn writing_commands_create_private_root() {
     let flow = counting_workflow(1);
     let writing: &[&[&str]] = &[
         &["workflow", "put", "flow.yaml"],
@@ -48,7 +48,7 @@ fn whatever_creates_the_root_creates_it_for_its_owner() {
 }
 
 #[test]
-fn no_other_command_creates_a_root_that_others_may_read() {
+fn other_commands_create_no_public_root() {
     let all: &[&[&str]] = &[
         &["workflow", "list"],
         &["workflow", "rm", "x"],

@@ -32,7 +32,7 @@ fn talking_home() -> TestHome {
 }
 
 #[test]
-fn a_workflow_loops_until_its_condition_lets_it_go() {
+fn workflow_loops_until_condition_holds() {
     let home = reviewing_home();
     let thread = home.start("review-text", "write about cats");
 
@@ -58,7 +58,7 @@ const UNROUTABLE: &str = "name: unroutable\ndescription: breaks\nroles:\n  worke
      graph:\n  $START: [ { role: worker } ]\n  worker: [ { role: $END, condition: broken }, { role: worker } ]\n";
 
 #[test]
-fn a_thread_that_cannot_be_routed_is_stuck_and_says_so_once() {
+fn unroutable_thread_is_stuck_and_reported_once() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     home.put("unroutable", UNROUTABLE);
@@ -80,7 +80,7 @@ fn a_thread_that_cannot_be_routed_is_stuck_and_says_so_once() {
 }
 
 #[test]
-fn as_many_steps_as_asked_for_are_no_error() {
+fn reaching_step_count_is_not_error() {
     let home = talking_home();
     let thread = home.start("count-rounds", "x");
     home.script("talking", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
@@ -108,7 +108,7 @@ fn a_finished_thread_needs_no_run() {
 }
 
 #[test]
-fn run_steps_to_the_end_and_says_what_it_does() {
+fn run_reaches_end_and_reports_each_step() {
     let home = answering_home();
     home.put("count-rounds", &counting_workflow(3));
     let ran = home.uwf(&["run", "count-rounds", "-p", "x"]);
@@ -120,7 +120,7 @@ fn run_steps_to_the_end_and_says_what_it_does() {
 }
 
 #[test]
-fn limits_end_a_run_with_their_own_exit_code() {
+fn limits_end_run_with_own_exit_code() {
     let home = answering_home();
     home.put("count-rounds", &counting_workflow(9));
     let ran = home.uwf(&["run", "count-rounds", "-p", "x", "--steps", "2"]);

@@ -29,7 +29,7 @@ fn codes(ran: &str) -> Vec<Value> {
 }
 
 #[test]
-fn every_active_thread_is_run_and_one_that_fails_keeps_none_of_the_others() {
+fn every_active_thread_runs_despite_failures_of_others() {
     let (home, threads) = counting(4, 2);
     home.json(&["thread", "pause", &threads[1]]);
     home.file("bad", &threads[2]);
@@ -101,7 +101,7 @@ fn a_thread_stops_before_a_role() {
 }
 
 #[test]
-fn threads_without_the_role_are_run_to_their_ends_unless_none_has_it() {
+fn until_role_must_exist_in_some_thread() {
     let (home, threads) = counting(1, 1);
     home.put("later", &counting_workflow(1).replace("count-rounds", "later").replace("worker", "closer"));
     let later = home.start("later", "close");

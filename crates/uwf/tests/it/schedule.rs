@@ -8,7 +8,7 @@ use crate::home;
 const CODE: i32 = if cfg!(feature = "temporal") { 69 } else { 78 };
 
 #[test]
-fn without_a_server_each_command_says_so_and_leaves_nothing() {
+fn commands_without_server_fail_and_create_nothing() {
     let home = home();
     home.config("temporal: { address: '127.0.0.1:1' }\n");
     home.transcript(&["init", "workflow", "develop"]);

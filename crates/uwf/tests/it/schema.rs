@@ -44,7 +44,7 @@ fn without_a_name_the_schemas_are_listed() {
 }
 
 #[test]
-fn an_unknown_name_is_refused_with_those_there_are() {
+fn unknown_name_is_rejected_with_possible_values() {
     insta::assert_snapshot!(home().transcript(&["schema", "workflows"]), @"
     exit 64
     --- stderr
@@ -65,7 +65,7 @@ fn a_schema_is_json_in_every_format() {
 }
 
 #[test]
-fn a_schema_is_printed_where_there_is_no_storage_root_and_no_sound_configuration() {
+fn schema_needs_neither_root_nor_valid_config() {
     let home = home();
     home.config("agents: [");
     assert_eq!(home.uwf(&["schema", "workflow"]).code, Some(0));
@@ -88,7 +88,7 @@ fn the_published_schemas_are_current() {
 
 /// A schema that its own dialect refuses would be silently ignored by editors.
 #[test]
-fn each_is_a_schema_of_the_dialect_it_names() {
+fn schemas_are_valid_in_their_declared_dialect() {
     for name in NAMES {
         let schema = printed(name);
         assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
@@ -101,7 +101,7 @@ fn each_is_a_schema_of_the_dialect_it_names() {
 }
 
 #[test]
-fn the_files_of_examples_and_those_handed_out_fit() {
+fn example_and_shared_files_match_schemas() {
     let (workflow, config) = (compiled(&printed("workflow")), compiled(&printed("config")));
     let mut looked_at = 0;
     for dir in [repository().join("examples"), repository().join("../shared/examples")] {
@@ -164,7 +164,7 @@ fn part_of(schema: &Value) -> Schema {
 }
 
 #[test]
-fn each_block_of_yaml_in_the_documentation_fits_its_schema() {
+fn documentation_yaml_blocks_match_schemas() {
     let schemas = ["workflow", "config", "mock"].map(printed);
     let keys = |schema: &Value| schema["properties"].as_object().cloned().unwrap_or_default();
     let parts = [part_of(&schemas[0]), part_of(&schemas[1]), compiled(&schemas[2])];

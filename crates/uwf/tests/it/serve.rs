@@ -7,7 +7,7 @@ use uwf_testing::server::{Answer, Server};
 use crate::home;
 
 #[test]
-fn the_printed_link_logs_a_browser_in_once_and_for_all() {
+fn printed_link_logs_browser_in_permanently() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     let server = Server::start(&home, &[]);
     let answer = server.send("GET", &format!("/login?token={}", server.secret), &[("accept", "text/html")], "");
@@ -21,7 +21,7 @@ fn the_printed_link_logs_a_browser_in_once_and_for_all() {
 }
 
 #[test]
-fn without_the_secret_there_is_only_the_login_page() {
+fn login_page_is_only_page_without_secret() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     let server = Server::start(&home, &[]);
     let page = server.send("GET", "/threads/X?all=1", &[("accept", "text/html")], "");
@@ -45,7 +45,7 @@ fn the_sixth_wrong_secret_has_to_wait() {
 }
 
 #[test]
-fn a_name_that_is_not_the_servers_is_refused() {
+fn foreign_host_name_is_rejected() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     let server = Server::start(&home, &["--host", "box.example"]);
     let under = |host: &str| {
@@ -77,7 +77,7 @@ fn the_secret_may_stand_in_the_env_file() {
 }
 
 #[test]
-fn another_address_than_loopback_needs_a_secret_that_somebody_chose() {
+fn non_loopback_address_needs_chosen_secret() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     let ran = home.uwf(&["serve", "--address", "0.0.0.0:0"]);
     assert_eq!(ran.code, Some(64));

@@ -53,7 +53,7 @@ fn head(server: &Server, thread: &str) -> String {
 }
 
 #[test]
-fn a_step_that_is_asked_for_twice_is_done_once() {
+fn step_requested_twice_runs_once() {
     let (home, server, thread) = counting();
     let start = head(&server, &thread);
     let body = json!({ "expectedHead": start });
@@ -66,7 +66,7 @@ fn a_step_that_is_asked_for_twice_is_done_once() {
 }
 
 #[test]
-fn a_change_names_the_head_it_is_meant_for() {
+fn changes_require_expected_head() {
     let (home, server, thread) = counting();
     for action in ["step", "run", "retry", "pause", "resume", "kill", "limit", "answer", "fork"] {
         let answer = act(&server, &thread, action, &json!({}));
@@ -77,7 +77,7 @@ fn a_change_names_the_head_it_is_meant_for() {
 }
 
 #[test]
-fn a_thread_runs_to_its_end_and_is_paused_resumed_and_killed() {
+fn thread_is_run_paused_resumed_and_killed() {
     let (home, server, thread) = counting();
     let at = json!({ "expectedHead": head(&server, &thread) });
     assert_eq!(act(&server, &thread, "pause", &at).json()["state"], "paused");
@@ -96,7 +96,7 @@ fn start_of(home: &TestHome, thread: &str) -> String {
 }
 
 #[test]
-fn a_limit_is_a_whole_amount_so_that_it_can_be_sent_again() {
+fn limit_is_absolute_and_safe_to_resend() {
     let (_home, server, thread) = counting();
     let more = json!({ "expectedHead": head(&server, &thread), "steps": "+5" });
     assert_eq!(act(&server, &thread, "limit", &more).status, 400);
@@ -107,7 +107,7 @@ fn a_limit_is_a_whole_amount_so_that_it_can_be_sent_again() {
 }
 
 #[test]
-fn a_step_that_takes_longer_than_somebody_waits_goes_on() {
+fn long_step_continues_without_client_or_server() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\ncat > /dev/null\nsleep 6\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "count");
@@ -127,7 +127,7 @@ fn a_step_that_takes_longer_than_somebody_waits_goes_on() {
 }
 
 #[test]
-fn a_person_answers_in_a_form_and_is_led_back() {
+fn answer_form_redirects_back() {
     let home = home();
     home.config("agents:\n  me: { command: uwf-human }\ndefaultAgent: me\n");
     home.put("ask-person", HUMAN);
@@ -158,7 +158,7 @@ fn a_form_of_another_site_changes_nothing() {
 }
 
 #[test]
-fn a_read_only_server_shows_everything_and_changes_nothing() {
+fn read_only_server_shows_pages_without_changes() {
     let (home, _, thread) = counting();
     let server = Server::start(&home, &["--read-only"]);
     assert_eq!(act(&server, &thread, "step", &json!({ "expectedHead": head(&server, &thread) })).status, 403);
@@ -201,7 +201,7 @@ fn lines(home: &TestHome, file: &str) -> usize {
 }
 
 #[test]
-fn a_form_to_try_again_that_is_sent_twice_pays_for_one_attempt() {
+fn retry_form_sent_twice_runs_one_attempt() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho ran >> runs\nexit 3\n");
     let thread = home.start_counting(1, "count");
@@ -227,7 +227,7 @@ echo "---\nstatus: needs_input\n---\nWhich colour?"
 "#;
 
 #[test]
-fn a_reply_that_is_sent_twice_answers_one_question() {
+fn reply_sent_twice_answers_one_question() {
     let home = home();
     home.worker("output: text", ASKS_TWICE);
     let thread = home.start_counting(1, "paint");
@@ -247,7 +247,7 @@ fn a_reply_that_is_sent_twice_answers_one_question() {
 }
 
 #[test]
-fn a_form_that_fails_comes_back_with_what_was_typed() {
+fn failed_form_keeps_typed_values() {
     let home = home();
     home.config("agents:\n  person: { command: uwf-human }\ndefaultAgent: person\n");
     home.put("ask-person", HUMAN);

@@ -50,7 +50,7 @@ fn steps_are_compared_alone() {
 }
 
 #[test]
-fn whoever_asks_for_json_gets_the_report_of_the_command() {
+fn json_request_returns_command_report() {
     let (home, thread, fork) = forked();
     let server = Server::start(&home, &[]);
     let answer = server.get(&format!("/compare/{thread}..{fork}"));
@@ -59,7 +59,7 @@ fn whoever_asks_for_json_gets_the_report_of_the_command() {
 }
 
 #[test]
-fn the_form_leads_to_the_page_of_the_two() {
+fn form_redirects_to_comparison_page() {
     let (home, thread, _) = forked();
     let server = Server::start(&home, &[]);
     let answer = server.page(&format!("/compare?a={thread}&b=review-text"));
@@ -74,7 +74,7 @@ fn the_form_leads_to_the_page_of_the_two() {
 }
 
 #[test]
-fn versions_of_a_workflow_are_compared_part_by_part() {
+fn workflow_versions_are_compared_part_by_part() {
     let home = reviewing_home();
     let old = text(&home.json(&["workflow", "show", "review-text"]), "hash");
     let changed = review::WORKFLOW

@@ -53,7 +53,7 @@ fn costs_are_those_of_the_command() {
 }
 
 #[test]
-fn costs_that_were_added_up_before_follow_what_happens() {
+fn cached_costs_follow_later_changes() {
     let (home, threads) = spending_home();
     let server = Server::start(&home, &[]);
     let compare = |what: &str| {
@@ -80,7 +80,7 @@ fn costs_that_were_added_up_before_follow_what_happens() {
 }
 
 #[test]
-fn the_page_says_what_is_known_and_what_is_not() {
+fn page_separates_known_and_unknown_costs() {
     let (home, threads) = spending_home();
     let server = Server::start(&home, &[]);
     let page = server.page("/cost?by=thread").body;
@@ -130,7 +130,7 @@ fn checks(report: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn doctor_finds_what_the_command_finds_and_repairs_nothing() {
+fn doctor_matches_command_and_repairs_nothing() {
     let (home, _) = spending_home();
     fs::write(home.root().join(".env"), "A_KEY=0123456789\n").unwrap();
     let registry = home.root().join("registry.yaml");
@@ -164,7 +164,7 @@ fn changed(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
 }
 
 #[test]
-fn doctor_on_a_page_writes_nothing_not_even_for_a_moment() {
+fn doctor_page_writes_no_temporary_files() {
     let (home, _) = spending_home();
     let server = Server::start(&home, &["--read-only"]);
     let before = changed(&home.root());

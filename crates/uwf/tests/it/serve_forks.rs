@@ -28,7 +28,7 @@ fn line<'f>(forks: &'f str, thread: &str) -> &'f str {
 }
 
 #[test]
-fn forks_are_a_tree_that_says_where_they_part() {
+fn forks_are_shown_as_tree_with_fork_points() {
     let home = reviewing_home();
     let oldest = home.start("review-text", "Write about cats");
     step(&home, &oldest, 3);

@@ -99,7 +99,7 @@ fn counting(rounds: usize) -> (TestHome, String) {
 }
 
 #[test]
-fn the_list_says_that_it_changed_and_only_then() {
+fn list_event_is_sent_only_on_change() {
     let (home, thread) = counting(2);
     let server = Server::start(&home, &[]);
     let mut client = Client::of(&server, "/api/events", None);
@@ -122,7 +122,7 @@ fn the_list_says_that_it_changed_and_only_then() {
 }
 
 #[test]
-fn a_thread_is_followed_to_its_end_as_the_command_does() {
+fn thread_events_match_live_command() {
     let (home, thread) = counting(2);
     let server = Server::start(&home, &[]);
     let path = format!("/api/threads/{thread}/events");
@@ -152,7 +152,7 @@ fn a_thread_is_followed_to_its_end_as_the_command_does() {
 }
 
 #[test]
-fn who_was_shown_no_step_goes_on_where_the_thread_stood() {
+fn client_without_steps_resumes_at_last_head() {
     let (home, thread) = counting(3);
     home.json(&["thread", "step", &thread]);
     let server = Server::start(&home, &[]);
@@ -167,7 +167,7 @@ fn who_was_shown_no_step_goes_on_where_the_thread_stood() {
 }
 
 #[test]
-fn a_running_agent_is_seen_and_one_that_is_killed_too() {
+fn running_and_killed_agents_are_shown() {
     let home = home();
     home.worker("output: text", "#!/bin/sh\necho looking >&2\necho begun\nexec sleep 600\n");
     let thread = home.start_counting(1, "count");
@@ -190,7 +190,7 @@ fn a_running_agent_is_seen_and_one_that_is_killed_too() {
 }
 
 #[test]
-fn a_thread_that_is_not_there_has_no_events() {
+fn unknown_thread_has_no_events() {
     let home = home();
     let server = Server::start(&home, &[]);
     let answer = server.get("/api/threads/01AAAAAAAAAAAAAAAAAAAAAAAA/events");

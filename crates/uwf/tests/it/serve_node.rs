@@ -6,7 +6,7 @@ use uwf_testing::text;
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
 
 #[test]
-fn a_node_is_a_page_that_may_be_kept_for_ever() {
+fn node_page_is_cached_as_immutable() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about <b>cats</b>");
     step(&home, &thread, 1);
@@ -28,7 +28,7 @@ fn a_node_is_a_page_that_may_be_kept_for_ever() {
 }
 
 #[test]
-fn contents_are_saved_and_never_shown_by_the_browser() {
+fn raw_content_is_downloaded_not_displayed() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     step(&home, &thread, 1);
@@ -44,7 +44,7 @@ fn contents_are_saved_and_never_shown_by_the_browser() {
 }
 
 #[test]
-fn what_refers_to_a_node_is_looked_for_when_asked() {
+fn referrers_are_searched_on_request() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     step(&home, &thread, 1);
@@ -60,7 +60,7 @@ fn what_refers_to_a_node_is_looked_for_when_asked() {
 }
 
 #[test]
-fn a_damaged_node_is_a_failure_that_says_so() {
+fn damaged_node_is_reported_as_error() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     let [start] = hashes(&home, &thread).try_into().unwrap();

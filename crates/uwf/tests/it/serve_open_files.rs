@@ -32,7 +32,7 @@ fn listener(server: &Server) -> TcpStream {
 }
 
 #[test]
-fn a_server_raises_its_limit_and_what_it_starts_has_the_former_one() {
+fn server_raises_its_limit_but_not_for_children() {
     let (home, thread) = noting_home();
     let server = Server::start_limited(&home, &[], SOFT);
     let mut clients: Vec<TcpStream> = (0..CLIENTS).map(|_| listener(&server)).collect();
@@ -59,7 +59,7 @@ fn a_machine_that_connects_raises_its_limit_too() {
 }
 
 #[test]
-fn a_server_at_its_limit_waits_without_work_until_clients_go() {
+fn server_at_limit_idles_until_clients_leave() {
     let home = home();
     let server = Server::start_limited(&home, &[], "-n 64");
     let clients: Vec<TcpStream> = (0..CLIENTS).map(|_| listener(&server)).collect();

@@ -78,7 +78,7 @@ fn every_refusal_is_the_documented_report() {
 }
 
 #[test]
-fn a_method_that_a_path_does_not_have_is_reported() {
+fn unsupported_method_is_reported() {
     let home = home();
     let server = Server::start(&home, &["--gateway"]);
     let bearer = server.bearer();
@@ -146,7 +146,7 @@ fn too_many_wrong_secrets_are_reported() {
 }
 
 #[test]
-fn a_browser_is_shown_a_page_of_each_refusal() {
+fn browser_gets_html_page_for_each_refusal() {
     let home = home();
     let server = Server::start(&home, &[]);
     let browser = [("cookie", &*server.cookie()), ("accept", "text/html")];
@@ -160,7 +160,7 @@ fn a_browser_is_shown_a_page_of_each_refusal() {
 }
 
 #[test]
-fn the_scheme_of_the_secret_is_read_in_any_case() {
+fn bearer_scheme_is_case_insensitive() {
     let home = home();
     let server = Server::start(&home, &["--gateway"]);
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {

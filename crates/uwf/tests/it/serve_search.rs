@@ -6,7 +6,7 @@ use uwf_testing::text;
 use crate::fixtures::review::{hashes, reviewing_home, step};
 
 #[test]
-fn a_text_is_found_in_tasks_names_roles_and_outputs() {
+fn search_covers_tasks_names_roles_and_outputs() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about Zebras & <cats>");
     step(&home, &thread, 1);

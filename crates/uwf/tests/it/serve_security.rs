@@ -65,7 +65,7 @@ fn every_kind_of_answer(server: &Server, thread: &str, node: &str) -> Vec<(&'sta
 }
 
 #[test]
-fn every_kind_of_answer_lets_a_browser_run_nothing_else() {
+fn every_response_has_protective_headers() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     step(&home, &thread, 4);
@@ -84,7 +84,7 @@ fn every_kind_of_answer_lets_a_browser_run_nothing_else() {
 }
 
 #[test]
-fn a_cookie_opens_one_server_alone_and_no_script_reads_it() {
+fn cookie_is_http_only_and_specific_to_server() {
     let home = home();
     let server = Server::start(&home, &[]);
     let login = |headers: &[(&str, &str)]| {
@@ -118,7 +118,7 @@ fn a_cookie_opens_one_server_alone_and_no_script_reads_it() {
 }
 
 #[test]
-fn the_path_of_the_cookie_is_told_only_to_visitors() {
+fn cookie_path_is_revealed_only_after_login() {
     let home = home();
     let (thread, server) = (home.start_counting(1, "Count"), Server::start(&home, &["--gateway"]));
     let (own, cookie) = (server.own_path(), server.cookie());
@@ -162,7 +162,7 @@ fn wrong_secrets_are_counted_however_they_are_given() {
 }
 
 #[test]
-fn guesses_at_a_chosen_secret_do_not_lock_its_owner_out() {
+fn guessing_chosen_secret_does_not_lock_link_out() {
     let home = home();
     let chosen = "correct-horse-battery";
     let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", chosen)]);
@@ -205,7 +205,7 @@ fn a_link_on_another_site_tries_no_secret() {
 }
 
 #[test]
-fn a_change_over_tls_comes_from_a_page_over_tls() {
+fn change_over_tls_requires_tls_origin() {
     let home = home();
     let server = Server::start(&home, &["--host", "box.example"]);
     let cookie = server.cookie();
@@ -220,7 +220,7 @@ fn a_change_over_tls_comes_from_a_page_over_tls() {
 }
 
 #[test]
-fn a_request_that_makes_no_sense_is_no_fault_of_the_server() {
+fn nonsensical_request_is_not_server_error() {
     let home = home();
     let thread = home.start_counting(2, "Count");
     let server = Server::start(&home, &[]);
@@ -279,7 +279,7 @@ fn neither_login_nor_action_leads_to_another_site() {
 }
 
 #[test]
-fn a_name_that_leads_here_by_dns_is_refused_whatever_is_asked_for() {
+fn foreign_host_is_rejected_for_every_request() {
     let home = home();
     let server = Server::start(&home, &[]);
     let (bearer, cookie) = (server.bearer(), server.cookie());
@@ -313,7 +313,7 @@ fn a_name_that_leads_here_by_dns_is_refused_whatever_is_asked_for() {
 }
 
 #[test]
-fn a_change_that_a_browser_sends_for_another_site_is_refused_in_every_form() {
+fn cross_site_change_is_rejected_in_every_form() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     let server = Server::start(&home, &[]);
@@ -401,7 +401,7 @@ fn no_path_leads_to_a_file() {
 }
 
 #[test]
-fn a_method_that_is_not_there_does_nothing_and_echoes_nothing() {
+fn unknown_method_does_nothing_and_echoes_nothing() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     let server = Server::start(&home, &[]);
@@ -445,7 +445,7 @@ fn raw(server: &Server, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_the_next_is_answered() {
+fn server_rejects_malformed_request_and_answers_next() {
     let home = home();
     let server = Server::start(&home, &[]);
     let host = format!("host: {}\r\n", server.address);
@@ -495,7 +495,7 @@ fn clients_that_never_finish_hold_up_nobody() {
 }
 
 #[test]
-fn other_users_of_the_machine_do_not_get_the_secret() {
+fn other_local_users_cannot_read_secret() {
     use std::os::unix::fs::PermissionsExt;
     let home: TestHome = home();
     let server = Server::start(&home, &[]);
@@ -508,7 +508,7 @@ fn other_users_of_the_machine_do_not_get_the_secret() {
 }
 
 #[test]
-fn answers_of_a_machine_are_protected_as_the_gateways_own() {
+fn machine_responses_have_same_protection_as_gateway() {
     let (home, laptop) = (home(), reviewing_home());
     let thread = laptop.start("review-text", "Write");
     let server = Server::start(&home, &["--gateway"]);

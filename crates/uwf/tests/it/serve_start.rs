@@ -111,7 +111,7 @@ fn a_form_starts_a_thread_and_runs_it() {
 }
 
 #[test]
-fn what_was_typed_is_kept_when_it_starts_no_thread() {
+fn rejected_form_keeps_typed_values() {
     let home = counting_home();
     let server = Server::start(&home, &[]);
     let typed = [
@@ -144,7 +144,7 @@ fn what_was_typed_is_kept_when_it_starts_no_thread() {
 }
 
 #[test]
-fn a_script_is_told_what_is_wrong_as_the_command_tells_it() {
+fn api_reports_same_errors_as_command() {
     let home = counting_home();
     let server = Server::start(&home, &[]);
     let command = home.uwf(&["thread", "start", "count-round", "-p", "x"]);
@@ -169,7 +169,7 @@ fn id_in(page: &str) -> String {
 }
 
 #[test]
-fn a_form_that_is_sent_twice_starts_one_thread() {
+fn form_sent_twice_starts_one_thread() {
     let home = counting_home();
     let server = Server::start(&home, &[]);
     let id = id_in(&server.page("/workflows/count-rounds/start").body);
@@ -195,7 +195,7 @@ fn a_form_that_is_sent_twice_starts_one_thread() {
 }
 
 #[test]
-fn a_form_for_the_api_leads_to_the_thread_too() {
+fn api_form_redirects_to_thread() {
     let home = counting_home();
     let server = Server::start(&home, &[]);
     let answer = send_form_to(&server, "/api/threads", &[("workflow", "count-rounds"), ("prompt", "Count")]);
@@ -204,7 +204,7 @@ fn a_form_for_the_api_leads_to_the_thread_too() {
 }
 
 #[test]
-fn a_run_that_gets_nowhere_leaves_the_thread_to_look_at() {
+fn failed_run_leaves_stuck_thread() {
     let home = counting_home();
     let server = Server::start(&home, &[]);
     let request = json!({ "workflow": "count-rounds", "prompt": "x", "agent": "b", "run": true });
@@ -215,7 +215,7 @@ fn a_run_that_gets_nowhere_leaves_the_thread_to_look_at() {
 }
 
 #[test]
-fn a_thread_gets_a_worktree_if_it_is_to_have_one() {
+fn thread_gets_worktree_on_request() {
     let home = home_with_repository(1);
     let server = Server::start(&home, &[]);
     let request =

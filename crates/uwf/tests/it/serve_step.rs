@@ -56,7 +56,7 @@ fn what_is_not_there_is_not_found() {
 }
 
 #[test]
-fn a_steps_page_has_what_came_out_how_and_why() {
+fn page_shows_output_extraction_and_routing_reasons() {
     let (home, thread) = reviewed();
     let [_, first, second, third, fourth] = hashes(&home, &thread).try_into().unwrap();
     let server = Server::start(&home, &[]);
@@ -84,7 +84,7 @@ fn a_steps_page_has_what_came_out_how_and_why() {
 }
 
 #[test]
-fn a_beginning_of_names_leads_to_the_page_of_the_step() {
+fn abbreviated_names_redirect_to_step_page() {
     let (home, thread) = reviewed();
     let hash = &hashes(&home, &thread)[1];
     let server = Server::start(&home, &[]);
@@ -93,7 +93,7 @@ fn a_beginning_of_names_leads_to_the_page_of_the_step() {
 }
 
 #[test]
-fn attempts_that_failed_before_a_step_are_on_its_page() {
+fn page_lists_earlier_failed_attempts() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
@@ -108,7 +108,7 @@ fn attempts_that_failed_before_a_step_are_on_its_page() {
 }
 
 #[test]
-fn a_step_that_a_workflow_played_leads_to_its_thread() {
+fn step_of_workflow_links_to_child_thread() {
     let home = child_threads::staffed();
     let thread = child_threads::planned(&home);
     child_threads::go(&home);
@@ -122,7 +122,7 @@ fn a_step_that_a_workflow_played_leads_to_its_thread() {
 }
 
 #[test]
-fn what_an_agent_writes_is_no_markup_of_the_page() {
+fn agent_output_is_never_page_markup() {
     let home = crate::home();
     let script = r"#!/bin/sh
 cat > /dev/null

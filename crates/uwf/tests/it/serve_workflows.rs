@@ -33,7 +33,7 @@ fn words(html: &str) -> String {
 }
 
 #[test]
-fn the_api_says_of_workflows_what_the_commands_say() {
+fn api_reports_match_commands() {
     let (home, [first, second]) = home_with_workflows();
     let server = Server::start(&home, &[]);
     let list = home.json(&["workflow", "list"]);
@@ -57,7 +57,7 @@ fn the_api_says_of_workflows_what_the_commands_say() {
 }
 
 #[test]
-fn looking_at_a_file_of_the_project_stores_nothing() {
+fn viewing_project_file_stores_nothing() {
     let (home, _) = home_with_workflows();
     let server = Server::start(&home, &[]);
     let nodes = || std::fs::read_dir(home.root().join("cas")).unwrap().count();
@@ -75,7 +75,7 @@ fn looking_at_a_file_of_the_project_stores_nothing() {
 }
 
 #[test]
-fn what_is_not_there_is_said_and_no_other_file_is_read() {
+fn unknown_workflow_is_reported_without_reading_files() {
     let (home, _) = home_with_workflows();
     let server = Server::start(&home, &[]);
     let missing = server.get("/api/workflows/count-round");
@@ -115,7 +115,7 @@ fn the_list_tells_how_much_workflows_are_used() {
 }
 
 #[test]
-fn a_workflow_is_shown_with_its_roles_versions_and_figures() {
+fn workflow_page_shows_roles_versions_and_figures() {
     let (home, [first, second]) = home_with_workflows();
     let threads = [&first, &second].map(|version| home.start(version, "count"));
     step(&home, &threads[0], 2);

@@ -188,7 +188,7 @@ fn a_failing_proof_writes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_written_is_known_before_anything_is() {
+fn unwritable_settings_are_detected_before_writing() {
     let home = home();
     let url = "http://127.0.0.1:9/v1";
     let args = ["--provider", "here", "--base-url", url, "--model", "m", "--api-key", KEY, "--no-check"];
@@ -250,7 +250,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn an_agent_is_taken_from_path_or_from_a_command_line() {
+fn agent_comes_from_path_or_command_line() {
     let home = home();
     home.script("codex", "#!/bin/sh\n");
     home.script("my-agent", "#!/bin/sh\n");
@@ -282,7 +282,7 @@ fn an_agent_is_taken_from_path_or_from_a_command_line() {
 }
 
 #[test]
-fn the_first_agent_that_is_found_becomes_the_default() {
+fn first_agent_found_becomes_default() {
     let home = home();
     home.script("codex", "#!/bin/sh\n");
     let model = ["--provider", "ollama", "--model", "m", "--no-check"];

@@ -194,7 +194,7 @@ fn phases(home: &TestHome) -> [String; 2] {
 }
 
 #[test]
-fn a_condition_over_all_phases_holds_the_coder_until_they_are_done() {
+fn coder_repeats_until_all_phases_are_done() {
     let home = home();
     let file = example(&home, "develop-rfc.json", DEVELOP_TABLE);
     let [first, second] = phases(&home);
@@ -234,7 +234,7 @@ modelOverrides: { extract: small }
 "#;
 
 #[test]
-fn the_configuration_is_read_and_names_the_agent_of_each_role() {
+fn config_selects_agent_of_each_role() {
     let home = home();
     let workflow = example(&home, "solve-issue.yaml", SOLVE_ISSUE);
     let config = example(&home, "config.yaml", CONFIG);

@@ -45,7 +45,7 @@ fn without_a_subject_they_are_listed() {
 }
 
 #[test]
-fn each_fits_into_a_context_window_and_is_whole() {
+fn texts_are_complete_and_fit_context_window() {
     for subject in SUBJECTS {
         let text = printed(subject);
         assert!((4_000..=MAX_BYTES).contains(&text.len()), "{subject} has {} bytes", text.len());
@@ -67,7 +67,7 @@ fn named(code: &str) -> (Vec<&str>, Vec<&str>) {
 }
 
 #[test]
-fn each_command_and_option_that_is_named_is_there() {
+fn mentioned_commands_and_options_exist() {
     let home = home();
     let mut looked_at = BTreeSet::new();
     for subject in SUBJECTS {

@@ -19,7 +19,7 @@ fn path(home: &TestHome, name: &str) -> PathBuf {
 }
 
 #[test]
-fn each_tool_gets_a_file_where_it_looks_for_it() {
+fn files_are_written_where_tools_look() {
     let home = home();
     insta::assert_snapshot!(home.transcript(&["skill", "install", "--format", "text"]), @"
     exit 0
@@ -45,7 +45,7 @@ fn each_tool_gets_a_file_where_it_looks_for_it() {
 }
 
 #[test]
-fn doing_it_again_changes_nothing_and_an_older_file_is_renewed() {
+fn reinstall_keeps_current_files_and_updates_older_ones() {
     let home = home();
     assert_eq!(outcomes(&home.json(&["skill", "install"])), ["wrote", "wrote", "wrote"]);
     let before = fs::metadata(path(&home, FILES[0])).unwrap().modified().unwrap();
@@ -81,7 +81,7 @@ fn what_somebody_wrote_is_never_lost() {
 
 /// With one file in the way, none is written.
 #[test]
-fn one_file_in_the_way_keeps_all_from_being_written() {
+fn conflicting_file_prevents_all_writes() {
     let home = home();
     fs::create_dir_all(path(&home, ".cursor/rules")).unwrap();
     fs::write(path(&home, FILES[2]), "mine").unwrap();

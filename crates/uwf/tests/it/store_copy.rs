@@ -21,7 +21,7 @@ fn outcomes(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_thread_goes_on_in_the_other_store_and_is_brought_back() {
+fn thread_continues_in_other_store_and_returns() {
     let here = reviewing_home();
     let (going, ended) = (here.start("review-text", "Write"), here.start("review-text", "Write more"));
     step(&here, &going, 2);
@@ -65,7 +65,7 @@ fn what_went_different_ways_stays_and_is_reported() {
 }
 
 #[test]
-fn a_damaged_node_is_not_copied_and_what_was_copied_is_no_thread_without_it() {
+fn damaged_node_prevents_copy_of_its_thread() {
     let here = reviewing_home();
     let thread = here.start("review-text", "Write");
     step(&here, &thread, 1);

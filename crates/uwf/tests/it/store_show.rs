@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::home;
 
 #[test]
-fn the_store_of_a_root_is_its_files_unless_another_is_named() {
+fn store_defaults_to_files_of_root() {
     let home = home();
     let shown = home.json(&["store", "show"]);
     let root = home.root();
@@ -14,7 +14,7 @@ fn the_store_of_a_root_is_its_files_unless_another_is_named() {
 }
 
 #[test]
-fn a_store_that_is_not_understood_stops_everything_but_the_configuration() {
+fn invalid_store_stops_all_but_config_commands() {
     let home = home();
     home.config("store: { url: 'postgres://ann:secret@host/uwf' }\n");
     for args in [&["thread", "list"][..], &["store", "show"], &["workflow", "list"], &["recover"], &["pack"]] {
@@ -29,7 +29,7 @@ fn a_store_that_is_not_understood_stops_everything_but_the_configuration() {
 }
 
 #[test]
-fn a_store_is_seen_wherever_it_stands_in_the_configuration() {
+fn store_is_found_anywhere_in_config() {
     let home = home();
     home.config("{\"agents\": {}, \"store\": {\"url\": \"s3://team/uwf\"}}\n");
     let done = home.uwf(&["store", "show"]);
@@ -38,14 +38,14 @@ fn a_store_is_seen_wherever_it_stands_in_the_configuration() {
 }
 
 #[test]
-fn who_has_no_store_is_not_stopped_by_what_is_wrong_with_the_configuration() {
+fn config_errors_do_not_affect_local_store() {
     let home = home();
     home.config("# restored from a backup\nagents: 5\n");
     assert_eq!(home.json(&["thread", "list"]), json!([]));
 }
 
 #[test]
-fn a_url_in_the_environment_goes_before_the_configuration() {
+fn environment_url_overrides_config() {
     let home = home();
     let mut command = home.command(&["thread", "list"]);
     command.env("UWF_STORE_URL", "ftp://host");

@@ -20,7 +20,7 @@ fn reviewed(output: &str) -> (TestHome, String) {
 }
 
 #[test]
-fn a_rejection_that_quotes_a_value_is_no_approval() {
+fn rejection_quoting_value_is_not_approval() {
     for (output, answer) in [
         ("text", "I do not approve. The API must return {\"approved\": true} for valid users.\n"),
         ("json", "I do not approve. The API must return {\"approved\": true} for valid users.\n"),
@@ -42,7 +42,7 @@ fn a_rejection_that_quotes_a_value_is_no_approval() {
 }
 
 #[test]
-fn a_program_that_prints_its_prompt_has_not_answered() {
+fn echoed_prompt_is_not_answer() {
     for output in ["text", "json"] {
         let (home, thread) = reviewed(output);
         let ran = home.uwf(&["thread", "step", &thread]);
@@ -51,7 +51,7 @@ fn a_program_that_prints_its_prompt_has_not_answered() {
 }
 
 #[test]
-fn the_words_beside_a_value_are_read_by_the_next() {
+fn prose_beside_value_is_shown_to_readers() {
     let (home, thread) = reviewed("text");
     home.file("answer", "I do not like it, but:\n\n```json\n{\"approved\": true}\n```\n\nWrite the tests first.\n");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);

@@ -18,7 +18,7 @@ fn nodes(home: &TestHome) -> usize {
 }
 
 #[test]
-fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
+fn person_role_waits_and_shows_question() {
     let home = staffed();
     let thread = home.start("publish-post", "Say hello.");
     home.json(&["thread", "step", &thread]);
@@ -69,7 +69,7 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
 }
 
 #[test]
-fn an_answer_is_the_step_and_the_report_is_that_of_a_step() {
+fn answer_becomes_step_with_step_report() {
     let home = staffed();
     let thread = waiting(&home);
     let ran = answers(&home, &thread, &["--data", r#"{"approved": false, "why": "too short"}"#]);
@@ -99,7 +99,7 @@ fn an_answer_is_the_step_and_the_report_is_that_of_a_step() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
+fn invalid_answer_is_rejected_and_thread_waits() {
     let home = staffed();
     let thread = waiting(&home);
     let before = nodes(&home);
@@ -134,7 +134,7 @@ fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
 }
 
 #[test]
-fn a_text_is_the_answer_when_the_role_asks_for_one_text() {
+fn text_answers_role_with_single_text_field() {
     let home = staffed();
     let thread = home.start("dictate-note", "Speak.");
     assert_eq!(answers(&home, &thread, &["-m", "hm"]).code, Some(41), "shorter than the schema allows");
@@ -198,7 +198,7 @@ fn text_of_a_person_is_stored_as_typed() {
 }
 
 #[test]
-fn only_a_thread_that_asks_a_person_takes_an_answer() {
+fn only_threads_waiting_for_person_accept_answers() {
     let home = staffed();
     let thread = home.start("publish-post", "Say hello.");
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "-m", "x"]), @r"
@@ -217,7 +217,7 @@ fn only_a_thread_that_asks_a_person_takes_an_answer() {
 }
 
 #[test]
-fn another_agent_can_take_the_place_of_a_person() {
+fn other_agent_can_replace_person() {
     let home = staffed();
     let thread = waiting(&home);
     home.script("yes", "#!/bin/sh\necho '{\"approved\": true}'\n");
@@ -268,7 +268,7 @@ fn a_person_can_be_all_there_is() {
 }
 
 #[test]
-fn a_person_whose_keeper_died_is_simply_asked_again() {
+fn person_is_asked_again_after_keeper_dies() {
     let home = staffed();
     let thread = waiting(&home);
     let record = home.record_file(&thread);
@@ -282,7 +282,7 @@ fn a_person_whose_keeper_died_is_simply_asked_again() {
 }
 
 #[test]
-fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
+fn killed_answer_leaves_old_or_new_head() {
     let home = staffed();
     let (mut recorded, mut lost) = (0, 0);
     // At first too early to record anything, then later and later, until some have come through whole.
@@ -323,7 +323,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn an_answer_that_was_recorded_and_not_linked_is_linked_when_it_is_given_again() {
+    fn unlinked_answer_is_linked_when_repeated() {
         let home = staffed();
         let thread = waiting(&home);
         let given = ["thread", "answer", &thread, "--data", r#"{"approved": true}"#];

@@ -103,7 +103,7 @@ fn money_is_shown_with_its_source() {
 }
 
 #[test]
-fn without_prices_the_cost_is_unknown_and_not_nothing() {
+fn cost_without_prices_is_unknown_not_zero() {
     let home = spending_home("");
     let thread = home.start("count-rounds", "count");
     assert_snapshot!(shown(&home, &[]), @"

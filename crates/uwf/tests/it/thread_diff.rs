@@ -104,7 +104,7 @@ fn told_same(home: &TestHome, which: &[&String]) -> String {
 }
 
 #[test]
-fn without_a_worktree_outputs_are_compared_and_that_is_said() {
+fn missing_worktree_compares_outputs_with_warning() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     step(&home, &thread, 4);
@@ -163,7 +163,7 @@ fn what_cannot_be_compared_is_refused() {
 }
 
 #[test]
-fn finished_threads_and_those_whose_files_are_lost_are_compared() {
+fn threads_compare_when_finished_or_missing_files() {
     let home = home_with_repository(2);
     let repo = home.work().join("repo");
     let (thread, _) = start_in_worktree(&home, &repo);
@@ -220,7 +220,7 @@ fn a_patch_has_the_bytes_of_the_files() {
 }
 
 #[test]
-fn long_outputs_without_a_common_line_are_compared_soon() {
+fn long_disjoint_outputs_compare_quickly() {
     let home = home();
     let line = "#!/bin/sh\ncat > /dev/null\nprintf '{\"n\": 1, \"text\": \"'\nseq -f \"$UWF_THREAD %.0f\\\\n\" 1 30000 | tr -d '\\n'\necho '\"}'\n";
     home.worker("output: json", line);

@@ -217,7 +217,7 @@ fn hostile_expressions_end_in_time_whatever_they_give() {
 }
 
 #[test]
-fn a_bomb_in_a_condition_cannot_hang_a_step() {
+fn expensive_condition_cannot_hang_step() {
     let home = reviewing_home();
     let bomb = crate::fixtures::review::WORKFLOW.replace(
         "steps[-1].output.approved = false",

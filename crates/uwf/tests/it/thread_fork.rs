@@ -14,7 +14,7 @@ fn finished(home: &TestHome) -> String {
 }
 
 #[test]
-fn a_fork_is_a_new_thread_on_an_old_node() {
+fn fork_creates_thread_at_old_node() {
     let home = reviewing_home();
     let thread = finished(&home);
     let nodes = hashes(&home, &thread);
@@ -39,7 +39,7 @@ fn a_fork_is_a_new_thread_on_an_old_node() {
 }
 
 #[test]
-fn every_node_of_a_thread_can_be_forked_whatever_became_of_it() {
+fn nodes_of_removed_thread_can_be_forked() {
     let home = reviewing_home();
     let thread = finished(&home);
     let nodes = hashes(&home, &thread);
@@ -51,7 +51,7 @@ fn every_node_of_a_thread_can_be_forked_whatever_became_of_it() {
 }
 
 #[test]
-fn a_thread_is_forked_at_its_head_or_before_a_role() {
+fn thread_forks_at_head_or_before_role() {
     let home = reviewing_home();
     let thread = finished(&home);
     let nodes = hashes(&home, &thread);
@@ -108,7 +108,7 @@ fn a_fork_keeps_the_settings_unless_told_otherwise() {
 }
 
 #[test]
-fn a_role_that_did_not_play_yet_is_not_what_was_meant() {
+fn unplayed_role_is_rejected_with_hints() {
     let home = reviewing_home();
     let thread = home.start("review-text", "write about cats");
     let hint = |role: &str| {
@@ -196,7 +196,7 @@ fn wrong_forks_are_refused() {
 }
 
 #[test]
-fn a_beginning_that_means_a_thread_and_a_node_is_refused() {
+fn prefix_matching_thread_and_node_is_rejected() {
     let home = reviewing_home();
     let start = home.head(&home.start("review-text", "x")).unwrap();
     // Ids of older stores are any symbols: this one begins as the hash does.
@@ -215,7 +215,7 @@ fn a_beginning_that_means_a_thread_and_a_node_is_refused() {
 }
 
 #[test]
-fn a_fork_writes_a_few_small_files_however_long_the_thread() {
+fn fork_writes_few_small_files() {
     let home = reviewing_home();
     let thread = finished(&home);
     let before = tree_size(&home);
@@ -275,7 +275,7 @@ fn a_start_is_forked_with_another_task() {
 }
 
 #[test]
-fn of_a_thread_whose_end_is_lost_the_newest_step_that_is_left_is_named() {
+fn lost_head_hint_names_newest_readable_step() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     step(&home, &thread, 3);

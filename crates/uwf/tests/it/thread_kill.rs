@@ -12,7 +12,7 @@ use crate::fixtures::review::{damage, reviewing_home, step};
 use crate::transcript;
 
 #[test]
-fn a_killed_thread_is_in_the_history_and_can_be_forked() {
+fn killed_thread_is_in_history_and_forkable() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     step(&home, &thread, 1);
@@ -41,7 +41,7 @@ fn a_killed_thread_is_in_the_history_and_can_be_forked() {
 }
 
 #[test]
-fn kill_and_rm_report_to_people_what_they_did() {
+fn kill_and_rm_print_text_reports() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     assert_snapshot!(transcript(&home, &["thread", "kill", &thread, "--format", "text"]), @r"
@@ -55,7 +55,7 @@ fn kill_and_rm_report_to_people_what_they_did() {
 }
 
 #[test]
-fn killing_ends_a_running_agent_with_everything_it_started() {
+fn kill_ends_agent_and_its_child_processes() {
     let home = reviewing_home();
     home.script("writer", "#!/bin/sh\necho $$ > pid\n(trap '' TERM; sleep 300) &\necho $! > child\nsleep 300\n");
     let thread = home.start("review-text", "x");
@@ -83,7 +83,7 @@ fn killing_ends_a_running_agent_with_everything_it_started() {
 
 /// The command line of the window need not have the thread's id in it.
 #[test]
-fn killing_reaches_the_keeper_however_the_thread_was_named() {
+fn kill_finds_keeper_however_thread_was_named() {
     let home = reviewing_home();
     home.script("writer", "#!/bin/sh\necho $UWF_THREAD > begun.new\nmv begun.new begun\nexec sleep 300\n");
     let (one, other) = (home.start("review-text", "x"), home.start("review-text", "x"));
@@ -159,7 +159,7 @@ mod with_tools {
 
     /// Whether somebody is at work is not guessed; the thread has ended by then, and the next `thread kill` meets its agent.
     #[test]
-    fn an_agent_that_could_not_be_looked_for_is_ended_by_the_same_command_again() {
+    fn kill_retried_after_lookup_failure_ends_agent() {
         let home = reviewing_home();
         home.script("writer", "#!/bin/sh\necho $$ > pid.new\nmv pid.new pid\nexec sleep 300\n");
         let thread = home.start("review-text", "x");

@@ -74,7 +74,7 @@ fn nodes_read(home: &TestHome, args: &[&str]) -> usize {
 }
 
 #[test]
-fn a_workflow_that_only_is_a_file_has_its_name() {
+fn unregistered_workflow_file_shows_its_name() {
     let home = reviewing_home();
     let file = home.file("mine.yaml", &WORKFLOW.replace("review-text", "mine"));
     let thread = text(&home.json(&["thread", "start", file.to_str().unwrap(), "-p", "x"]), "thread");
@@ -154,7 +154,7 @@ fn threads_are_listed_newest_first() {
 }
 
 #[test]
-fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
+fn workflow_filter_accepts_name_hash_or_prefix() {
     let home = reviewing_home();
     let old = home.start("review-text", "with the first version");
     let first = text(&home.json(&["thread", "show", &old]), "workflow");
@@ -191,7 +191,7 @@ fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
 }
 
 #[test]
-fn a_broken_thread_is_a_row_that_says_so() {
+fn broken_thread_is_listed_as_corrupt() {
     let home = reviewing_home();
     let broken = home.start("review-text", "x");
     damage(&home, &home.head(&broken).unwrap());
@@ -205,7 +205,7 @@ fn a_broken_thread_is_a_row_that_says_so() {
 }
 
 #[test]
-fn a_registry_that_is_not_readable_costs_names_only() {
+fn unreadable_registry_affects_only_names() {
     let home = reviewing_home();
     home.start("review-text", "x");
     std::fs::write(home.root().join("registry.yaml"), "[").unwrap();
@@ -275,7 +275,7 @@ mod with_tools {
     }
 
     #[test]
-    fn a_listing_reads_the_nodes_of_what_it_shows() {
+    fn listing_reads_only_nodes_it_shows() {
         let home = reviewing_home();
         for n in 0..8 {
             let thread = home.start("review-text", &format!("task {n}"));
@@ -295,7 +295,7 @@ mod with_tools {
 }
 
 #[test]
-fn threads_whose_ids_hold_no_time_sort_by_their_record() {
+fn ids_without_time_sort_by_record() {
     let home = home();
     home.put("count-rounds", &uwf_testing::counting_workflow(2));
     let thread = home.start("count-rounds", "one");

@@ -79,7 +79,7 @@ fn stepping(home: &TestHome, thread: &str) -> Child {
 }
 
 #[test]
-fn a_thread_is_followed_from_its_beginning_to_its_end() {
+fn thread_is_followed_from_start_to_end() {
     let home = home();
     home.worker("output: text", TALKING);
     let thread = home.start_counting(2, "count");
@@ -135,7 +135,7 @@ fn who_comes_late_gets_what_was_before() {
 }
 
 #[test]
-fn turns_and_tool_calls_are_shown_as_they_happen() {
+fn turns_and_tool_calls_appear_live() {
     let server = LlmServer::start([
         Say::text("First I look.")
             .and_call("shell_exec", json!({ "command": "echo seen; while [ ! -e go ]; do sleep 0.02; done" })),
@@ -166,7 +166,7 @@ fn turns_and_tool_calls_are_shown_as_they_happen() {
 }
 
 #[test]
-fn a_failed_attempt_is_shown_and_the_next_one_followed() {
+fn failed_attempt_is_shown_and_next_followed() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\n[ -e go ] || { echo broken >&2; exit 3; }\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "count");
@@ -219,7 +219,7 @@ fn only_what_is_asked_for_is_shown() {
 }
 
 #[test]
-fn all_threads_are_followed_and_a_broken_one_stops_nobody() {
+fn all_threads_are_followed_despite_broken_one() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let [one, broken] = ["one", "broken"].map(|prompt| home.start_counting(2, prompt));
@@ -243,7 +243,7 @@ fn all_threads_are_followed_and_a_broken_one_stops_nobody() {
 }
 
 #[test]
-fn a_killed_keeper_is_seen_and_the_thread_followed_on() {
+fn killed_keeper_is_shown_and_following_continues() {
     let home = home();
     home.worker("output: text", TALKING);
     let thread = home.start_counting(1, "count");

@@ -64,7 +64,7 @@ fn a_branch_is_brought_back_by_moving_forward() {
 }
 
 #[test]
-fn where_both_went_on_there_is_a_merge_commit_or_one_commit() {
+fn diverged_branches_merge_by_commit_or_squash() {
     let (home, repo, thread, _) = worked();
     commit(&home, &repo, "own", "own\n");
     let before = git(&home, &repo, &["rev-parse", "HEAD"]);
@@ -224,7 +224,7 @@ fn who_cannot_be_served_is_told_why() {
 }
 
 #[test]
-fn a_thread_that_is_being_stepped_is_not_merged() {
+fn running_thread_is_not_merged() {
     let (home, repo, thread, _) = worked();
     home.script("worker", "#!/bin/sh\ncat > /dev/null\ntouch \"$HOME/begun\"\nwhile [ ! -e \"$HOME/go\" ]; do sleep 0.02; done\necho '{\"n\": 1}'\n");
     let dir = home.root().parent().unwrap().to_owned();
@@ -250,7 +250,7 @@ fn nested(home: &TestHome, worktree: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_repository_in_the_worktree_is_not_taken_for_its_files() {
+fn nested_repository_is_not_treated_as_files() {
     let (home, repo, thread, worktree) = worked();
     let lib = nested(&home, &worktree);
     let refused = uwf_in(&home, &repo, &["thread", "merge", &thread]);
@@ -318,7 +318,7 @@ fn only_a_merge_of_the_thread_is_aborted() {
 }
 
 #[test]
-fn a_merge_that_cannot_be_committed_leaves_nothing_behind() {
+fn merge_with_failed_commit_leaves_nothing_behind() {
     let (home, repo, thread, _) = worked();
     commit(&home, &repo, "own.txt", "mine\n");
     git(&home, &repo, &["config", "--global", "commit.gpgsign", "true"]);
@@ -352,7 +352,7 @@ fn signing() -> (TestHome, PathBuf, String) {
 }
 
 #[test]
-fn a_branch_or_repository_that_is_gone_is_told() {
+fn missing_branch_or_repository_is_reported() {
     let (home, repo, thread, worktree) = worked();
     git(&home, &worktree, &["switch", "--quiet", "--detach"]);
     git(&home, &repo, &["branch", "--quiet", "-m", &format!("uwf/{thread}"), "mine"]);
@@ -392,7 +392,7 @@ mod with_tools {
     }
 
     #[test]
-    fn who_does_not_want_to_sign_after_all_merges_nothing() {
+    fn cancelled_signing_merges_nothing() {
         let (home, repo, thread) = signing();
         let before = git(&home, &repo, &["rev-parse", "HEAD"]);
         for manner in ["--no-ff", "--squash"] {
@@ -422,7 +422,7 @@ const LEFT_BEHIND: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn a_killed_merge_is_undone_by_the_next_one() {
+fn killed_merge_is_undone_by_next_merge() {
     for manner in [None, Some("--no-ff"), Some("--squash")] {
         for (what, left) in LEFT_BEHIND {
             let (home, repo, thread, _) = worked();
@@ -451,7 +451,7 @@ fn a_killed_merge_is_undone_by_the_next_one() {
 }
 
 #[test]
-fn a_later_change_of_the_person_outlives_a_killed_merge() {
+fn later_user_changes_survive_killed_merge() {
     let (home, repo, thread, _) = worked();
     let kill = format!(
         "case \"$*\" in *' merge --no-edit '*) cd '{}'; printf 'st' > step-1.txt; kill -9 $PPID; exit 1;; esac",
@@ -468,7 +468,7 @@ fn a_later_change_of_the_person_outlives_a_killed_merge() {
 }
 
 #[test]
-fn threads_merged_at_once_are_all_in_and_leave_the_checkout_clean() {
+fn concurrent_merges_all_land_with_clean_checkout() {
     for round in 0..4 {
         let home = home_with_repository(9);
         let repo = home.work().join("repo");
@@ -491,7 +491,7 @@ fn threads_merged_at_once_are_all_in_and_leave_the_checkout_clean() {
 }
 
 #[test]
-fn a_squash_without_changes_leaves_no_text_for_the_next_commit() {
+fn empty_squash_leaves_no_commit_message() {
     let (home, repo, thread, _) = worked();
     commit(&home, &repo, "own.txt", "own\n");
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread, "--squash"]).json()["how"], "squash");
@@ -501,7 +501,7 @@ fn a_squash_without_changes_leaves_no_text_for_the_next_commit() {
 
 /// Git is killed while uwf continues.
 #[test]
-fn a_merge_whose_git_is_killed_is_undone_at_once() {
+fn merge_is_undone_immediately_when_git_dies() {
     for (what, left) in LEFT_BEHIND {
         let (home, repo, thread, _) = worked();
         commit(&home, &repo, "own.txt", "own\n");

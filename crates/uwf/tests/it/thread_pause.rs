@@ -21,7 +21,7 @@ fn counting() -> (TestHome, String) {
 }
 
 #[test]
-fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
+fn paused_thread_is_not_stepped_until_resumed() {
     let (home, thread) = counting();
     home.json(&["thread", "step", &thread]);
     assert_snapshot!(transcript(&home, &["thread", "pause", &thread, "--reason", "lunch"]), @r#"
@@ -97,7 +97,7 @@ mod with_tools {
 
     /// Somebody wanted it to stay where it is.
     #[test]
-    fn a_thread_of_which_cannot_be_told_whether_it_is_paused_is_not_stepped() {
+    fn unreadable_pause_mark_prevents_step() {
         let (home, thread) = counting();
         home.json(&["thread", "pause", &thread]);
         let mark = home.root().join("marks").join(format!("{thread}.paused"));

@@ -12,7 +12,7 @@ use crate::home;
 const WAITING: &str = "#!/bin/sh\necho thinking >&2\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
 
 #[test]
-fn what_runs_is_listed_with_its_agent_and_its_last_sign_of_life() {
+fn running_steps_show_agent_and_last_activity() {
     let home = home();
     home.worker("output: json", WAITING);
     let thread = home.start_counting(1, "x");
@@ -38,7 +38,7 @@ fn what_runs_is_listed_with_its_agent_and_its_last_sign_of_life() {
 }
 
 #[test]
-fn a_step_whose_keeper_was_killed_does_not_run() {
+fn step_with_killed_keeper_is_not_running() {
     let home = home();
     home.worker("output: json", WAITING);
     let thread = home.start_counting(1, "x");

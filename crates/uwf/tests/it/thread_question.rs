@@ -41,7 +41,7 @@ fn state(home: &TestHome, thread: &str) -> Value {
 }
 
 #[test]
-fn an_agent_asks_and_goes_on_with_the_reply() {
+fn agent_asks_and_continues_with_reply() {
     let (home, thread) = asking();
     assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @"
     exit 20
@@ -166,7 +166,7 @@ fn of_two_replies_the_first_one_counts() {
 }
 
 #[test]
-fn an_agent_may_ask_again_and_knows_all_replies() {
+fn agent_asks_again_and_sees_all_replies() {
     let (home, thread) = asking();
     for reply in ["MySQL?", "Then PostgreSQL, please."] {
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
@@ -180,7 +180,7 @@ fn an_agent_may_ask_again_and_knows_all_replies() {
 }
 
 #[test]
-fn a_failure_after_the_reply_does_not_lose_it() {
+fn reply_survives_later_failure() {
     let (home, thread) = asking();
     home.uwf(&["thread", "step", &thread]);
     home.json(&["thread", "answer", &thread, "-m", "PostgreSQL, please."]);
@@ -191,7 +191,7 @@ fn a_failure_after_the_reply_does_not_lose_it() {
 }
 
 #[test]
-fn a_person_may_play_the_role_or_give_it_to_another_agent() {
+fn person_can_play_or_reassign_role() {
     let (home, thread) = asking();
     home.uwf(&["thread", "step", &thread]);
     assert_eq!(home.json(&["thread", "answer", &thread, "--data", "{\"n\": 7}"])["done"], true);
@@ -275,7 +275,7 @@ mod with_tools {
     }
 
     #[test]
-    fn an_agent_that_keeps_its_session_goes_on_in_it() {
+    fn resumable_agent_continues_its_session() {
         let home = home();
         home.script("codex", CODEX);
         home.config("agents:\n  c: { command: codex, args: [exec, --json, \"-\"], output: text, config: { trace: codex, resume: true } }\ndefaultAgent: c\n");

@@ -21,7 +21,7 @@ fn finished(home: &TestHome) -> String {
 }
 
 #[test]
-fn a_thread_that_was_not_stepped_is_its_task() {
+fn unstepped_thread_shows_only_task() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_snapshot!(transcript(&home, &["thread", "read", &thread]), @r"
@@ -37,7 +37,7 @@ fn a_thread_that_was_not_stepped_is_its_task() {
 }
 
 #[test]
-fn a_finished_thread_is_read_from_task_to_end() {
+fn finished_thread_reads_from_task_to_end() {
     let home = reviewing_home();
     let thread = finished(&home);
     assert_snapshot!(transcript(&home, &["thread", "read", &thread]), @"
@@ -105,7 +105,7 @@ fn a_finished_thread_is_read_from_task_to_end() {
 }
 
 #[test]
-fn a_stuck_thread_says_why_and_what_was_tried() {
+fn stuck_thread_shows_cause_and_attempts() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     step(&home, &thread, 1);
@@ -177,7 +177,7 @@ pub(crate) fn follow(home: &TestHome, page: &str, what: &str) -> Option<String> 
 }
 
 #[test]
-fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
+fn small_quota_shows_newest_and_commands_for_rest() {
     let home = reviewing_home();
     let thread = finished(&home);
     let page = home.uwf(&["thread", "read", &thread, "--quota", "500"]).stdout;
@@ -236,7 +236,7 @@ fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
 }
 
 #[test]
-fn from_the_start_on_the_commands_lead_to_the_end() {
+fn commands_page_from_start_to_end() {
     let home = reviewing_home();
     let thread = finished(&home);
     let mut pages = vec![home.uwf(&["thread", "read", &thread, "--start", "--quota", "500"]).stdout];
@@ -344,7 +344,7 @@ fn only_the_steps_that_are_shown_are_read() {
 }
 
 #[test]
-fn a_damaged_output_or_detail_is_told_and_the_rest_shown() {
+fn damaged_output_or_detail_leaves_rest_readable() {
     let home = reviewing_home();
     let thread = finished(&home);
     let steps = home.json(&["thread", "steps", &thread]);

@@ -9,7 +9,7 @@ use crate::home;
 const FLAKY: &str = "#!/bin/sh\n[ -e go ] || { echo $$ >&2; exit 3; }\necho '{\"n\": 1}'\n";
 
 #[test]
-fn a_stuck_thread_goes_on_and_its_failures_are_kept() {
+fn stuck_thread_continues_and_keeps_failures() {
     let home = home();
     home.worker("output: json", FLAKY);
     let thread = home.start_counting(2, "count");

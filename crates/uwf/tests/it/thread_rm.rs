@@ -12,7 +12,7 @@ use crate::fixtures::review::{hashes, reviewing_home, step};
 use crate::{home, transcript};
 
 #[test]
-fn a_removed_thread_leaves_the_history_but_no_node_is_lost() {
+fn removed_thread_leaves_history_but_keeps_nodes() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     step(&home, &thread, 1);
@@ -72,7 +72,7 @@ fn left(home: &TestHome) -> BTreeSet<String> {
 }
 
 #[test]
-fn old_threads_are_removed_together_and_no_active_one() {
+fn old_threads_are_removed_except_active_ones() {
     let (home, threads) = old_threads();
     let all = left(&home);
     let args = ["thread", "rm", "--older-than", "90d"];
@@ -102,7 +102,7 @@ fn old_threads_are_removed_together_and_no_active_one() {
 }
 
 #[test]
-fn a_child_thread_stays_while_its_parent_is_active() {
+fn child_thread_stays_while_parent_is_active() {
     let (home, threads) = old_threads();
     let record = home.record_file(&threads[0]);
     let line = fs::read_to_string(&record).unwrap();
@@ -122,7 +122,7 @@ fn a_child_thread_stays_while_its_parent_is_active() {
 }
 
 #[test]
-fn a_thread_whose_lock_is_held_is_reported_and_the_others_go() {
+fn locked_thread_is_reported_and_others_removed() {
     let (home, threads) = old_threads();
     let lock = home.root().join("threads").join(&threads[0]).join("lock");
     let held = fs::File::open(lock).unwrap();
@@ -151,7 +151,7 @@ fn odd_requests_to_remove_many_threads() {
 }
 
 #[test]
-fn one_thread_is_looked_at_before_it_is_removed() {
+fn dry_run_shows_single_thread_before_removal() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "x");

@@ -6,7 +6,7 @@ use crate::fixtures::review::{reviewing_home, step};
 use crate::transcript;
 
 #[test]
-fn an_active_thread_shows_its_head_and_its_last_role() {
+fn active_thread_shows_head_and_last_role() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_snapshot!(transcript(&home, &["thread", "show", &thread]), @r##"
@@ -31,7 +31,7 @@ fn an_active_thread_shows_its_head_and_its_last_role() {
 }
 
 #[test]
-fn a_stuck_thread_shows_the_failed_attempt_and_why_it_failed() {
+fn stuck_thread_shows_failed_attempt_and_cause() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));

@@ -29,7 +29,7 @@ fn an_empty_prompt_is_an_error() {
 }
 
 #[test]
-fn a_mistyped_workflow_or_role_gets_the_nearest_name() {
+fn mistyped_workflow_or_role_suggests_nearest_name() {
     let home = answering_home();
     home.put("count-rounds", &counting_workflow(3));
     insta::assert_snapshot!(home.uwf(&["thread", "start", "count-round", "-p", "x"]).transcript(), @r"
@@ -47,7 +47,7 @@ fn a_mistyped_workflow_or_role_gets_the_nearest_name() {
 }
 
 #[test]
-fn a_thread_stays_with_the_workflow_it_was_started_with() {
+fn thread_keeps_its_workflow_version() {
     let home = answering_home();
     let first = home.put("do-work", &workflow("do-work", "steps[-1].output.n = 1"));
     let thread = home.start("do-work", "x");
@@ -58,7 +58,7 @@ fn a_thread_stays_with_the_workflow_it_was_started_with() {
 }
 
 #[test]
-fn a_name_means_the_project_first_and_never_leaves_the_repository() {
+fn name_resolves_in_project_first_within_repository() {
     let home = answering_home();
     let registered = home.put("do-work", &workflow("do-work", "true"));
     fs::create_dir_all(home.work().join("repo/.workflows")).unwrap();
@@ -83,7 +83,7 @@ fn a_name_means_the_project_first_and_never_leaves_the_repository() {
 }
 
 #[test]
-fn what_is_told_in_every_thread_is_stored_before_the_first_step() {
+fn common_prompt_texts_are_stored_at_start() {
     let home = answering_home();
     home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
     home.file("answer", "---\nn: 1\n---\nOne.\n");
@@ -99,7 +99,7 @@ fn what_is_told_in_every_thread_is_stored_before_the_first_step() {
 }
 
 #[test]
-fn a_thread_that_only_a_limit_ends_is_warned_of_when_it_starts() {
+fn start_warns_when_only_limit_ends_thread() {
     let home = home();
     let endless = NOTED.replace("a: [ { role: $END } ]", "a: [ { role: a } ]");
     let warned = "no way leads from `a` to `$END`";

@@ -10,7 +10,7 @@ use crate::home;
 
 /// Workflows of the earlier command line route on it.
 #[test]
-fn a_step_names_the_command_of_its_agent_and_its_page_the_alias() {
+fn step_records_command_and_page_shows_alias() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(3, "count");
@@ -66,7 +66,7 @@ fn no_match_ends_the_thread_and_says_so() {
 }
 
 #[test]
-fn a_condition_that_fails_after_the_head_moved_undoes_nothing_and_stops_the_next_step() {
+fn condition_failure_keeps_step_and_blocks_next() {
     let home = answering_home();
     home.put("do-work", &workflow("do-work", "steps[-1].output.n > \"text\""));
     let thread = home.start("do-work", "x");
@@ -81,7 +81,7 @@ fn a_condition_that_fails_after_the_head_moved_undoes_nothing_and_stops_the_next
 }
 
 #[test]
-fn a_thread_stuck_on_a_condition_says_how_to_continue() {
+fn condition_error_hints_how_to_continue() {
     let home = answering_home();
     home.put("do-work", &workflow("do-work", "steps[-1].output.n > \"text\""));
     let thread = home.start("do-work", "x");
@@ -123,7 +123,7 @@ fn a_hint_quotes_a_role_of_several_words() {
 }
 
 #[test]
-fn a_thread_that_cannot_begin_says_how_to_continue() {
+fn start_condition_error_hints_how_to_continue() {
     let home = answering_home();
     let source = workflow("do-work", "start.prompt > 1")
         .replace("$START: [ { role: worker } ]", "$START: [ { role: worker, condition: asked } ]");
@@ -182,7 +182,7 @@ fn settings_that_are_damaged_are_given_again() {
 }
 
 #[test]
-fn a_thread_of_another_machine_asks_for_its_workspace_once() {
+fn foreign_thread_asks_for_workspace_once() {
     let home = answering_home();
     let thread = home.start_counting(5, "x");
     fs::remove_dir_all(home.root().join("threads")).unwrap();
@@ -194,7 +194,7 @@ fn a_thread_of_another_machine_asks_for_its_workspace_once() {
 }
 
 #[test]
-fn the_cache_may_be_deleted_or_damaged_at_any_time() {
+fn cache_can_be_deleted_or_damaged_anytime() {
     let home = answering_home();
     let thread = home.start_counting(9, "x");
     let chain = home.root().join("cache/chains").join(&thread);

@@ -55,7 +55,7 @@ fn first_said(body: &Value, role: &str) -> Option<String> {
 }
 
 #[test]
-fn a_model_is_asked_in_the_form_it_answers_in() {
+fn model_prompt_matches_its_answer_format() {
     let value = || Say::call("submit", json!({ "ok": true, "why": "it is" }));
     let header = || Say::text("---\nok: true\nwhy: it is\n---\n");
     let agents = [
@@ -123,7 +123,7 @@ fn a_child_thread_is_started_with_it() {
 }
 
 #[test]
-fn a_program_that_makes_documents_is_told_the_task() {
+fn document_program_receives_task() {
     let home = home();
     home.script("office-agent", "#!/bin/sh\nprintf %s \"$2\" > ../heard\n: > \"$4\"\n");
     home.config(&fs::read_to_string(repository().join("examples/write-document.config.yaml")).unwrap());
@@ -136,7 +136,7 @@ fn a_program_that_makes_documents_is_told_the_task() {
 }
 
 #[test]
-fn an_agent_that_speaks_the_protocol_is_given_it_when_it_asks() {
+fn protocol_agent_receives_prompt_on_request() {
     let home = home();
     home.script(
         "asks",
@@ -169,7 +169,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn an_agent_with_the_submit_tool_is_told_of_it() {
+    fn prompt_mentions_submit_tool_if_available() {
         for (settings, told) in [("", true), ("mcp: false", false)] {
             let home = home();
             home.script("scripted-acp", SCRIPTED_ACP);

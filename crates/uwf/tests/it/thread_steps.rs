@@ -59,7 +59,7 @@ fn steps_are_listed_with_their_outputs() {
 }
 
 #[test]
-fn steps_of_a_broken_thread_name_what_is_broken() {
+fn broken_thread_names_damaged_node() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     step(&home, &thread, 2);

@@ -128,7 +128,7 @@ fn a_changed_node_is_noticed_wherever_it_is() {
 }
 
 #[test]
-fn a_missing_node_is_a_failure_of_its_own() {
+fn missing_node_is_separate_failure() {
     let (home, thread) = counted(2);
     let detail = text(&home.json(&["cas", "get", &home.head(&thread).unwrap()])["payload"], "detail");
     fs::remove_file(home.root().join(format!("cas/{detail}.bin"))).unwrap();
@@ -159,7 +159,7 @@ fn a_fork_goes_on_from_its_parents_digest() {
 }
 
 #[test]
-fn a_thread_without_a_record_has_no_chain_until_its_next_step() {
+fn unrecorded_thread_has_no_chain_until_next_step() {
     let (home, thread) = counted(2);
     let before = digest(&home, &thread);
     fs::remove_file(home.record_file(&thread)).unwrap();
@@ -211,7 +211,7 @@ fn every_way_to_a_step_carries_the_chain() {
 }
 
 #[test]
-fn the_forged_digest_of_an_agent_is_not_believed() {
+fn forged_agent_digest_is_not_trusted() {
     let (home, thread) = counted(0);
     let forge = format!(
         "#!/bin/sh\ncat > /dev/null\nstep=$(\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{{\"n\": 1}}')\nprintf '\\n{{\"event\":\"finished\",\"attempt\":\"%s\",\"step\":\"%s\",\"finishedAt\":1,\"digest\":\"{}\"}}\\n' \"$UWF_ATTEMPT\" \"$step\" >> '{}'\necho \"$step\"\n",

@@ -58,7 +58,7 @@ fn a_step_is_explained_by_what_decided_it() {
 }
 
 #[test]
-fn a_thread_is_explained_by_its_newest_step_and_what_comes_next() {
+fn thread_explains_newest_step_and_next_role() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     assert_snapshot!(transcript(&home, &["thread", "why", &thread, "--format", "text"]), @"
@@ -109,7 +109,7 @@ fn a_thread_is_explained_by_its_newest_step_and_what_comes_next() {
 }
 
 #[test]
-fn what_a_thread_had_used_is_that_of_then() {
+fn usage_is_shown_as_of_step() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
     home.put("count-rounds", &uwf_testing::counting_workflow(3).replace("$count(steps)", "$usage.steps"));

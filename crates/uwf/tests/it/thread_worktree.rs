@@ -24,7 +24,7 @@ fn nothing() -> (usize, String, String) {
 }
 
 #[test]
-fn a_thread_with_a_worktree_works_on_a_branch_of_its_own() {
+fn thread_works_on_own_branch() {
     let home = home_with_repository(3);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo.join("sub"));
@@ -52,7 +52,7 @@ fn a_thread_with_a_worktree_works_on_a_branch_of_its_own() {
 }
 
 #[test]
-fn a_run_begins_in_a_worktree_too_and_says_what_is_not_in_it() {
+fn run_in_worktree_warns_of_uncommitted_changes() {
     let home = home_with_repository(1);
     let repo = home.work().join("repo");
     fs::write(repo.join("README"), "changed\n").unwrap();
@@ -136,7 +136,7 @@ fn a_workflow_file_can_ask_for_worktrees() {
 }
 
 #[test]
-fn where_there_can_be_no_worktree_nothing_is_begun() {
+fn impossible_worktree_creates_no_thread() {
     let home = home_with_repository(3);
     let repo = home.work().join("repo");
     let start = |dir: &Path| {
@@ -197,7 +197,7 @@ fn without_git_only_worktrees_are_missing() {
 }
 
 #[test]
-fn a_hook_that_starts_a_thread_does_not_lead_git_astray() {
+fn start_from_git_hook_uses_right_repository() {
     let home = home_with_repository(3);
     let (repo, other) = (home.work().join("repo"), repository(&home, "other"));
     let mut command = home.command(&["thread", "start", "count-rounds", "-p", "x", "--worktree"]);
@@ -253,7 +253,7 @@ fn a_trusted_configuration_counts_in_the_worktree_too() {
 }
 
 #[test]
-fn a_worktree_that_is_gone_is_told_how_to_be_had_again() {
+fn missing_worktree_hints_how_to_restore_it() {
     let home = home_with_repository(3);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
@@ -275,7 +275,7 @@ fn a_worktree_that_is_gone_is_told_how_to_be_had_again() {
 }
 
 #[test]
-fn what_a_killed_start_leaves_is_cleared_away_with_its_record() {
+fn killed_start_leftovers_and_record_are_removed() {
     let home = home_with_repository(3);
     let repo = home.work().join("repo");
     // Killed before the head: all else is there.

@@ -38,7 +38,7 @@ fn the_documented_format_is_imported_with_an_answer() {
 }
 
 #[test]
-fn what_the_options_say_counts_more_than_the_trace() {
+fn options_override_trace() {
     let script = "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace run.jsonl --session-id mine --duration-ms 7\n";
     let (home, thread) = with_worker(1, "output: step", script);
     home.file("run.jsonl", &documented());
@@ -48,7 +48,7 @@ fn what_the_options_say_counts_more_than_the_trace() {
 }
 
 #[test]
-fn a_trace_that_is_no_use_never_costs_the_answer() {
+fn unusable_trace_does_not_lose_answer() {
     for (trace, warning) in [
         ("nobody knows this\n", "warning: the trace run.jsonl is in no known format and was left out"),
         ("{\"type\":\"session\"}\n", "warning: the trace run.jsonl has no turns in the format of jsonl"),
@@ -83,7 +83,7 @@ EOF
 "#;
 
 #[test]
-fn a_program_that_prints_a_trace_answers_with_its_final_message() {
+fn printed_trace_answers_with_final_message() {
     let (home, thread) = with_worker(1, "output: text, config: { trace: codex }", CODEX);
     home.json(&["thread", "step", &thread]);
     let detail = home.last_detail(&thread);
@@ -99,7 +99,7 @@ fn a_program_that_prints_a_trace_answers_with_its_final_message() {
 }
 
 #[test]
-fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
+fn trace_without_answer_fails_with_agents_words() {
     let fails = |line: &str, end: &str| format!("#!/bin/sh\ncat > /dev/null\necho '{line}'\n{end}\n");
     let cases = [
         (
@@ -128,7 +128,7 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
 }
 
 #[test]
-fn a_failed_attempt_that_printed_a_trace_can_be_read_again() {
+fn failed_attempt_with_trace_can_be_reextracted() {
     let (home, thread) = with_worker(1, "output: text, config: { trace: codex }", CODEX);
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{config}extract: {{ frontmatter: false }}\n"));

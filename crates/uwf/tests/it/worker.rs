@@ -3,7 +3,7 @@
 use crate::home;
 
 #[test]
-fn without_a_server_it_says_where_it_looked_and_ends() {
+fn missing_server_is_reported_with_address() {
     let home = home();
     let done = home.uwf(&["worker", "--engine", "temporal", "--address", "127.0.0.1:1"]);
     let (code, says) = if cfg!(feature = "temporal") { (69, "127.0.0.1:1") } else { (78, "--features temporal") };
@@ -12,7 +12,7 @@ fn without_a_server_it_says_where_it_looked_and_ends() {
 }
 
 #[test]
-fn an_engine_that_it_does_not_know_is_refused() {
+fn unknown_engine_is_rejected() {
     let home = home();
     let done = home.uwf(&["worker", "--engine", "cadence"]);
     assert_eq!(done.code, Some(64), "{}", done.stderr);

@@ -33,7 +33,7 @@ fn the_graph_is_mermaid_unless_told_otherwise() {
 }
 
 #[test]
-fn the_graph_is_drawn_for_graphviz_and_as_a_picture() {
+fn graph_renders_as_dot_and_svg() {
     let home = home();
     home.put("review-text", REVIEW);
     assert_snapshot!(home.transcript(&["workflow", "graph", "review-text", "--format", "dot"]), @r#"
@@ -60,7 +60,7 @@ fn the_graph_is_drawn_for_graphviz_and_as_a_picture() {
 }
 
 #[test]
-fn the_way_of_a_thread_is_counted_and_where_it_stands_is_marked() {
+fn thread_path_is_counted_and_position_marked() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     let at = || home.json(&["workflow", "graph", "--thread", &thread, "--format", "json"])["thread"].take();
@@ -113,7 +113,7 @@ fn a_killed_thread_stands_where_it_was() {
 }
 
 #[test]
-fn a_thread_of_another_version_is_drawn_as_it_runs_and_one_of_another_workflow_is_refused() {
+fn other_version_is_drawn_but_other_workflow_rejected() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     let old = home.json(&["workflow", "show", "review-text"])["hash"].clone();

@@ -16,7 +16,7 @@ fn three_versions(home: &TestHome) -> [String; 3] {
 }
 
 #[test]
-fn a_name_can_be_given_back_to_an_earlier_version_and_forward_again() {
+fn name_moves_to_earlier_and_later_versions() {
     let home = home();
     let [first, second, third] = three_versions(&home);
     let versions = |home: &TestHome| -> Vec<String> {

@@ -9,7 +9,7 @@ use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
 
 #[test]
-fn files_of_the_project_are_listed_and_go_before_the_registry() {
+fn project_files_are_listed_and_override_registry() {
     let home = home();
     assert_snapshot!(home.transcript(&["workflow", "list"]), @r"
     exit 0
@@ -52,7 +52,7 @@ fn files_of_the_project_are_listed_and_go_before_the_registry() {
 }
 
 #[test]
-fn an_unreadable_registry_is_an_error_and_stays_as_it_is() {
+fn unreadable_registry_is_error_and_stays_unchanged() {
     let home = home();
     home.put("review-text", REVIEW);
     let registry = home.root().join("registry.yaml");
@@ -74,7 +74,7 @@ fn an_unreadable_registry_is_an_error_and_stays_as_it_is() {
 }
 
 #[test]
-fn the_plain_form_of_the_registry_and_that_of_an_older_store_are_read() {
+fn plain_and_older_registry_formats_are_read() {
     let home = home();
     let hash = home.put("review-text", REVIEW);
     fs::remove_file(home.root().join("registry.yaml")).unwrap();

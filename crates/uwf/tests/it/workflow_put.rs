@@ -6,7 +6,7 @@ use crate::fixtures::workflow_files::{REVIEW, broken};
 use crate::home;
 
 #[test]
-fn validate_and_put_report_the_same_problems_at_the_same_places() {
+fn put_and_validate_report_same_problems_and_locations() {
     let home = home();
     let schema = text(&home.json(&["cas", "schema", "put", r#"{"type":"object"}"#]), "hash");
     let by_hash = |hash: &str| {

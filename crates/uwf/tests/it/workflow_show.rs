@@ -7,7 +7,7 @@ use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
 
 #[test]
-fn a_workflow_is_shown_by_name_hash_beginning_and_file() {
+fn name_hash_prefix_or_file_selects_workflow() {
     let home = home();
     let hash = home.put("review-text", REVIEW);
     assert_snapshot!(home.transcript(&["workflow", "show", "review-text", "--format", "text"]), @"

@@ -61,7 +61,7 @@ fn without_a_name_the_project_is_checked() {
 }
 
 #[test]
-fn a_name_or_hash_stands_for_what_is_stored() {
+fn name_or_hash_selects_stored_workflow() {
     let home = home();
     let hash = home.put("count-rounds", &counting_workflow(1));
     fs::remove_file(home.work().join("count-rounds.yaml")).unwrap();
@@ -108,7 +108,7 @@ fn a_note_refuses_nothing_not_even_strictly() {
 }
 
 #[test]
-fn parts_of_usage_that_there_are_not_are_told() {
+fn unknown_usage_fields_are_reported() {
     let home = home();
     let flow = |expression: &str| {
         counting_workflow(1).replace("count-rounds", "spend").replace("$count(steps) >= 1", expression)
@@ -128,7 +128,7 @@ fn parts_of_usage_that_there_are_not_are_told() {
 }
 
 #[test]
-fn every_problem_is_shown_with_its_place_and_what_to_do() {
+fn every_problem_shows_location_and_fix() {
     let home = home();
     home.file("review-text.yaml", &broken());
     assert_snapshot!(home.transcript(&["workflow", "validate", "review-text.yaml", "--format", "text"]), @r#"
@@ -189,7 +189,7 @@ fn every_problem_is_shown_with_its_place_and_what_to_do() {
 }
 
 #[test]
-fn problems_are_data_for_programs_one_entry_a_file() {
+fn json_report_has_one_entry_per_file() {
     let home = home();
     home.file("review-text.yaml", REVIEW);
     home.file("other-name.yaml", &REVIEW.replace("role: reviewer", "role: reveiwer"));

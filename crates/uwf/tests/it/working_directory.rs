@@ -57,7 +57,7 @@ fn a_deleted_directory_stops_only_what_needs_it() {
 }
 
 #[test]
-fn a_workspace_that_is_no_utf8_is_bad_data() {
+fn non_utf8_workspace_is_bad_data() {
     let home = counting_home(2);
     let strange = home.work().join(OsStr::from_bytes(b"w\xffs"));
     fs::create_dir(&strange).unwrap();

@@ -25,7 +25,7 @@ fn fork(home: &TestHome, dir: &Path, args: &[&str]) -> (String, PathBuf) {
 }
 
 #[test]
-fn each_step_records_the_files_and_leaves_index_and_branch_alone() {
+fn steps_record_files_without_touching_index_or_branch() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     fs::write(repo.join("kept.log"), "tracked, though it is ignored\n").unwrap();
@@ -66,7 +66,7 @@ fn each_step_records_the_files_and_leaves_index_and_branch_alone() {
 }
 
 #[test]
-fn a_failure_of_git_does_not_cost_the_step() {
+fn git_failure_does_not_lose_step() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
@@ -96,7 +96,7 @@ fn a_failure_of_git_does_not_cost_the_step() {
 }
 
 #[test]
-fn what_git_cannot_take_in_is_left_out_and_said() {
+fn unaddable_files_are_left_out_and_reported() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
@@ -111,7 +111,7 @@ fn what_git_cannot_take_in_is_left_out_and_said() {
 
 /// Git passes over such files without failing: they would go with the worktree, and nothing would say so.
 #[test]
-fn files_too_deep_for_git_are_told_and_keep_the_worktree() {
+fn files_too_deep_are_reported_and_keep_worktree() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
@@ -131,7 +131,7 @@ fn files_too_deep_for_git_are_told_and_keep_the_worktree() {
 }
 
 #[test]
-fn a_step_whose_keeper_was_killed_gets_its_files_when_it_is_taken_over() {
+fn adopted_step_of_killed_keeper_gets_its_files() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, _) = start_in_worktree(&home, &repo);
@@ -205,7 +205,7 @@ fn a_fork_restores_conversation_and_files_together() {
 }
 
 #[test]
-fn a_fork_works_where_its_thread_did_and_elsewhere_when_it_is_told() {
+fn fork_uses_source_location_unless_overridden() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo.join("sub"));
@@ -236,7 +236,7 @@ fn a_fork_works_where_its_thread_did_and_elsewhere_when_it_is_told() {
 }
 
 #[test]
-fn gc_removes_worktrees_of_ended_threads_when_all_is_committed() {
+fn gc_removes_committed_worktrees_of_ended_threads() {
     let home = home_with_repository(1);
     let repo = home.work().join("repo");
     let (active, _) = start_in_worktree(&home, &repo);
@@ -268,7 +268,7 @@ fn gc_removes_worktrees_of_ended_threads_when_all_is_committed() {
 }
 
 #[test]
-fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
+fn worktree_without_unsaved_work_is_removed_with_thread() {
     let home = home_with_repository(1);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
@@ -327,7 +327,7 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
 }
 
 #[test]
-fn what_a_changed_record_calls_a_worktree_is_never_removed() {
+fn directory_named_by_tampered_record_is_kept() {
     let home = home_with_repository(1);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
@@ -350,7 +350,7 @@ fn what_a_changed_record_calls_a_worktree_is_never_removed() {
 }
 
 #[test]
-fn the_files_of_a_removed_thread_go_with_its_nodes() {
+fn files_of_removed_thread_disappear_with_nodes() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, _) = start_in_worktree(&home, &repo);

@@ -45,7 +45,7 @@ const PRINTING: &str = "command: claude, args: [-p, --output-format, stream-json
                         --dangerously-skip-permissions], output: text, config: { trace: claude }";
 
 #[test]
-fn claude_prints_a_trace_and_its_final_message_is_the_answer() {
+fn printed_trace_answers_with_final_message() {
     let model = counting();
     let home = with_claude(&model, PRINTING);
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
@@ -64,7 +64,7 @@ fn claude_prints_a_trace_and_its_final_message_is_the_answer() {
 }
 
 #[test]
-fn claude_as_it_is_set_up_prints_a_trace() {
+fn default_setup_prints_trace() {
     let model = LlmServer::start(in_order([Say::text(RIGHT)]));
     let home = with_claude(&model, "command: nobody");
     let env = fs::read_to_string(home.root().join(".env")).unwrap();
@@ -80,7 +80,7 @@ fn claude_as_it_is_set_up_prints_a_trace() {
 }
 
 #[test]
-fn claude_keeps_a_session_file_that_can_be_imported() {
+fn session_file_can_be_imported() {
     let model = counting();
     let home = with_claude(&model, "command: counter");
     home.script(
@@ -101,7 +101,7 @@ fn claude_keeps_a_session_file_that_can_be_imported() {
 }
 
 #[test]
-fn claude_is_given_the_submit_tool_on_its_command_line() {
+fn submit_tool_is_passed_on_command_line() {
     let model = LlmServer::start(submitting());
     let home = with_claude(
         &model,
@@ -146,13 +146,13 @@ fn documented_server() -> String {
 }
 
 #[test]
-fn claude_goes_on_in_its_session_at_a_later_visit() {
+fn later_step_continues_session() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     goes_on(&with_claude(&model, &PRINTING.replace("trace: claude", "trace: claude, resume: true")), &model);
 }
 
 #[test]
-fn claude_begins_a_new_session_when_the_one_before_is_gone() {
+fn missing_session_starts_new_one() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     let home = with_claude(&model, &PRINTING.replace("trace: claude", "trace: claude, resume: true"));
     let (first, second) = twice(&home, || fs::remove_dir_all(home.root().join("claude/projects")).unwrap());
@@ -160,7 +160,7 @@ fn claude_begins_a_new_session_when_the_one_before_is_gone() {
 }
 
 #[test]
-fn claude_goes_on_in_its_session_through_the_protocol() {
+fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     goes_on(&with_claude(&model, "command: uwf-acp, config: { preset: claude }"), &model);
 }

@@ -30,7 +30,7 @@ fn with_codex(model: &LlmServer) -> TestHome {
 }
 
 #[test]
-fn codex_prints_a_trace_and_its_final_message_is_the_answer() {
+fn printed_trace_answers_with_final_message() {
     let model = LlmServer::start(vec![
         Say::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
         Say::text(RIGHT),
@@ -48,7 +48,7 @@ fn codex_prints_a_trace_and_its_final_message_is_the_answer() {
 }
 
 #[test]
-fn codex_as_it_is_set_up_prints_a_trace() {
+fn default_setup_prints_trace() {
     let model = LlmServer::start(vec![Say::text(RIGHT)]);
     let home = with_codex(&model);
     home.config("secrets: [SCRIPTED_KEY]\n");
@@ -62,7 +62,7 @@ fn codex_as_it_is_set_up_prints_a_trace() {
 }
 
 #[test]
-fn codex_keeps_a_session_file_that_can_be_imported() {
+fn session_file_can_be_imported() {
     let model = LlmServer::start(vec![
         Say::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
         Say::text(RIGHT),
@@ -92,7 +92,7 @@ fn codex_keeps_a_session_file_that_can_be_imported() {
 
 /// The way `docs/reference/configuration.md` shows: codex fills in nothing, so a shell does.
 #[test]
-fn codex_is_given_the_submit_tool_on_its_command_line() {
+fn submit_tool_is_passed_on_command_line() {
     let model = LlmServer::start(submitting());
     let home = with_codex(&model);
     let page = fs::read_to_string(uwf_testing::repository().join("docs/reference/configuration.md")).unwrap();
@@ -139,13 +139,13 @@ fn resuming(model: &LlmServer) -> TestHome {
 }
 
 #[test]
-fn codex_goes_on_in_its_session_at_a_later_visit() {
+fn later_step_continues_session() {
     let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
     goes_on(&resuming(&model), &model);
 }
 
 #[test]
-fn codex_begins_a_new_session_when_the_one_before_is_gone() {
+fn missing_session_starts_new_one() {
     let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
     let home = resuming(&model);
     let (first, second) = twice(&home, || {
@@ -159,7 +159,7 @@ fn codex_begins_a_new_session_when_the_one_before_is_gone() {
 }
 
 #[test]
-fn codex_goes_on_in_its_session_through_the_protocol() {
+fn session_continues_through_acp() {
     let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
     let home = with_codex(&model);
     home.config(

@@ -39,7 +39,7 @@ fn with_gemini(model: &LlmServer, agent: &str) -> TestHome {
 }
 
 #[test]
-fn gemini_prints_a_trace_and_its_final_message_is_the_answer() {
+fn printed_trace_answers_with_final_message() {
     let model = LlmServer::start(in_order([
         Say::text("Counting.").and_call("run_shell_command", json!({ "command": "wc -l < a.txt" })),
         Say::text(RIGHT),
@@ -74,7 +74,7 @@ fn gemini_plays_roles_through_acp() {
 
 /// A session's file is named after the minute it was opened in.
 #[test]
-fn gemini_goes_on_in_its_session_in_a_later_minute() {
+fn session_continues_in_later_minute() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     let home = with_gemini(&model, THROUGH_ACP);
     let (first, second) = twice(&home, next_minute);
@@ -83,7 +83,7 @@ fn gemini_goes_on_in_its_session_in_a_later_minute() {
 
 /// In the minute a session was opened in, loading it overwrites its file and fails: the role gets the whole prompt.
 #[test]
-fn gemini_begins_a_new_session_within_the_same_minute() {
+fn same_minute_starts_new_session() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     let home = with_gemini(&model, THROUGH_ACP);
     if seconds_left() < 40 {

@@ -60,7 +60,7 @@ fn hermes_chat_with_a_tool() {
 }
 
 #[test]
-fn hermes_is_told_in_the_same_session_what_is_wrong() {
+fn feedback_arrives_in_same_session() {
     let model = LlmServer::start(in_order([Say::text("There is one line."), Say::text(RIGHT)]));
     let home = with_hermes(&model, "");
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
@@ -102,7 +102,7 @@ fn hermes_hands_in_its_result_through_the_protocol() {
 }
 
 #[test]
-fn hermes_chat_hands_in_its_result_where_its_configuration_names_servers() {
+fn chat_submits_result_if_config_names_servers() {
     let (home, session) = handing_in("mcp_servers: {mine: {command: \"true\", enabled: false}}\n");
     assert!(session.contains('_'), "an id of a session of the command line: {session}");
     let log = fs::read_to_string(home.root().join("hermes/logs/agent.log")).unwrap();
@@ -176,14 +176,14 @@ fn hermes_that_is_ended_leaves_its_turns() {
 }
 
 #[test]
-fn hermes_goes_on_in_its_session_at_a_later_visit() {
+fn later_step_continues_session() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     let home = with_hermes(&model, "");
     goes_on(&home, &model);
 }
 
 #[test]
-fn hermes_begins_a_new_session_when_the_one_before_is_gone() {
+fn missing_session_starts_new_one() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     let home = with_hermes(&model, "");
     let (first, second) = twice(&home, || fs::remove_file(home.root().join("hermes/state.db")).unwrap());
@@ -191,7 +191,7 @@ fn hermes_begins_a_new_session_when_the_one_before_is_gone() {
 }
 
 #[test]
-fn hermes_goes_on_in_its_session_through_the_protocol() {
+fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     let home = with_hermes(&model, ", mcp: true");
     goes_on(&home, &model);

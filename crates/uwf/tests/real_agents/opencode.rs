@@ -95,7 +95,7 @@ fn opencode_plays_roles_through_acp() {
 }
 
 #[test]
-fn opencode_goes_on_in_its_session_through_the_protocol() {
+fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
     goes_on(&with_opencode(&model, "command: uwf-acp, config: { preset: opencode }"), &model);
 }

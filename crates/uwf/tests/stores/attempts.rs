@@ -15,7 +15,7 @@ fn steps(machine: &Machine, thread: &str) -> usize {
 }
 
 #[test]
-fn a_machine_is_told_that_another_one_is_at_work() {
+fn running_step_is_reported_to_other_machines() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
@@ -44,7 +44,7 @@ fn a_machine_is_told_that_another_one_is_at_work() {
 }
 
 #[test]
-fn the_step_of_a_machine_that_is_gone_is_taken_over_after_its_lease_and_what_it_printed_is_kept_there() {
+fn expired_lease_allows_takeover_and_keeps_output() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
@@ -70,7 +70,7 @@ fn the_step_of_a_machine_that_is_gone_is_taken_over_after_its_lease_and_what_it_
 }
 
 #[test]
-fn an_answer_that_was_recorded_is_adopted_by_another_machine() {
+fn recorded_answer_is_adopted_by_other_machine() {
     let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let thread = one.begin();
@@ -91,7 +91,7 @@ fn an_answer_that_was_recorded_is_adopted_by_another_machine() {
 }
 
 #[test]
-fn a_step_whose_agent_answers_while_the_store_is_away_ends_well_when_that_is_back() {
+fn step_completes_after_store_outage() {
     let (mut server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     one.home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nstore: { lease: 5m }\n");
@@ -113,7 +113,7 @@ fn a_step_whose_agent_answers_while_the_store_is_away_ends_well_when_that_is_bac
 }
 
 #[test]
-fn a_machine_that_cannot_renew_its_lease_ends_its_agent_and_keeps_what_it_said() {
+fn failed_lease_renewal_ends_agent_keeps_output() {
     let (mut server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let script = "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\necho half an answer\nsleep 60\n";
@@ -140,7 +140,7 @@ fn a_machine_that_cannot_renew_its_lease_ends_its_agent_and_keeps_what_it_said()
 }
 
 #[test]
-fn an_agent_whose_keeper_was_killed_is_not_paid_again_while_it_is_at_work() {
+fn orphaned_agent_is_not_paid_again_while_running() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
@@ -153,7 +153,7 @@ fn an_agent_whose_keeper_was_killed_is_not_paid_again_while_it_is_at_work() {
 }
 
 #[test]
-fn a_copy_of_a_storage_root_leaves_the_agent_of_the_original_alone() {
+fn copied_root_leaves_original_agent_alone() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
@@ -172,7 +172,7 @@ fn a_copy_of_a_storage_root_leaves_the_agent_of_the_original_alone() {
 }
 
 #[test]
-fn a_reply_that_comes_when_the_agent_is_at_work_again_is_refused() {
+fn late_reply_is_rejected_while_agent_works() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     one.home.script(
@@ -194,7 +194,7 @@ fn a_reply_that_comes_when_the_agent_is_at_work_again_is_refused() {
 }
 
 #[test]
-fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
+fn kill_ends_agent_on_other_machine() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
@@ -205,7 +205,7 @@ fn a_thread_that_is_killed_on_one_machine_ends_its_agent_on_another() {
 }
 
 #[test]
-fn a_thread_that_is_paused_on_one_machine_is_paused_on_each() {
+fn pause_applies_on_every_machine() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
@@ -225,7 +225,7 @@ fn a_thread_that_is_paused_on_one_machine_is_paused_on_each() {
 }
 
 #[test]
-fn of_two_machines_that_begin_in_one_moment_one_pays() {
+fn concurrent_steps_on_two_machines_pay_once() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
@@ -272,7 +272,7 @@ fn what_failed_on_one_machine_another_one_knows() {
 }
 
 #[test]
-fn a_question_that_was_asked_on_one_machine_is_replied_to_on_another() {
+fn question_is_answered_from_other_machine() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let asks = "#!/bin/sh\nif grep -q Forty-two; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"How many?\"}'; fi\n";
@@ -300,7 +300,7 @@ fn a_question_that_was_asked_on_one_machine_is_replied_to_on_another() {
 }
 
 #[test]
-fn a_reply_tells_the_end_of_its_attempt_if_the_machine_could_not() {
+fn reply_closes_attempt_its_machine_left_open() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let asks = "#!/bin/sh\necho asked >> \"$LEDGER\"\nif grep -q Forty-two; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"How many?\"}'; fi\n";
@@ -325,7 +325,7 @@ fn a_reply_tells_the_end_of_its_attempt_if_the_machine_could_not() {
 }
 
 #[test]
-fn of_two_people_who_reply_on_two_machines_in_one_moment_one_is_told_of_the_other() {
+fn concurrent_replies_report_conflict_to_one_person() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let machines = two_machines(&server.variables("team"), dir.path());
     let asks = "#!/bin/sh\nif grep -o 'sheep of [a-z]*' >&2; then echo '{\"n\": 42}'; else echo '{\"status\": \"needs_input\", \"question\": \"Whose?\"}'; fi\n";
@@ -356,7 +356,7 @@ fn of_two_people_who_reply_on_two_machines_in_one_moment_one_is_told_of_the_othe
 }
 
 #[test]
-fn what_agents_have_in_their_command_lines_is_not_told() {
+fn agent_secrets_stay_out_of_notes() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let one = machine("anvil", server.variables("team"), dir.path());
     std::fs::create_dir_all(one.home.root()).unwrap();

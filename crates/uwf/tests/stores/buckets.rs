@@ -33,7 +33,7 @@ fn is_refused(variables: Vec<(String, String)>, code: i32, told: &[&str]) {
 }
 
 #[test]
-fn azure_is_found_by_a_connection_string_and_no_key_of_it_is_kept() {
+fn azure_connection_string_connects_without_storing_key() {
     let server = Azurite::start();
     let endpoint = format!("{}/{}", server.endpoint(), azurite::ACCOUNT);
     let connection = format!("AccountName={};AccountKey={};BlobEndpoint={endpoint}/", azurite::ACCOUNT, azurite::KEY);
@@ -99,7 +99,7 @@ fn a_login_that_azure_refuses_is_told() {
 }
 
 #[test]
-fn google_is_found_by_a_machine_and_by_a_file() {
+fn google_credentials_come_from_machine_or_file() {
     let (server, metadata) = (BucketServer::start_google(), BucketServer::start_google());
     let address = metadata.endpoint().trim_start_matches("http://").to_owned();
     let url = server.url("uwf");

@@ -39,7 +39,7 @@ fn others(machine: &Machine, thread: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_child_thread_goes_on_where_its_parent_does() {
+fn child_thread_continues_with_its_parent() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let ledger = dir.path().join("ledger");
     let ([one, two], thread) = begun(&server, dir.path());
@@ -68,7 +68,7 @@ fn a_child_thread_goes_on_where_its_parent_does() {
 }
 
 #[test]
-fn a_thread_that_is_killed_on_one_machine_ends_its_children_on_another() {
+fn kill_ends_children_on_other_machine() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let ([one, two], thread) = begun(&server, dir.path());
     let mut step = one.begin_step(&thread, 60, &dir.path().join("ledger"));

@@ -26,7 +26,7 @@ fn leave_nodes(machine: &Machine, task: &str) {
 }
 
 #[test]
-fn what_nothing_leads_to_is_removed_from_a_bucket_and_all_else_stays() {
+fn gc_removes_only_unreferenced_nodes_from_bucket() {
     let server = BucketServer::start();
     let dir = TempDir::new().unwrap();
     let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &dir.path().join("ledger")));
@@ -61,7 +61,7 @@ fn what_nothing_leads_to_is_removed_from_a_bucket_and_all_else_stays() {
 }
 
 #[test]
-fn a_collection_that_is_killed_leaves_no_node_that_lacks_another() {
+fn killed_gc_leaves_no_dangling_references() {
     let server = BucketServer::start();
     let dir = TempDir::new().unwrap();
     let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &dir.path().join("ledger")));

@@ -10,25 +10,25 @@ use crate::machine::{Machine, paid};
 use crate::postgres::Postgres;
 
 #[test]
-fn two_machines_work_on_one_thread_in_a_bucket() {
+fn two_machines_share_thread_in_bucket() {
     let server = S3Server::start(Kind::Moto);
     go_through(server.variables("uwf"));
 }
 
 #[test]
-fn two_machines_work_on_one_thread_in_a_container_of_azure() {
+fn two_machines_share_thread_in_azure_container() {
     let server = Azurite::start();
     go_through(server.variables("uwf"));
 }
 
 #[test]
-fn two_machines_work_on_one_thread_in_a_bucket_of_google() {
+fn two_machines_share_thread_in_google_bucket() {
     let server = BucketServer::start_google();
     go_through(server.variables("uwf"));
 }
 
 #[test]
-fn two_machines_work_on_one_thread_in_a_database() {
+fn two_machines_share_thread_in_database() {
     let server = Postgres::start();
     go_through(server.variables("uwf"));
 }
@@ -102,7 +102,7 @@ fn go_through(variables: Vec<(String, String)>) {
 }
 
 #[test]
-fn a_machine_that_does_not_know_a_thread_is_given_a_directory_and_one_that_knows_it_keeps_its_own() {
+fn machine_keeps_known_directory_or_gets_new_one() {
     let server = S3Server::start(Kind::Moto);
     let dir = TempDir::new().unwrap();
     let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &dir.path().join("ledger")));
@@ -121,7 +121,7 @@ fn a_machine_that_does_not_know_a_thread_is_given_a_directory_and_one_that_knows
 }
 
 #[test]
-fn names_put_at_the_same_time_are_all_kept() {
+fn concurrent_names_are_all_kept() {
     let server = Postgres::start();
     let dir = TempDir::new().unwrap();
     let machines: Vec<Machine> =

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::postgres::Postgres;
 
 #[test]
-fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
+fn bucket_and_database_copies_are_lossless() {
     let (bucket, database) = (S3Server::start(Kind::Moto), Postgres::start());
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
@@ -45,7 +45,7 @@ fn what_goes_through_a_bucket_and_a_database_comes_back_the_same() {
 }
 
 #[test]
-fn what_goes_from_amazon_to_azure_and_google_is_the_same_there() {
+fn amazon_copies_to_azure_and_google_losslessly() {
     let servers = (S3Server::start(Kind::Moto), Azurite::start(), BucketServer::start_google());
     let mut variables = [servers.0.variables("uwf"), servers.1.variables("uwf"), servers.2.variables("uwf")];
     let [s3, az, gs] = variables.each_mut().map(|variables| variables.remove(0).1);
@@ -73,7 +73,7 @@ fn what_goes_from_amazon_to_azure_and_google_is_the_same_there() {
 }
 
 #[test]
-fn a_thread_that_is_paused_after_it_was_copied_is_paused_there_too() {
+fn later_pause_reaches_copied_thread() {
     let server = BucketServer::start();
     let dir = TempDir::new().unwrap();
     let mut variables = server.variables("uwf");

@@ -44,7 +44,7 @@ fn each_fault_is_one_clear_error() {
 }
 
 #[test]
-fn a_database_of_which_a_part_is_gone_says_which_and_what_to_do() {
+fn incomplete_database_names_missing_part_and_remedy() {
     let (server, dir) = (Postgres::start(), TempDir::new().unwrap());
     let machine = Machine::new(server.variables("uwf"), &dir.path().join("ledger"));
     let thread = machine.begin();
@@ -75,7 +75,7 @@ fn a_database_of_which_a_part_is_gone_says_which_and_what_to_do() {
 }
 
 #[test]
-fn a_bucket_that_lost_its_mark_says_how_to_bring_it_back() {
+fn bucket_without_marker_hints_how_to_restore_it() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let machine = Machine::new(server.variables("team"), &dir.path().join("ledger"));
     let thread = machine.begin();
@@ -92,7 +92,7 @@ fn a_bucket_that_lost_its_mark_says_how_to_bring_it_back() {
 }
 
 #[test]
-fn an_answer_that_was_paid_for_is_stored_once_the_store_is_back() {
+fn paid_answer_is_stored_once_store_returns() {
     let mut server = Postgres::start();
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
@@ -112,7 +112,7 @@ fn an_answer_that_was_paid_for_is_stored_once_the_store_is_back() {
 }
 
 #[test]
-fn an_answer_that_another_machine_was_quicker_than_is_kept() {
+fn answer_outrun_by_other_machine_is_kept() {
     let mut server = Postgres::start();
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
@@ -130,7 +130,7 @@ fn an_answer_that_another_machine_was_quicker_than_is_kept() {
 }
 
 #[test]
-fn of_two_machines_that_step_one_thread_one_is_linked_and_the_other_is_kept() {
+fn concurrent_steps_link_one_and_keep_other() {
     let server = Postgres::start();
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
@@ -154,7 +154,7 @@ fn of_two_machines_that_step_one_thread_one_is_linked_and_the_other_is_kept() {
 }
 
 #[test]
-fn what_another_machine_removed_is_neither_linked_nor_said_to_be_there() {
+fn removed_node_is_neither_linked_nor_reported_present() {
     let server = Postgres::start();
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
@@ -179,7 +179,7 @@ fn what_another_machine_removed_is_neither_linked_nor_said_to_be_there() {
 
 /// Heads can be read, and nodes cannot: as with a statement that takes too long, or rights that were taken away.
 #[test]
-fn a_store_that_fails_for_a_moment_costs_no_result_and_no_step() {
+fn brief_store_failure_loses_no_result_or_step() {
     let server = Postgres::start();
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
@@ -210,7 +210,7 @@ fn a_store_that_fails_for_a_moment_costs_no_result_and_no_step() {
 }
 
 #[test]
-fn a_store_that_hangs_for_some_seconds_is_waited_for() {
+fn step_waits_for_briefly_hanging_store() {
     let server = S3Server::start(Kind::Moto);
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");

@@ -96,7 +96,7 @@ fn a_commit_names_no_directory_outside_the_worktree() {
 }
 
 #[test]
-fn a_link_in_the_repository_leads_no_agent_out_of_its_worktree() {
+fn symlink_cannot_lead_agent_out_of_worktree() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("sub");
@@ -148,7 +148,7 @@ fn names_and_numbers_of_other_machines_are_tamed() {
 }
 
 #[test]
-fn notes_with_names_that_no_note_has_stop_nothing() {
+fn invalid_note_names_are_harmless() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");

@@ -61,7 +61,7 @@ fn a_garbled_answer_is_asked_for_again() {
 }
 
 #[test]
-fn answers_that_stay_garbled_are_an_error_of_the_moment() {
+fn persistently_garbled_responses_are_temporary_error() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let thread = one.begin();
@@ -84,7 +84,7 @@ fn answers_that_stay_garbled_are_an_error_of_the_moment() {
 }
 
 #[test]
-fn an_answer_that_is_garbled_in_the_same_way_is_not_kept_either() {
+fn identically_garbled_response_is_not_cached() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let thread = one.begin();
@@ -97,7 +97,7 @@ fn an_answer_that_is_garbled_in_the_same_way_is_not_kept_either() {
 }
 
 #[test]
-fn a_node_that_is_damaged_in_the_store_is_read_again_once_it_is_repaired() {
+fn damaged_node_is_readable_again_after_repair() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let third = machine("crane", server.variables("uwf"), dir.path());
@@ -114,7 +114,7 @@ fn a_node_that_is_damaged_in_the_store_is_read_again_once_it_is_repaired() {
 }
 
 #[test]
-fn what_an_older_uwf_kept_garbled_is_fetched_again() {
+fn garbled_cache_of_older_version_is_refetched() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let machine = machine("anvil", server.variables("uwf"), dir.path());
     let thread = machine.begin();
@@ -143,7 +143,7 @@ fn keep_garbled_says(machine: &Machine, head: &str) {
 
 /// A bucket has no other way to make an object young than to write it again, which takes reading it.
 #[test]
-fn a_node_is_not_spoiled_by_being_made_young_again() {
+fn refreshing_node_age_does_not_corrupt_it() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     one.begin();
@@ -162,7 +162,7 @@ fn a_node_is_not_spoiled_by_being_made_young_again() {
 }
 
 #[test]
-fn a_garbled_answer_of_a_database_is_asked_for_again() {
+fn garbled_database_response_is_requested_again() {
     let (server, dir) = (Postgres::start(), TempDir::new().unwrap());
     let one = machine("anvil", server.variables("uwf"), dir.path());
     let thread = one.begin();
@@ -182,7 +182,7 @@ fn a_garbled_answer_of_a_database_is_asked_for_again() {
 }
 
 #[test]
-fn a_garbled_name_of_a_node_makes_it_not_missing() {
+fn node_with_garbled_name_is_not_missing() {
     let (server, dir) = (Postgres::start(), TempDir::new().unwrap());
     machine("anvil", server.variables("uwf"), dir.path()).begin();
     let proxy = GarblingProxy::start(server.port());

@@ -186,7 +186,7 @@ fn foreign(machine: &Machine) -> String {
 }
 
 #[test]
-fn an_agent_reads_and_stores_only_what_belongs_to_its_attempt() {
+fn agent_accesses_only_data_of_its_attempt() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     let machine = &searched.machine;
@@ -212,7 +212,7 @@ fn an_agent_reads_and_stores_only_what_belongs_to_its_attempt() {
 }
 
 #[test]
-fn an_agent_gets_the_one_key_that_its_env_names() {
+fn agent_gets_only_key_named_in_env() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     let thread = searched.machine.begin();
@@ -224,7 +224,7 @@ fn an_agent_gets_the_one_key_that_its_env_names() {
 }
 
 #[test]
-fn a_key_that_an_agent_has_from_elsewhere_is_not_stored() {
+fn key_known_from_elsewhere_is_not_stored() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     let says = format!("#!/bin/sh\ncat > /dev/null\necho '{{\"n\": 1, \"note\": \"it is {KEY}\"}}'\n");
@@ -238,7 +238,7 @@ fn a_key_that_an_agent_has_from_elsewhere_is_not_stored() {
 }
 
 #[test]
-fn agents_of_a_workflow_that_plays_a_role_find_no_key() {
+fn agents_in_nested_workflow_find_no_key() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     searched.machine.home.file("outer.yaml", DELEGATING);
@@ -254,7 +254,7 @@ fn agents_of_a_workflow_that_plays_a_role_find_no_key() {
 
 /// The process of the role has keys itself: it starts the keepers of the child thread.
 #[test]
-fn a_role_that_a_workflow_plays_goes_on_after_its_keeper_was_killed() {
+fn nested_workflow_continues_after_keeper_is_killed() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     let (machine, work) = (&searched.machine, searched.machine.home.work());
@@ -282,7 +282,7 @@ fn a_role_that_a_workflow_plays_goes_on_after_its_keeper_was_killed() {
 }
 
 #[test]
-fn an_agent_that_is_run_by_hand_finds_no_key() {
+fn manually_run_agent_finds_no_key() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     let thread = searched.machine.begin();
@@ -297,7 +297,7 @@ fn an_agent_that_is_run_by_hand_finds_no_key() {
 
 /// As agents start it that pass on nothing of their environment.
 #[test]
-fn a_tool_server_without_any_environment_hands_a_result_in() {
+fn tool_server_submits_result_without_environment() {
     let server = BucketServer::start();
     let variables = s3(&server).into_iter().filter(|(name, _)| name != "UWF_STORE_URL").collect();
     let searched = KeyHunt::new(variables);
@@ -315,7 +315,7 @@ fn a_tool_server_without_any_environment_hands_a_result_in() {
 
 /// The keeper starts a process for such a condition, whose stdin is not that of keys.
 #[test]
-fn a_condition_is_evaluated_where_keys_are_handed_on() {
+fn conditions_work_when_keys_are_passed_on() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     let condition = "$count($filter(steps, function($step) { $step.output.n >= 1 })) >= 1";
@@ -328,7 +328,7 @@ fn a_condition_is_evaluated_where_keys_are_handed_on() {
 
 /// Without it the answer cannot be stored, but it is not lost.
 #[test]
-fn an_answer_whose_broker_was_killed_is_kept_and_not_paid_again() {
+fn killed_broker_keeps_answer_without_second_payment() {
     let server = BucketServer::start();
     let searched = KeyHunt::new(s3(&server));
     let (machine, work) = (&searched.machine, searched.machine.home.work());

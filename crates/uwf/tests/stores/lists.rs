@@ -62,7 +62,7 @@ fn goes_through(variables: &[(String, String)]) {
 }
 
 #[test]
-fn a_list_says_that_a_thread_is_stuck_or_waits_on_another_machine() {
+fn list_shows_threads_stuck_or_waiting_elsewhere() {
     goes_through(&BucketServer::start().variables("team"));
     goes_through(&Postgres::start().variables("uwf"));
 }

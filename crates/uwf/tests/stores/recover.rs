@@ -80,7 +80,7 @@ fn note(report: &Value, thread: &str) -> String {
 }
 
 #[test]
-fn heads_that_were_deleted_are_set_again_from_notes_and_records() {
+fn deleted_heads_are_restored_from_notes_and_records() {
     on_both(|server| {
         let dir = TempDir::new().unwrap();
         let [one, two] = two_machines(&server.variables(), dir.path());
@@ -162,7 +162,7 @@ fn a_thread_that_was_removed_never_comes_back() {
 }
 
 #[test]
-fn a_thread_that_has_ended_elsewhere_does_not_become_active() {
+fn thread_ended_elsewhere_is_not_reactivated() {
     on_both(|server| {
         let dir = TempDir::new().unwrap();
         let [one, two] = two_machines(&server.variables(), dir.path());
@@ -181,7 +181,7 @@ fn a_thread_that_has_ended_elsewhere_does_not_become_active() {
 }
 
 #[test]
-fn a_head_that_leads_nowhere_goes_back_to_where_the_notes_say_it_was() {
+fn dangling_head_returns_to_noted_position() {
     on_both(|server| {
         let dir = TempDir::new().unwrap();
         let [one, two] = two_machines(&server.variables(), dir.path());
@@ -201,7 +201,7 @@ fn a_head_that_leads_nowhere_goes_back_to_where_the_notes_say_it_was() {
 }
 
 #[test]
-fn an_object_that_is_no_head_is_written_over() {
+fn invalid_head_object_is_overwritten() {
     let (server, dir) = (S3Server::start(Kind::Moto), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let (thread, other) = (one.begin(), one.start());
@@ -223,7 +223,7 @@ fn an_object_that_is_no_head_is_written_over() {
 }
 
 #[test]
-fn what_is_left_of_an_ended_thread_and_cannot_be_read_is_told_and_left_alone() {
+fn unreadable_history_entry_is_reported_and_untouched() {
     let (server, dir) = (S3Server::start(Kind::Moto), TempDir::new().unwrap());
     let [one, _] = two_machines(&server.variables("uwf"), dir.path());
     let ended = one.begin();
@@ -241,7 +241,7 @@ fn what_is_left_of_an_ended_thread_and_cannot_be_read_is_told_and_left_alone() {
 }
 
 #[test]
-fn nodes_that_the_store_has_lost_are_put_back_from_the_cache() {
+fn lost_nodes_are_restored_from_cache() {
     let (server, dir) = (Postgres::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let (kept, restored) = (one.begin(), one.start());
@@ -267,7 +267,7 @@ fn nodes_that_the_store_has_lost_are_put_back_from_the_cache() {
 }
 
 #[test]
-fn the_thread_of_an_agent_at_work_is_left_alone_and_its_result_is_taken_over_afterwards() {
+fn running_thread_is_untouched_and_adopted_later() {
     on_both(|server| {
         let dir = TempDir::new().unwrap();
         let ledger = dir.path().join("ledger");
@@ -324,7 +324,7 @@ fn what_others_move_meanwhile_is_never_set_back() {
 }
 
 #[test]
-fn a_store_that_is_away_is_no_store_without_heads() {
+fn unavailable_store_is_not_treated_as_empty() {
     let (mut server, dir) = (Postgres::start(), TempDir::new().unwrap());
     let [one, _] = two_machines(&server.variables("uwf"), dir.path());
     let thread = one.begin();

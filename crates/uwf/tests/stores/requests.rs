@@ -55,7 +55,7 @@ fn none() -> Asked {
 }
 
 #[test]
-fn a_step_of_a_text_agent_asks_for_what_the_documents_say() {
+fn text_agent_step_makes_documented_requests() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let (machine, thread) = settled(server.variables(STORE), dir.path());
     // The second step is the first one whose prompt has a step in it.
@@ -84,7 +84,7 @@ fn a_step_of_a_text_agent_asks_for_what_the_documents_say() {
 }
 
 #[test]
-fn a_step_of_a_thread_that_has_ended_is_refused_as_it_is_without_a_shared_store() {
+fn ended_thread_is_rejected_as_with_local_store() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let (machine, thread) = settled(server.variables(STORE), dir.path());
     machine.json(&["thread", "kill", &thread]);
@@ -140,7 +140,7 @@ fn so_far(server: &Postgres) -> (u64, u64) {
 }
 
 #[test]
-fn a_step_asks_a_database_for_what_the_documents_say() {
+fn database_step_makes_documented_requests() {
     let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let (machine, thread) = settled(server.variables(STORE), dir.path());
     machine.step(&thread);
@@ -158,7 +158,7 @@ fn a_step_asks_a_database_for_what_the_documents_say() {
 }
 
 #[test]
-fn a_machine_that_has_nothing_of_a_thread_reads_its_chain_at_once() {
+fn new_machine_reads_whole_chain_at_once() {
     let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let (first, thread) = settled(server.variables(STORE), dir.path());
     let cold = |name: &str| {

@@ -19,7 +19,7 @@ fn begin(machine: &Machine, task: &str) -> String {
 }
 
 #[test]
-fn gc_removes_nothing_while_the_names_of_workflows_are_lost() {
+fn gc_removes_nothing_while_workflow_names_are_lost() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     one.json(&["store", "init"]);
@@ -46,7 +46,7 @@ fn gc_removes_nothing_while_the_names_of_workflows_are_lost() {
 }
 
 #[test]
-fn gc_leaves_the_nodes_of_a_thread_whose_head_is_lost() {
+fn gc_keeps_nodes_of_thread_with_lost_head() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let kept = one.begin();
@@ -90,7 +90,7 @@ fn notes_that_say_nothing(variables: &[(String, String)], spoil: impl Fn(&str)) 
 }
 
 #[test]
-fn notes_that_are_not_readable_stop_nothing_in_a_bucket() {
+fn unreadable_notes_in_bucket_are_harmless() {
     let server = BucketServer::start();
     notes_that_say_nothing(&server.variables("uwf"), |note| {
         server.rewrite("uwf", &format!("notes/{note}.json"), |_| "rubbish".to_owned());
@@ -98,7 +98,7 @@ fn notes_that_are_not_readable_stop_nothing_in_a_bucket() {
 }
 
 #[test]
-fn notes_that_are_not_readable_stop_nothing_in_a_database() {
+fn unreadable_notes_in_database_are_harmless() {
     let postgres = Postgres::start();
     notes_that_say_nothing(&postgres.variables("uwf"), |note| {
         let spoiled = "update uwf.notes set value = 'rubbish', version = nextval('uwf.versions')";
@@ -107,7 +107,7 @@ fn notes_that_are_not_readable_stop_nothing_in_a_database() {
 }
 
 #[test]
-fn rows_with_names_that_no_note_has_stop_nothing() {
+fn invalid_row_names_are_harmless() {
     let (postgres, dir) = (Postgres::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&postgres.variables("uwf"), dir.path());
     let thread = one.begin();
@@ -146,7 +146,7 @@ fn keys_that_are_no_paths(variables: &[(String, String)], put: impl Fn(&str)) {
 }
 
 #[test]
-fn keys_that_are_no_paths_stop_nothing_at_amazon() {
+fn non_path_keys_at_amazon_are_harmless() {
     let server = S3Server::start(Kind::Moto);
     keys_that_are_no_paths(&server.variables("uwf"), |part| {
         for key in ["..", "./a.json", "/a.json", "a%7F%26b", "a.json/"] {
@@ -156,7 +156,7 @@ fn keys_that_are_no_paths_stop_nothing_at_amazon() {
 }
 
 #[test]
-fn keys_that_are_no_paths_stop_nothing_at_azure() {
+fn non_path_keys_at_azure_are_harmless() {
     let server = Azurite::start();
     keys_that_are_no_paths(&server.variables("uwf"), |part| {
         for key in ["/a.json", "a%7Fb", "a.json/"] {
@@ -166,7 +166,7 @@ fn keys_that_are_no_paths_stop_nothing_at_azure() {
 }
 
 #[test]
-fn keys_that_are_no_paths_stop_nothing_at_google() {
+fn non_path_keys_at_google_are_harmless() {
     let server = BucketServer::start_google();
     keys_that_are_no_paths(&server.variables("uwf"), |part| {
         for key in ["..", "./a.json", "/a.json", "a/../b"] {
@@ -176,7 +176,7 @@ fn keys_that_are_no_paths_stop_nothing_at_google() {
 }
 
 #[test]
-fn a_head_that_is_taken_for_a_removal_by_its_size_is_set_again() {
+fn invalid_head_mistaken_for_removal_is_restored() {
     let (server, dir) = (BucketServer::start(), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let (spoiled, ended) = (one.begin(), begin(&one, "Count goats"));

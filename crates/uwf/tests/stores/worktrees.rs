@@ -11,7 +11,7 @@ use uwf_testing::{Ran, text};
 use crate::team::{CONFIG, Member, REMOTE, Team};
 
 #[test]
-fn files_go_with_a_thread_from_machine_to_machine() {
+fn files_travel_with_thread_between_machines() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, started) = anna.start("sub");
@@ -63,7 +63,7 @@ fn files_go_with_a_thread_from_machine_to_machine() {
 }
 
 #[test]
-fn executables_and_links_and_the_place_to_work_come_along() {
+fn executables_symlinks_and_working_directory_travel_too() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");
@@ -81,7 +81,7 @@ fn executables_and_links_and_the_place_to_work_come_along() {
 }
 
 #[test]
-fn a_push_that_fails_costs_no_step_and_is_made_up_for() {
+fn failed_push_keeps_step_and_is_retried() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");
@@ -143,7 +143,7 @@ fn a_remote_that_is_gone_is_named() {
 }
 
 #[test]
-fn a_keeper_that_is_killed_after_its_push_leaves_nothing_in_the_way() {
+fn keeper_killed_after_push_blocks_nothing() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");
@@ -195,7 +195,7 @@ fn a_keeper_that_is_killed_after_its_push_leaves_nothing_in_the_way() {
 }
 
 #[test]
-fn what_nobody_recorded_is_put_aside_before_files_come() {
+fn unrecorded_files_are_set_aside_before_update() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");
@@ -226,7 +226,7 @@ fn what_nobody_recorded_is_put_aside_before_files_come() {
 }
 
 #[test]
-fn a_branch_that_somebody_else_pushed_to_is_never_overwritten() {
+fn branch_pushed_by_others_is_never_overwritten() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");
@@ -245,7 +245,7 @@ fn a_branch_that_somebody_else_pushed_to_is_never_overwritten() {
 }
 
 #[test]
-fn without_a_remote_a_thread_says_where_it_must_run() {
+fn thread_without_remote_names_its_machine() {
     let team = Team::new(["", "", REMOTE]);
     let [anna, bert, carl] = &team.members[..] else { panic!("three machines") };
     let (thread, _) = anna.start("sub");
@@ -281,7 +281,7 @@ fn without_a_remote_a_thread_says_where_it_must_run() {
 }
 
 #[test]
-fn a_person_answers_on_another_machine_with_the_files_there() {
+fn person_answers_on_other_machine_with_files() {
     let asked = format!("{REMOTE}agentOverrides: {{ count-rounds: {{ worker: human }} }}\n");
     let team = Team::new([REMOTE, &asked]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
@@ -303,7 +303,7 @@ fn a_person_answers_on_another_machine_with_the_files_there() {
 }
 
 #[test]
-fn a_thread_is_shown_where_another_machine_has_it() {
+fn thread_shows_which_machine_has_it() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("sub");
@@ -342,7 +342,7 @@ fn files_that_another_machine_made_are_compared_here() {
 }
 
 #[test]
-fn a_fork_takes_its_files_along_and_travels_too() {
+fn fork_takes_files_along_and_travels() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");
@@ -386,7 +386,7 @@ fn a_directory_that_is_no_clone_is_refused() {
 }
 
 #[test]
-fn a_thread_whose_files_did_not_come_stays_where_it_is() {
+fn thread_without_its_files_does_not_move() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");
@@ -422,7 +422,7 @@ fn a_thread_whose_files_did_not_come_stays_where_it_is() {
 }
 
 #[test]
-fn a_machine_that_never_worked_on_a_thread_forks_it_with_its_files() {
+fn new_machine_forks_thread_with_its_files() {
     let team = Team::new([REMOTE, REMOTE, ""]);
     let [anna, bert, carl] = &team.members[..] else { panic!("three machines") };
     let (thread, _) = anna.start("sub");
@@ -444,7 +444,7 @@ fn a_machine_that_never_worked_on_a_thread_forks_it_with_its_files() {
 }
 
 #[test]
-fn a_machine_that_never_worked_on_a_thread_merges_its_files() {
+fn new_machine_merges_files_of_thread() {
     let team = Team::new([REMOTE, REMOTE, ""]);
     let [anna, bert, carl] = &team.members[..] else { panic!("three machines") };
     let (thread, _) = anna.start("");
@@ -462,7 +462,7 @@ fn a_machine_that_never_worked_on_a_thread_merges_its_files() {
 }
 
 #[test]
-fn a_machine_that_was_killed_while_files_came_lays_them_out_again() {
+fn interrupted_file_transfer_is_repeated() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };
     let (thread, _) = anna.start("");

@@ -114,7 +114,7 @@ fn come_and_go(stage: &Stage, number: usize) {
 }
 
 #[test]
-fn nothing_that_leads_anywhere_loses_a_node_to_a_sweep_without_grace() {
+fn gc_without_grace_keeps_referenced_nodes() {
     let (threads, rounds) = size((3, 5), (8, 40));
     let campaign = Campaign::new("collected");
     let stage = Stage::new(rounds, size(10, 50));

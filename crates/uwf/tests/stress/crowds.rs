@@ -91,7 +91,7 @@ fn puts_of_different_names_and_of_one_name() {
 }
 
 #[test]
-fn of_many_starts_and_forks_at_once_none_is_lost() {
+fn concurrent_starts_and_forks_lose_no_thread() {
     let stage = Stage::new(ENDLESS, 0);
     let first = stage.start();
     for _ in 0..size(1, 10) {
@@ -194,7 +194,7 @@ fn threads_are_listed_once_while_they_end() {
 }
 
 #[test]
-fn threads_are_removed_while_they_are_read_and_stepped() {
+fn threads_can_be_removed_while_read_or_stepped() {
     let stage = Stage::new(2, 0);
     let threads: Vec<String> = (0..size(4, 40)).map(|_| stage.start()).collect();
     for thread in &threads {

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_head_after_a_new_one_does_not_fit() {
+    fn old_head_after_new_one_does_not_fit() {
         let stale = record(&[(0, 1, moved(START, A)), (2, 3, Told::Saw(at(START)))]);
         assert!(!fits(&stale), "seen after the step was told");
         let back = record(&[(0, 9, moved(START, A)), (1, 2, Told::Saw(at(A))), (3, 4, Told::Saw(at(START)))]);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_answered_happens_late_or_never_but_not_before_its_call() {
+    fn unanswered_operation_happens_after_call_or_never() {
         let seen = record(&[(5, 6, Told::Saw(at(START))), (7, 8, Told::Saw(at(A)))]);
         assert!(!fits(&seen), "nobody made that step");
         assert!(fits(&Record { steps: vec![ms(0)], ..seen.clone() }));

@@ -93,7 +93,7 @@ fn kept_step(stage: &Stage, ran: &Ran, before: Hash) -> Hash {
 }
 
 #[test]
-fn a_keeper_before_the_head_moves_while_its_thread_is_killed() {
+fn kill_wins_over_keeper_before_head_moves() {
     let (stage, thread, head) = begun();
     let held = Held::at(&stage, "openat", &index_lock(&stage), &["thread", "step", &thread]);
     let kill = stage.home.command(&["thread", "kill", &thread]).stdout(Stdio::null()).spawn().unwrap();
@@ -110,7 +110,7 @@ fn a_keeper_before_the_head_moves_while_its_thread_is_killed() {
 
 /// As when another machine that shares the store, but not the locks, steps the same thread.
 #[test]
-fn a_keeper_before_the_head_moves_while_somebody_else_moves_it() {
+fn other_head_move_wins_over_stopped_keeper() {
     let (stage, thread, head) = begun();
     let fork = text(&stage.home.json(&["thread", "fork", &thread]), "thread");
     let other = hash(&step(&stage, &fork));
@@ -128,7 +128,7 @@ fn a_keeper_before_the_head_moves_while_somebody_else_moves_it() {
 }
 
 #[test]
-fn a_keeper_before_the_head_moves_holds_up_nobody_but_its_thread() {
+fn keeper_before_head_moves_blocks_only_its_thread() {
     let (stage, thread, head) = begun();
     let held = Held::at(&stage, "openat", &index_lock(&stage), &["thread", "step", &thread]);
     assert_eq!(step(&stage, &thread).code, Some(75));
@@ -143,7 +143,7 @@ fn a_keeper_before_the_head_moves_holds_up_nobody_but_its_thread() {
 
 /// The lock on the index is held by what stands still: others wait, nobody takes it away, and nothing is read half.
 #[test]
-fn a_keeper_that_holds_the_index_lets_others_read_and_wait() {
+fn keeper_holding_index_lets_others_read_and_wait() {
     for call in ["flock", RENAME] {
         let (stage, thread, _) = begun();
         let file = if call == RENAME { stage.engine().index_file() } else { index_lock(&stage) };
@@ -168,7 +168,7 @@ fn a_keeper_that_holds_the_index_lets_others_read_and_wait() {
 }
 
 #[test]
-fn a_keeper_that_holds_the_index_and_is_killed_leaves_its_step() {
+fn keeper_killed_with_index_lock_leaves_its_step() {
     for (call, moved) in [("flock", false), (RENAME, true)] {
         let (stage, thread, head) = begun();
         let file = if moved { stage.engine().index_file() } else { index_lock(&stage) };
@@ -184,7 +184,7 @@ fn a_keeper_that_holds_the_index_and_is_killed_leaves_its_step() {
 }
 
 #[test]
-fn a_window_that_stands_still_reports_its_own_step_in_the_end() {
+fn stopped_window_reports_its_own_step() {
     let stage = Stage::new(ENDLESS, 300);
     let thread = stage.start();
     let first = stage.heads()[&thread];
@@ -214,7 +214,7 @@ fn a_start_before_the_index_loses_nobody_elses() {
 }
 
 #[test]
-fn a_kill_before_the_index_ends_the_thread_where_it_is_by_then() {
+fn delayed_kill_ends_thread_at_current_head() {
     let (stage, thread, _) = begun();
     let held = Held::at(&stage, "openat", &index_lock(&stage), &["thread", "kill", &thread]);
     let head = hash(&step(&stage, &thread));
@@ -226,7 +226,7 @@ fn a_kill_before_the_index_ends_the_thread_where_it_is_by_then() {
 }
 
 #[test]
-fn a_put_before_the_registry_keeps_the_others_in_the_history() {
+fn delayed_put_keeps_other_versions_in_history() {
     let stage = Stage::new(ENDLESS, 0);
     let file = |rounds: usize| {
         fs::create_dir_all(stage.home.work().join(rounds.to_string())).unwrap();
@@ -251,7 +251,7 @@ fn a_put_before_the_registry_keeps_the_others_in_the_history() {
 }
 
 #[test]
-fn a_put_before_the_registry_keeps_its_nodes_from_a_sweep() {
+fn delayed_put_protects_its_nodes_from_gc() {
     let stage = Stage::new(ENDLESS, 0);
     let file = stage.home.file("count-rounds.yaml", &counting_workflow(1));
     let put = ["workflow", "put", file.to_str().unwrap()];
@@ -269,7 +269,7 @@ fn a_put_before_the_registry_keeps_its_nodes_from_a_sweep() {
 }
 
 #[test]
-fn a_sweep_that_stands_still_holds_up_who_links_and_nobody_who_reads() {
+fn stopped_gc_blocks_writers_not_readers() {
     let (stage, thread, head) = begun();
     for signal in [Signal::CONT, Signal::KILL] {
         let unused = text(&stage.home.json(&["cas", "put-text", "nobody needs this"]), "hash");

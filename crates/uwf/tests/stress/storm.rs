@@ -34,7 +34,7 @@ struct Driven {
 }
 
 #[test]
-fn every_thread_has_its_steps_and_nobody_is_paid_twice() {
+fn all_steps_complete_and_are_paid_once() {
     let (threads, rounds) = size((6, 6), (50, 40));
     // Strikes come as often in both; a short storm would see none of them if they were as far apart.
     let pause = size(60..300, STRIKES);

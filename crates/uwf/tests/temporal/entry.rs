@@ -54,7 +54,7 @@ fn run(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> Ran {
 }
 
 #[test]
-fn whoever_has_a_certificate_gets_in_and_nobody_else() {
+fn only_trusted_certificate_grants_access() {
     let server = Server::start();
     let place = Place::new(&server);
     let [of_server, own, strange] = ["server", "own", "strange"].map(|name| certificate(&place.home.work(), name));
@@ -95,7 +95,7 @@ fn whoever_has_a_certificate_gets_in_and_nobody_else() {
 }
 
 #[test]
-fn whoever_has_the_key_gets_in_and_nobody_else() {
+fn only_api_key_grants_access() {
     let server = Server::start();
     let dir = TempDir::new().unwrap();
     let (cert, key) = certificate(dir.path(), "server");

@@ -79,7 +79,7 @@ fn another_server(answer: &'static [u8]) -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_is_not_temporal_is_called_that() {
+fn non_temporal_server_is_identified() {
     let server = Server::start();
     let place = Place::new(&server);
     for answer in

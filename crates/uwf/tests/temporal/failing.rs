@@ -13,7 +13,7 @@ const PAYLOAD: &str = r#"{"by": "ann"}"#;
 
 /// `scripts/check-worker.py` describes the pairs. It also checks the released program, in the job `release`.
 #[test]
-fn no_pair_of_events_and_no_bad_workflow_stops_a_worker() {
+fn event_pairs_and_bad_workflows_never_stop_worker() {
     let script = repository().join("scripts/check-worker.py");
     let checked = Ran::from(Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap());
     assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
@@ -38,7 +38,7 @@ fn signals_with_a_payload_are_taken() {
 }
 
 #[test]
-fn a_failing_workflow_is_shown_and_killed_and_leaves_other_threads_alone() {
+fn failing_workflow_is_shown_killed_and_isolated() {
     let server = Server::start();
     let place = Place::new(&server);
     let _one = place.worker("one", 100, &["--max-agents", "1"]);
@@ -89,7 +89,7 @@ fn a_kill_ends_the_workflow_without_a_worker() {
 }
 
 #[test]
-fn a_look_at_a_thread_does_not_wait_long_for_temporal() {
+fn show_does_not_wait_long_for_temporal() {
     let mut server = Server::start();
     let place = Place::new(&server);
     let thread = place.start(1);

@@ -8,7 +8,7 @@ use crate::place::Place;
 use crate::server::Server;
 
 #[test]
-fn a_worker_is_killed_in_a_step_and_another_goes_on_without_paying_again() {
+fn killed_worker_step_continues_without_second_payment() {
     let server = Server::start();
     let place = Place::new(&server);
     let mut one = place.worker("one", 6, &[]);
@@ -22,7 +22,7 @@ fn a_worker_is_killed_in_a_step_and_another_goes_on_without_paying_again() {
 }
 
 #[test]
-fn the_server_is_killed_while_an_agent_runs_and_the_agent_runs_once() {
+fn agent_runs_once_when_server_is_killed() {
     let mut server = Server::start();
     let place = Place::new(&server);
     let _one = place.worker("one", 15, &[]);
@@ -38,7 +38,7 @@ fn the_server_is_killed_while_an_agent_runs_and_the_agent_runs_once() {
 }
 
 #[test]
-fn a_worker_that_is_told_to_end_lets_its_step_end_and_takes_no_other() {
+fn stopping_worker_finishes_step_and_takes_no_other() {
     let server = Server::start();
     let place = Place::new(&server);
     let mut one = place.worker("one", 4, &["--drain", "1m"]);
@@ -55,7 +55,7 @@ fn a_worker_that_is_told_to_end_lets_its_step_end_and_takes_no_other() {
 }
 
 #[test]
-fn a_worker_out_of_time_hands_its_step_over() {
+fn worker_hands_over_step_after_drain_timeout() {
     let server = Server::start();
     let place = Place::new(&server);
     let mut one = place.worker("one", 100, &["--drain", "1s"]);
@@ -72,7 +72,7 @@ fn a_worker_out_of_time_hands_its_step_over() {
 }
 
 #[test]
-fn a_thread_that_is_cancelled_or_killed_has_its_agent_ended_within_seconds() {
+fn cancel_or_kill_ends_agent_within_seconds() {
     let server = Server::start();
     let place = Place::new(&server);
     let _one = place.worker("one", 100, &[]);

@@ -7,7 +7,7 @@ use crate::place::Place;
 use crate::server::Server;
 
 #[test]
-fn a_paused_thread_goes_on_when_it_is_resumed() {
+fn paused_thread_continues_after_resume() {
     let server = Server::start();
     let place = Place::new(&server);
     let _one = place.worker("one", 2, &[]);
@@ -31,7 +31,7 @@ fn a_paused_thread_goes_on_when_it_is_resumed() {
 }
 
 #[test]
-fn a_thread_that_waits_for_a_person_goes_on_with_the_answer() {
+fn thread_waiting_for_person_continues_with_answer() {
     let server = Server::start();
     let place = Place::new(&server);
     let _one = place.worker("one", 0, &["--agent", "paid"]);
@@ -50,7 +50,7 @@ fn a_thread_that_waits_for_a_person_goes_on_with_the_answer() {
 }
 
 #[test]
-fn a_stuck_thread_says_so_and_tries_again_when_it_is_resumed() {
+fn stuck_thread_is_reported_and_retried_on_resume() {
     let server = Server::start();
     let place = Place::new(&server);
     let script = place.home.bin_dir().join("paid");
@@ -70,7 +70,7 @@ fn a_stuck_thread_says_so_and_tries_again_when_it_is_resumed() {
 }
 
 #[test]
-fn a_command_whose_signal_cannot_be_sent_is_done_and_says_so() {
+fn command_succeeds_and_warns_if_signal_fails() {
     let mut server = Server::start();
     let place = Place::new(&server);
     let thread = place.start(1);
@@ -83,7 +83,7 @@ fn a_command_whose_signal_cannot_be_sent_is_done_and_says_so() {
 }
 
 #[test]
-fn a_thread_goes_on_though_nobody_has_told_temporal() {
+fn thread_continues_without_signal_to_temporal() {
     let server = Server::start();
     let place = Place::new(&server);
     let _one = place.worker("one", 2, &[]);
@@ -125,7 +125,7 @@ fn a_thread_goes_on_though_nobody_has_told_temporal() {
 }
 
 #[test]
-fn a_failure_is_not_paid_again_before_somebody_says_so() {
+fn failed_attempt_is_not_repeated_without_request() {
     let server = Server::start();
     let place = Place::new(&server);
     place.home.script("paid", "#!/bin/sh\ncat > /dev/null\necho paid 1 >> \"$LEDGER\"\nexit 3\n");
@@ -145,7 +145,7 @@ fn a_failure_is_not_paid_again_before_somebody_says_so() {
 }
 
 #[test]
-fn who_answers_a_child_thread_lets_its_parent_go_on() {
+fn answer_to_child_continues_its_parent() {
     let server = Server::start();
     let place = Place::new(&server);
     place.home.config(

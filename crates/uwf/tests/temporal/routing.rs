@@ -24,7 +24,7 @@ graph:
 ";
 
 #[test]
-fn each_role_is_played_by_a_worker_that_has_its_agent() {
+fn each_role_runs_on_worker_with_its_agent() {
     let server = Server::start();
     let place = Place::new(&server);
     place.home.config(
@@ -43,7 +43,7 @@ fn each_role_is_played_by_a_worker_that_has_its_agent() {
 }
 
 #[test]
-fn whoever_follows_a_thread_is_told_when_no_worker_has_its_agent() {
+fn follower_is_warned_if_no_worker_has_agent() {
     let server = Server::start();
     let place = Place::new(&server);
     let _other = place.worker("other", 0, &["--agent", "other"]);
@@ -60,7 +60,7 @@ fn whoever_follows_a_thread_is_told_when_no_worker_has_its_agent() {
 }
 
 #[test]
-fn whoever_follows_a_thread_is_told_when_its_only_worker_ends_between_steps() {
+fn follower_is_warned_when_only_worker_leaves() {
     let server = Server::start();
     let place = Place::new(&server);
     let worker = place.worker("one", 3, &[]);
@@ -77,7 +77,7 @@ fn whoever_follows_a_thread_is_told_when_its_only_worker_ends_between_steps() {
 }
 
 #[test]
-fn a_thread_with_a_worktree_goes_to_a_worker_that_has_a_clone() {
+fn worktree_thread_runs_on_worker_with_clone() {
     let (server, bucket, dir) = (Server::start(), BucketServer::start(), TempDir::new().unwrap());
     let remote = dir.path().join("remote.git");
     let places @ [one, two, three] = &["one", "two", "three"].map(|name| {
@@ -118,7 +118,7 @@ fn a_thread_with_a_worktree_goes_to_a_worker_that_has_a_clone() {
 }
 
 #[test]
-fn what_is_next_is_seen_by_a_worker_that_knows_the_agent() {
+fn next_role_is_chosen_by_worker_with_agent() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let [red, blue] = &["red", "blue"].map(|name| {
         let own = ("UWF_MACHINE".to_owned(), name.to_owned());
@@ -142,7 +142,7 @@ fn what_is_next_is_seen_by_a_worker_that_knows_the_agent() {
 }
 
 #[test]
-fn a_step_that_waits_for_an_agent_nobody_has_goes_to_another_that_plays_the_role_now() {
+fn waiting_step_moves_to_newly_configured_agent() {
     let server = Server::start();
     let place = Place::new(&server);
     place.home.config("agents:\n  paid: { command: paid, output: json }\n  gone: { command: paid, output: json }\ndefaultAgent: gone\n");

@@ -10,7 +10,7 @@ use crate::server::Server;
 const NO_ATTEMPT: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
 #[test]
-fn threads_go_to_their_end_over_two_workers_and_nothing_that_was_written_leaves_the_store() {
+fn threads_complete_on_two_workers_without_leaking_content() {
     let server = Server::start();
     let place = Place::new(&server);
     let _workers = [place.worker("one", 1, &["--max-agents", "1"]), place.worker("two", 1, &["--max-agents", "1"])];
@@ -34,7 +34,7 @@ fn threads_go_to_their_end_over_two_workers_and_nothing_that_was_written_leaves_
 }
 
 #[test]
-fn a_long_thread_continues_as_a_new_run_of_its_workflow() {
+fn long_thread_continues_as_new_run() {
     let server = Server::start();
     let place = Place::new(&server);
     let _worker = place.worker("one", 0, &[]);
@@ -48,7 +48,7 @@ fn a_long_thread_continues_as_a_new_run_of_its_workflow() {
 }
 
 #[test]
-fn a_thread_that_is_over_or_elsewhere_than_expected_is_not_handed_over() {
+fn ended_or_moved_thread_is_not_handed_over() {
     let server = Server::start();
     let place = Place::new(&server);
     let [ended, killed, moved] = [1, 1, 2].map(|rounds| place.start(rounds));
@@ -77,7 +77,7 @@ fn a_thread_that_is_over_or_elsewhere_than_expected_is_not_handed_over() {
 }
 
 #[test]
-fn whoever_hands_over_a_thread_of_a_store_of_this_machine_is_warned() {
+fn handing_over_local_store_thread_warns() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let (own, shared) = (Place::new(&server), Place::sharing(&server, bucket.variables("team")));
     shared.json(&["store", "init"]);
@@ -95,7 +95,7 @@ fn whoever_hands_over_a_thread_of_a_store_of_this_machine_is_warned() {
 }
 
 #[test]
-fn what_is_given_to_the_workers_is_said_once() {
+fn handover_is_announced_once() {
     let server = Server::start();
     let place = Place::new(&server);
     let thread = place.start(1);

@@ -7,7 +7,7 @@ use crate::place::Place;
 use crate::server::Server;
 
 #[test]
-fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
+fn schedule_starts_threads_and_task_stays_in_store() {
     let server = Server::start();
     let place = Place::new(&server);
     let first = place.start(1);
@@ -58,7 +58,7 @@ fn a_schedule_begins_threads_whose_task_stays_in_the_store() {
 }
 
 #[test]
-fn a_time_at_which_the_thread_before_has_not_ended_is_left_out_and_counted() {
+fn overlapping_run_is_skipped_and_counted() {
     let server = Server::start();
     let place = Place::new(&server);
     let first = place.start(1);

@@ -15,7 +15,7 @@ fn machine(server: &Server, bucket: &BucketServer, name: &str, store: &str) -> P
 }
 
 #[test]
-fn a_worker_whose_store_cannot_be_used_ends_before_it_takes_anything() {
+fn worker_with_unusable_store_takes_no_work() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let place = machine(&server, &bucket, "one", "team");
     let work = ["worker", "--engine", "temporal"];
@@ -31,7 +31,7 @@ fn a_worker_whose_store_cannot_be_used_ends_before_it_takes_anything() {
 }
 
 #[test]
-fn a_thread_that_a_worker_cannot_find_is_left_to_another() {
+fn unknown_thread_is_left_to_other_worker() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let [here, elsewhere] = ["team", "others"].map(|store| machine(&server, &bucket, store, store));
     for place in [&here, &elsewhere] {
@@ -50,7 +50,7 @@ fn a_thread_that_a_worker_cannot_find_is_left_to_another() {
 }
 
 #[test]
-fn a_thread_that_no_worker_finds_stands_still_and_goes_on_when_one_does() {
+fn thread_waits_until_some_worker_finds_it() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let [here, elsewhere] = ["team", "others"].map(|store| machine(&server, &bucket, store, store));
     for place in [&here, &elsewhere] {
@@ -69,7 +69,7 @@ fn a_thread_that_no_worker_finds_stands_still_and_goes_on_when_one_does() {
 }
 
 #[test]
-fn a_worker_whose_machine_no_longer_does_leaves_threads_to_others_and_says_why() {
+fn broken_worker_leaves_threads_to_others_with_reason() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let [here, broken, homeless] = ["here", "broken", "homeless"].map(|name| machine(&server, &bucket, name, "team"));
     here.json(&["store", "init"]);
@@ -96,7 +96,7 @@ fn a_worker_whose_machine_no_longer_does_leaves_threads_to_others_and_says_why()
 }
 
 #[test]
-fn whoever_lets_a_stuck_thread_go_on_is_not_told_how_it_stood_before() {
+fn continued_stuck_thread_does_not_report_old_state() {
     let (server, bucket) = (Server::start(), BucketServer::start());
     let place = machine(&server, &bucket, "one", "team");
     place.json(&["store", "init"]);

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_be_what_was_typed_is_refused() {
+    fn values_that_would_change_meaning_are_rejected() {
         for (text, expected) in [
             ("", BadValue::Empty),
             ("#5", BadValue::Comment),

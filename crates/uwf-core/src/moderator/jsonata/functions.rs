@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_builtin_is_one_of_the_library_and_ours_are_not() {
+    fn builtins_match_library_and_exclude_own_functions() {
         let taken = |name: &str| Evaluator::new().register_fn(name, |_: &[JValue]| Ok(JValue::Undefined)).is_err();
         for (name, _) in BUILTIN {
             assert!(taken(name), "the library has no ${name}");

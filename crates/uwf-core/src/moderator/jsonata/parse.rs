@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_code_is_found_wherever_it_is_in_the_message() {
+    fn code_is_found_anywhere_in_message() {
         assert_eq!(split_code("S0202: Expected x"), (Some("S0202"), "Expected x"));
         assert_eq!(
             split_code("Invalid syntax: S0213: The literal value 1 cannot"),

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_the_history_is_named_once_and_as_written() {
+    fn history_references_are_listed_once_as_written() {
         for (expression, parts) in [
             ("steps[-1].output.approved = false", &["steps[-1].output.approved"][..]),
             ("$count(steps) >= 3 or $count(steps) < 0", &["$count(steps)"]),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_the_expression_itself_has_no_value_of_its_own() {
+    fn parts_using_local_variables_are_not_references() {
         assert_eq!(references("($r := 'a'; $count(steps[role = $r]) > 1)"), Vec::<String>::new());
         assert_eq!(references("$filter(steps, function($s) { $s.role = 'a' })"), ["steps"]);
         assert_eq!(references("($steps := [1]; $steps[0] = 1)"), Vec::<String>::new());

@@ -267,7 +267,7 @@ mod tests {
         }
 
         #[test]
-        fn arrows_lead_from_box_to_box_and_share_a_lane_only_to_the_same_role((nodes, edges, sizes, labels, _) in graphs()) {
+        fn arrows_connect_boxes_and_share_lanes_per_target((nodes, edges, sizes, labels, _) in graphs()) {
             let layout = layout(&drawing(nodes, &edges), &sizes, &labels, &[]);
             let touches = |node: usize, (x, y): Point| {
                 let rect = &layout.boxes[node];
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_on_is_straight_ways_back_are_left_and_skips_are_right() {
+    fn forward_is_straight_back_goes_left_skips_right() {
         let drawing = drawing(5, &[(0, 1), (1, 2), (2, 1), (3, 1), (2, 3), (3, 3), (1, 4), (2, 4), (3, 4)]);
         let layout = layout(&drawing, &[BOX; 5], &[Size::default(); 9], &[]);
         assert!(layout.boxes.windows(2).all(|pair| pair[0].x == pair[1].x && pair[0].bottom() < pair[1].y));

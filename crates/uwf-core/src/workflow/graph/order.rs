@@ -48,14 +48,14 @@ mod tests {
     use crate::workflow::graph::tests::drawing;
 
     #[test]
-    fn a_role_stands_below_what_leads_to_it_unless_that_is_a_loop() {
+    fn roles_come_after_their_predecessors_except_in_loops() {
         // A short cut, a way back, and two ways that meet again.
         assert_eq!(order(&drawing(5, &[(0, 1), (1, 2), (2, 3), (1, 4), (3, 1), (3, 4)])), [0, 1, 2, 3, 4]);
         assert_eq!(order(&drawing(5, &[(0, 2), (2, 1), (2, 3), (1, 3), (3, 4)])), [0, 2, 1, 3, 4]);
     }
 
     #[test]
-    fn the_end_is_last_and_what_nothing_leads_to_right_above_it() {
+    fn end_is_last_and_unreachable_roles_precede_it() {
         assert_eq!(order(&drawing(5, &[(0, 4), (0, 3), (1, 3), (1, 1), (2, 1)])), [0, 3, 1, 2, 4]);
         assert_eq!(order(&drawing(2, &[])), [0, 1]);
         assert_eq!(order(&drawing(3, &[(1, 1), (2, 1)])), [0, 1, 2]);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_not_listed_is_never_there() {
+    fn unlisted_value_never_matches() {
         let status = json!({"enum": ["done", "failed"]});
         assert_eq!(ask(&status, json!("done")), None);
         assert_eq!(ask(&status, json!("ok")), values(&["\"done\"", "\"failed\""]));

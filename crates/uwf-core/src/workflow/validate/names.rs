@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_better_name_is_offered_when_there_is_one() {
+    fn better_name_is_suggested_when_possible() {
         for (name, better) in [
             ("ünï", None),
             ("SolveIssue", Some("solve-issue")),

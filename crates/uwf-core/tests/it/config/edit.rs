@@ -172,7 +172,7 @@ fn texts_are_read_back_as_texts() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_with_its_line() {
+fn impossible_edits_report_line() {
     let told = |text: &str, at: &str| edit::set(text, ORIGIN, &path(at), &json!(7)).expect_err("no edit").to_string();
     insta::assert_snapshot!(told("a: 1\nb: x\n", "b.c.d"), @"line 2: `b` is a text or number, which has no keys");
     insta::assert_snapshot!(told("a:\n  args: [x]\n", "a.args.0"), @"line 2: `a.args` is a list, which has no keys");
@@ -360,7 +360,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_edited_rightly_or_not_at_all(text in "[ab:#{}\\[\\], \n\t\"'&*|>!~?\\-\u{e9}]{0,40}", at in "[ab]") {
+    fn any_text_is_edited_correctly_or_rejected(text in "[ab:#{}\\[\\], \n\t\"'&*|>!~?\\-\u{e9}]{0,40}", at in "[ab]") {
         match edit::set(&text, ORIGIN, &path(&at), &json!("v")) {
             Ok(edited) => prop_assert_eq!(&edit::values(&edited, ORIGIN).expect("readable")[&at], &json!("v")),
             Err(EditError::Unreadable(problems)) => prop_assert!(!problems.is_empty()),

@@ -23,7 +23,7 @@ fn an_example_that_fits_before_the_answer() {
 }
 
 #[test]
-fn the_answer_first_and_an_example_in_the_text() {
+fn answer_beats_later_example_in_text() {
     let raw = "---\nstatus: done\nplan: p\n---\nIt prints:\n\n---\nstatus: failed\nplan: other\n---\n\n```yaml\nstatus: failed\nplan: x\n```\n";
     assert_eq!(value(raw), done());
 }
@@ -42,7 +42,7 @@ fn rules_before_the_answer() {
 }
 
 #[test]
-fn a_clean_answer_is_preferred_to_text_that_could_be_read_as_one() {
+fn clean_answer_beats_repairable_text() {
     let schema = json!({"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]});
     let raw = "Done.\n---\nsummary: the answer\n---\n\nSummary: not: this\n\n---\n";
     assert_eq!(found_in(raw, &schema).value, json!({"summary": "the answer"}));

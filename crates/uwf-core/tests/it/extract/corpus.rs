@@ -74,7 +74,7 @@ fn known_faults_are_still_there() {
 }
 
 #[test]
-fn the_corpus_is_large_and_names_each_case_once() {
+fn corpus_is_large_and_case_names_are_unique() {
     let cases = cases();
     assert!(cases.len() >= MIN_CASES, "{} cases, at least {MIN_CASES} are wanted", cases.len());
     let mut names = BTreeSet::new();

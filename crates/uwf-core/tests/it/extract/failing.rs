@@ -11,14 +11,14 @@ fn an_answer_with_nothing_to_read_fails() {
 }
 
 #[test]
-fn a_header_with_other_keys_is_not_called_none() {
+fn header_with_other_keys_is_not_reported_missing() {
     let failure = failed("---\ntitle: Ducks\nauthor: me\n---\nText.\n");
     assert!(failure.errors[0].starts_with("the header has none of the keys that are asked for: "), "{failure:#?}");
     assert!(failure.errors[0].contains("count"), "{failure:#?}");
 }
 
 #[test]
-fn every_error_is_told_with_key_and_what_was_found() {
+fn errors_name_key_and_found_value() {
     let failure = failed("---\nstatus: almost\ncount: many\n---\n");
     let about =
         |key: &str, found: &str| failure.errors.iter().any(|error| error.contains(key) && error.contains(found));

@@ -72,7 +72,7 @@ fn no_json_is_said() {
 
 /// In JSON `3` and `"3"` are two values: that one was taken for the other is on record.
 #[test]
-fn a_number_that_is_read_as_a_text_is_told() {
+fn number_read_as_text_is_reported() {
     let read = |raw, schema| match json_in(raw, &schema) {
         Extraction::Found(found) => (found.value, found.fixes),
         Extraction::Failed(failure) => panic!("{failure:#?}"),
@@ -91,7 +91,7 @@ fn a_number_that_is_read_as_a_text_is_told() {
 
 /// What may be kept of an output may be read.
 #[test]
-fn an_answer_as_large_as_an_output_can_be_is_read() {
+fn largest_storable_output_is_read() {
     let text = "x".repeat(20 << 20);
     assert_eq!(value(&format!("{{\"status\": \"done\", \"plan\": \"{text}\"}}"))["plan"], json!(text));
 }

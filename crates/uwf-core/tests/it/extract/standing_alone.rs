@@ -35,7 +35,7 @@ fn the_shared_cases_are_read_right() {
 }
 
 #[test]
-fn a_value_that_is_talked_about_is_no_answer() {
+fn quoted_value_is_not_answer() {
     for raw in [
         "I do not approve. The API must return {\"approved\": true} for valid users.",
         "No. `{\"approved\": true}` is what it says.",
@@ -86,7 +86,7 @@ fn a_value_that_stands_alone_is_the_answer() {
 }
 
 #[test]
-fn a_header_that_does_not_fit_is_no_reason_to_look_elsewhere() {
+fn invalid_header_prevents_use_of_other_values() {
     for raw in [
         "---\nverdict: no\n---\nThe fixture has {\"approved\": true}.",
         "---\nverdict: no\n---\n```json\n{\"approved\": true}\n```\n",
@@ -111,7 +111,7 @@ fn a_header_says_each_thing_once() {
 }
 
 #[test]
-fn a_tag_that_the_text_below_a_header_speaks_of_is_a_word() {
+fn tag_mentioned_below_header_is_plain_text() {
     let raw = "---\napproved: false\n---\nThe parser must strip everything up to </think>\n\n```json\n{\"approved\": true}\n```\n";
     assert_eq!(reads(raw, &verdict()), Some(json!({"approved": false})));
 }
@@ -144,7 +144,7 @@ fn two_values_that_differ_are_no_answer() {
 }
 
 #[test]
-fn what_a_model_thinks_is_not_what_it_says() {
+fn thoughts_are_not_answers() {
     for (raw, expected) in [
         ("<think>\n{\"approved\": true}\n</think>\nI can't decide.", None),
         ("<think>\nI could say\n{\"approved\": true}\nbut", None),
@@ -200,7 +200,7 @@ fn no_word_beside_the_value_is_lost() {
 }
 
 #[test]
-fn json_with_a_mistake_is_mended_or_refused_where_it_is() {
+fn json_mistake_is_repaired_or_rejected_in_place() {
     let schema = json!({"type": "object", "properties": {"x": {"type": "string"}, "y": {"type": "string"}}, "required": ["x", "y"]});
     let mistaken = "{\n  \"x\": \"say \"hi\" now\",\n  \"y\": \"b\"\n}";
     for raw in [mistaken.to_owned(), format!("```json\n{mistaken}\n```\n"), format!("---\n{mistaken}\n---\n")] {

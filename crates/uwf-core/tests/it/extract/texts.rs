@@ -20,7 +20,7 @@ fn lines_that_are_comments_are_none_of_it() {
 }
 
 #[test]
-fn a_comment_behind_a_word_of_a_list_is_none_of_it() {
+fn comment_after_enum_value_is_dropped() {
     let found = found("---\nstatus: done # one of done, failed\nplan: p\n---\n");
     assert_eq!(found.value, done());
     assert_eq!(found.fixes, ["`status`: left out a comment"]);

@@ -46,12 +46,12 @@ fn lists_are_read_as_people_write_them() {
 }
 
 #[test]
-fn members_that_look_like_objects_are_text_where_text_is_wanted() {
+fn object_like_items_stay_text_where_expected() {
     assert_eq!(of("files:\n  - fix: the bug\n  - Fix #3 too", "files"), json!(["fix: the bug", "Fix #3 too"]));
 }
 
 #[test]
-fn words_of_a_list_are_matched_when_only_one_is_meant() {
+fn enum_values_match_only_when_unambiguous() {
     for written in ["In progress", "IN_PROGRESS", "\"in-progress\"", "`in-progress`", "**in-progress**", "in-progress."]
     {
         let raw = format!("---\nstatus: {written}\nplan: p\n---\n");

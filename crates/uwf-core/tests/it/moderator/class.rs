@@ -100,7 +100,7 @@ fn what_authors_write_is_plain() {
 }
 
 #[test]
-fn whatever_its_syntax_does_not_bound_goes_to_the_child() {
+fn unbounded_expressions_are_assigned_to_child() {
     for expression in HOSTILE {
         assert_eq!(class(expression), Class::Bounded, "{expression}");
     }

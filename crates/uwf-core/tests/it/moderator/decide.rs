@@ -8,7 +8,7 @@ use uwf_core::moderator::{
 use super::{compile, decide, edge, history, thread, value};
 
 #[test]
-fn transitions_are_tried_in_order_and_the_first_match_wins() {
+fn first_matching_transition_wins() {
     let decision = decide(
         vec![
             edge("a", Some("steps[-1].output.absent")),
@@ -50,7 +50,7 @@ fn a_transition_without_condition_always_matches() {
 }
 
 #[test]
-fn a_thread_ends_by_the_graph_or_because_nothing_matches() {
+fn thread_ends_by_graph_or_when_nothing_matches() {
     let end = decide(vec![edge("$END", Some("true")), edge("a", None)], &thread()).unwrap();
     assert_eq!(end.next, Next::End(EndReason::Graph));
     let none = decide(vec![edge("a", Some("false")), edge("$END", Some("[]"))], &thread()).unwrap();
@@ -98,7 +98,7 @@ fn an_error_is_never_taken_for_false() {
 }
 
 #[test]
-fn an_unbounded_condition_is_asked_for_and_the_decision_goes_on_with_the_answer() {
+fn decision_resumes_with_result_of_unbounded_condition() {
     let filter = "$count($filter(steps, function($s) { $s.role = 'coder' })) = 2";
     let edges = || vec![edge("a", Some("false")), edge("b", Some(filter)), edge("c", Some("$depth = 2"))];
     let history = thread();
@@ -136,7 +136,7 @@ fn a_request_survives_the_way_to_another_process() {
 }
 
 #[test]
-fn a_request_with_an_output_as_deep_as_can_be_stored_survives_too() {
+fn request_with_deepest_output_survives_serialization() {
     let mut output = json!(true);
     for _ in 1..json_cas::cbor::MAX_DEPTH {
         output = json!([output]);
@@ -149,7 +149,7 @@ fn a_request_with_an_output_as_deep_as_can_be_stored_survives_too() {
 }
 
 #[test]
-fn a_decision_survives_it_too_with_null_and_missing_told_apart() {
+fn decision_survives_serialization_with_null_and_missing_distinct() {
     let edges = vec![edge("a", Some("steps[-1].output.absent")), edge("b", Some("steps[2].output.nothing"))];
     let decision = decide(edges, &thread()).unwrap();
     let values: Vec<_> = decision.trace.iter().map(|it| it.value.clone()).collect();

@@ -10,7 +10,7 @@ const ALL_PHASES: &str = "$count($filter(steps[role='planner'].meta.phases, func
      steps[role='coder'].meta.completedPhase })) >= $count(steps[role='planner'].meta.phases)";
 
 #[test]
-fn a_coder_goes_on_until_all_phases_are_complete() {
+fn coder_continues_until_all_phases_are_complete() {
     let phases = json!({"status": "planned", "phases": [{"hash": "A"}, {"hash": "B"}]});
     let coded = |phase: &str| ("coder", json!({"completedPhase": phase, "status": "completed"}));
     let next = |steps: &[(&str, Value)]| {
@@ -25,7 +25,7 @@ fn a_coder_goes_on_until_all_phases_are_complete() {
 }
 
 #[test]
-fn the_conditions_of_the_shared_examples_compile_and_evaluate() {
+fn conditions_of_shared_examples_compile_and_evaluate() {
     let Some(text) = crate::workflow::shared("examples/develop-rfc.json") else {
         return;
     };

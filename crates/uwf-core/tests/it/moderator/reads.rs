@@ -9,7 +9,7 @@ fn reads(expression: &str) -> Reads {
 }
 
 #[test]
-fn steps_picked_by_position_are_read_from_that_end() {
+fn steps_are_read_from_end_they_count_from() {
     for expression in ["steps[-1].output.ok = false", "$steps[-1].meta", "$.steps[-1]", "$$.steps[-1].role"] {
         assert_eq!(reads(expression), Reads { last: 1, ..Reads::none() }, "{expression}");
     }
@@ -54,7 +54,7 @@ fn the_start_is_always_at_hand() {
 }
 
 #[test]
-fn how_an_output_was_obtained_is_a_reading_of_its_own() {
+fn extraction_details_are_read_separately() {
     assert_eq!(reads("$extractedBy(steps[-1]) = 'llm'"), Reads { last: 1, details: true, ..Reads::none() });
     assert_eq!(reads("$frontmatter(steps[-1]).confidence < 0.5"), Reads { last: 1, details: true, ..Reads::none() });
     assert_eq!(reads("$map(steps, $extractedBy)"), Reads { all: true, details: true, ..Reads::none() });
@@ -101,7 +101,7 @@ fn anything_unclear_reads_everything() {
 }
 
 #[test]
-fn a_moderator_reads_what_is_asked_before_the_first_unconditional_transition() {
+fn reads_stop_at_first_unconditional_transition() {
     let moderator = Moderator::new(vec![
         edge("a", Some("steps[-1].output.x")),
         edge("b", Some("$count(steps) > 3")),

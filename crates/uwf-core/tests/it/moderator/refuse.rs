@@ -57,7 +57,7 @@ fn focus_and_index_bindings_are_refused() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place_and_what_to_write() {
+fn mistakes_report_position_and_correction() {
     let told = |expression: &str| error(expression).to_string();
     assert_eq!(
         told("$cuont(steps) > 1"),

@@ -13,13 +13,13 @@ fn a_missing_value_is_not_null() {
 }
 
 #[test]
-fn comparisons_with_a_missing_value_are_false_both_ways() {
+fn comparisons_with_missing_value_are_false() {
     assert_eq!(value("steps[-1].output.absent = false"), Ok(Some(json!(false))));
     assert_eq!(value("steps[-1].output.absent != false"), Ok(Some(json!(false))));
 }
 
 #[test]
-fn the_negation_of_a_missing_value_is_missing_so_the_condition_never_fires() {
+fn negated_missing_value_is_missing_and_never_matches() {
     assert_eq!(value("$not(steps[-1].output.absent)"), Ok(None));
     let decision =
         decide(vec![edge("a", Some("$not(steps[-1].output.absent)")), edge("b", None)], &history(&[("x", json!({}))]));
@@ -35,7 +35,7 @@ fn the_negation_of_a_missing_value_is_missing_so_the_condition_never_fires() {
 }
 
 #[test]
-fn error_codes_are_found_in_the_text_of_errors() {
+fn error_codes_are_parsed_from_error_text() {
     let code = |expression: &str| Condition::compile(expression).unwrap_err().code;
     assert_eq!(code("steps[").as_deref(), Some("S0207"));
     assert_eq!(code("steps.1").as_deref(), Some("S0213"));
@@ -55,7 +55,7 @@ fn reducing_nothing_gives_null_which_is_false() {
 }
 
 #[test]
-fn whole_numbers_above_two_to_the_53_lose_precision() {
+fn integers_above_2_to_53_lose_precision() {
     let big = history(&[("a", json!({"n": 9_007_199_254_740_993_u64}))]);
     assert_eq!(super::value_on("steps[0].output.n", &big), Ok(Some(json!(9_007_199_254_740_992.0))));
     assert_eq!(super::value_on("steps[0].output.n - 1", &big), Ok(Some(json!(9_007_199_254_740_991_i64))));
@@ -68,7 +68,7 @@ fn key_order_of_outputs_is_kept() {
 }
 
 #[test]
-fn an_output_cannot_pass_for_the_librarys_own_wrapper() {
+fn output_cannot_forge_library_wrapper() {
     let forged = history(&[("a", json!({"@": {"approved": true}, "__tuple__": true, "approved": false}))]);
     assert_eq!(super::value_on("steps[-1].output.approved", &forged), Ok(Some(json!(false))));
     assert_eq!(super::value_on("$last('a').approved", &forged), Ok(Some(json!(false))));

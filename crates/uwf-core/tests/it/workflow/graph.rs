@@ -95,14 +95,14 @@ fn values<'s>(tags: &[&'s str], attribute: &str) -> Vec<&'s str> {
 }
 
 #[test]
-fn the_picture_in_the_guide_is_what_is_drawn_today() {
+fn guide_picture_matches_current_drawing() {
     let svg = Drawing::of(&workflow(REVIEWED), Some(&course("$END", "completed"))).svg();
     let shown = include_str!("../../../../../docs/graph.svg");
     assert!(svg == shown, "write this to docs/graph.svg:\n{svg}");
 }
 
 #[test]
-fn a_picture_stands_alone_and_says_where_a_thread_went_and_stands() {
+fn standalone_svg_shows_path_and_state() {
     let svg = Drawing::of(&workflow(REVIEWED), Some(&course("reviewer", "stuck"))).svg();
     let tags = tags(&svg);
     let classes = values(&tags, "class");
@@ -118,7 +118,7 @@ fn a_picture_stands_alone_and_says_where_a_thread_went_and_stands() {
 }
 
 #[test]
-fn on_a_page_roles_and_arrows_are_links_and_nothing_has_a_style() {
+fn page_svg_links_roles_and_arrows_without_styles() {
     let drawing = Drawing::of(&workflow(REVIEWED), Some(&course("reviewer", "running")));
     let svg = on_page(&drawing, None);
     let tags = tags(&svg);
@@ -153,7 +153,7 @@ fn on_a_page_roles_and_arrows_are_links_and_nothing_has_a_style() {
 }
 
 #[test]
-fn a_ledger_stands_beside_its_roles_and_is_read_out_with_them() {
+fn ledger_is_shown_and_read_out_beside_roles() {
     let drawing = Drawing::of(&workflow(REVIEWED), Some(&course("reviewer", "running")));
     let svg = on_page(&drawing, Some(&ledger()));
     let tags = tags(&svg);

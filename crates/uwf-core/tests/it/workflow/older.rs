@@ -29,7 +29,7 @@ graph:
 ";
 
 #[test]
-fn a_table_with_older_roles_is_the_same_draft() {
+fn older_roles_table_gives_same_draft() {
     let older = "
 name: solve-it
 description:
@@ -125,7 +125,7 @@ moderator: []
 }
 
 #[test]
-fn both_spellings_of_the_start_are_one_too_many() {
+fn both_spellings_of_start_are_rejected_together() {
     let text = "
 name: solve-it
 roles: { a: { meta: true } }
@@ -162,7 +162,7 @@ moderator:
 }
 
 #[test]
-fn a_word_that_is_no_condition_is_a_mistake_not_an_expression() {
+fn unknown_condition_name_is_error_not_expression() {
     let text = "
 name: solve-it
 roles: { a: { meta: true } }

@@ -45,7 +45,7 @@ fn foreign_forms_come_out_as_ours() {
 }
 
 #[test]
-fn a_payload_of_the_wrong_shape_is_refused_by_path() {
+fn malformed_payload_is_rejected_with_path() {
     let broken = |pointer: &str, value: Value| {
         let mut payload = ours();
         *payload.pointer_mut(pointer).expect("it is there") = value;

@@ -28,7 +28,7 @@ fn words_of_other_yaml_versions_are_texts() {
 }
 
 #[test]
-fn a_hash_that_looks_like_a_number_stays_a_hash() {
+fn number_like_hash_stays_hash() {
     for hash in ["0000000000000", "1234567890123", "12345678901E5", "'0123456789012'", "0abcdefghjkmn"] {
         let Meta::Stored(found) = meta_of(&with_meta(hash)) else { panic!("{hash} is a hash") };
         assert_eq!(found.to_string(), hash.trim_matches('\'').to_uppercase());
@@ -96,7 +96,7 @@ fn json_problems_have_places_too() {
 }
 
 #[test]
-fn what_yaml_cannot_say_is_one_error_with_its_place() {
+fn invalid_yaml_gives_one_error_with_position() {
     let found: Vec<String> = [
         "",
         "# nothing\n",
@@ -155,7 +155,7 @@ fn what_yaml_cannot_say_is_one_error_with_its_place() {
 }
 
 #[test]
-fn what_a_file_holds_cannot_pass_for_a_message() {
+fn file_content_cannot_forge_messages() {
     let forged = "name: solve-it\n\"roles\\nw.yaml:9:9: error[x]: y\\e[2J\\u2028\": 1\n";
     let problems = check(forged, "w.yaml", None).problems;
     let told: Vec<String> = problems.iter().map(ToString::to_string).filter(|line| line.contains("[unknown")).collect();
@@ -216,7 +216,7 @@ fn bombs_are_refused_quickly() {
 }
 
 #[test]
-fn a_huge_file_of_mistakes_is_answered_in_time() {
+fn huge_file_of_mistakes_is_answered_in_time() {
     let mut text =
         String::from("name: solve-it\nroles: { a: { meta: true } }\nmoderator:\n- { from: __start__, to: a }\n");
     for n in 0..4_000 {

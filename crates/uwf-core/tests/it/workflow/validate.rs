@@ -304,7 +304,7 @@ graph:
 }
 
 #[test]
-fn a_key_that_a_transition_does_not_have_is_an_error_since_it_changes_the_way() {
+fn unknown_transition_key_is_error_not_warning() {
     let graph = "graph:
   $START: [ { role: planner } ]
   planner: [ { role: coder, when: 'steps[-1].output.plan = \"x\"' }, { role: coder, wehn: x } ]
@@ -422,7 +422,7 @@ fn names_that_had_better_not_be() {
 }
 
 #[test]
-fn a_draft_without_places_is_validated_all_the_same() {
+fn draft_without_positions_is_still_validated() {
     let text =
         format!("name: solve-it{ROLES}graph: {{ $START: [ {{ role: planner }} ], planner: [ {{ role: $END }} ] }}\n");
     let parsed = parse(&text, "w.yaml");

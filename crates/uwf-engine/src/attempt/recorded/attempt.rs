@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_unread_only_while_it_is_whole_and_nobody_has_read_it() {
+    fn answer_is_unread_only_while_complete_and_unused() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
         let (head, other) = (Hash::from_u64(1), Hash::from_u64(3));

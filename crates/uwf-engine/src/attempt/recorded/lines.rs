@@ -284,7 +284,7 @@ mod tests {
     use super::{AgentSpec, Line};
 
     #[test]
-    fn each_line_is_read_as_what_it_was_written() {
+    fn lines_round_trip() {
         let (attempt, step) = ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "0000000000001");
         let thread = "01ARZ3NDEKTSV4RRFFQ69G5FAW";
         let agent = json!({ "name": "a", "command": "a", "args": ["-x"], "config": {} });

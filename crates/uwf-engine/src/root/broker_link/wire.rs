@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_store_arrives_as_it_is() {
+    fn store_fault_survives_transport() {
         for fault in FAULTS {
             let error = RemoteError { store: "s3://a".to_owned(), fault, message: "why".to_owned(), source: None };
             let arrived = Failure::from(StoreError::from(error)).error("s3://a");

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_pinned_since_they_lead_to_spans_that_were_sent_before() {
+    fn ids_are_pinned_to_match_earlier_spans() {
         let thread: ThreadId = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
         let trace = TraceId(id("trace", &[thread.as_str()]));
         assert_eq!(

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_written_as_the_protocol_has_it() {
+    fn span_follows_protocol_format() {
         let mut own = Attributes::default();
         own.add("text", Some("t")).add("whole", Some(7)).add("cost", Some(0.5)).add("is", Some(true));
         own.add("unknown", None::<u64>).add("list", Some(json!([{"a": 1}])));

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn of_long_threads_only_what_is_shown_is_read() {
+    fn long_threads_read_only_displayed_rows() {
         let dir = uwf_testing::dir_in_memory();
         let home = Home::open(dir.path(), "uwf");
         let two = long_threads(&home, 600);

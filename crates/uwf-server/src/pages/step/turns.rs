@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_session_is_shown_fifty_turns_at_a_time() {
+    fn long_session_is_paged_by_fifty_turns() {
         let dir = uwf_testing::dir_in_memory();
         let home = Home::open(dir.path(), "uwf");
         let session = session(&home, 120);

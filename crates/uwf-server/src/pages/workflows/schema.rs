@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_below_keys_and_in_lists_are_rows_of_their_own() {
+    fn nested_and_list_keys_get_own_rows() {
         let schema = json!({
             "type": "object",
             "required": ["status"],

@@ -141,7 +141,7 @@ fn within_limit(home: &TestHome, args: &[String]) -> Ran {
 }
 
 #[test]
-fn nothing_in_the_place_of_a_file_holds_a_command_up() {
+fn special_files_never_block_commands() {
     let whole = Whole::new();
     let pristine = whole.copy();
     pristine.json(&["cas", "list", "--type", "StepNode"]);
@@ -153,7 +153,7 @@ fn nothing_in_the_place_of_a_file_holds_a_command_up() {
     let tree = crate::disk::tree_of(&pristine.root());
     let cases: Vec<Case> =
         files.iter().flat_map(|file| Thing::ALL.map(|thing| Case { thing, file: file.clone() })).collect();
-    let campaign = Campaign::new("nothing_in_the_place_of_a_file_holds_a_command_up");
+    let campaign = Campaign::new("special_files_never_block_commands");
     each(campaign, cases, SHORT, |case, _| {
         let home = whole.copy();
         crate::disk::write_tree(&home.root(), &tree);

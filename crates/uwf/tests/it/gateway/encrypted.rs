@@ -40,7 +40,7 @@ fn over_tls(home: &TestHome, cert: &str, url: &str) -> String {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_is_said_at_the_start() {
+fn unusable_certificate_is_reported_at_start() {
     let of_gateway = home();
     let (cert, key) = certified(&of_gateway);
     let serve = |cert: &str, key: &str| {
@@ -101,7 +101,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn a_machine_connects_over_tls_if_it_trusts_the_certificate() {
+    fn machine_connects_over_tls_with_trusted_certificate() {
         let of_gateway = home();
         let (cert, key) = certified(&of_gateway);
         let server = Server::start(&of_gateway, &["--gateway", "--tls-cert", &cert, "--tls-key", &key]);

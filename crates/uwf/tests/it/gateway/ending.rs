@@ -12,7 +12,7 @@ use crate::home;
 const SOON: Duration = Duration::from_secs(5);
 
 #[test]
-fn a_killed_machine_is_noticed_at_once_and_a_frozen_one_in_ten_seconds() {
+fn dead_and_frozen_machines_are_detected() {
     let gateway = Gateway::start();
     let ((laptop, thread), desk) = (with_thread(), home());
     let mut killed = gateway.connect(&laptop, "laptop");
@@ -59,7 +59,7 @@ fn a_killed_machine_is_noticed_at_once_and_a_frozen_one_in_ten_seconds() {
 }
 
 #[test]
-fn a_machine_comes_back_by_itself_when_its_gateway_does() {
+fn machine_reconnects_after_gateway_restart() {
     let mut gateway = Gateway::start();
     let (laptop, thread) = with_thread();
     let address = gateway.server.address.clone();

@@ -26,7 +26,7 @@ fn page(body: &str) -> Scripted {
 }
 
 #[test]
-fn a_machine_sends_no_script_style_or_page_of_its_own() {
+fn machine_cannot_serve_scripts_styles_or_pages() {
     let (gateway, evil) = evil();
     for (number, kinds) in [
         &[b"text/javascript".as_slice()][..],
@@ -149,7 +149,7 @@ fn a_machine_redirects_only_to_its_own_paths() {
 }
 
 #[test]
-fn a_page_of_a_machine_holds_nothing_that_acts() {
+fn machine_page_contains_no_active_content() {
     let (gateway, evil) = evil();
     let hostile = "<script src=/m/evil/x.js></script><meta http-equiv=refresh content='0;url=/m/victim/'><base href=/m/victim/>\
         <link rel=prefetch href=/m/victim/><iframe src=/m/victim/></iframe><img src=/m/victim/ onerror=x><style>*{}</style>\
@@ -178,7 +178,7 @@ fn a_page_of_a_machine_holds_nothing_that_acts() {
 }
 
 #[test]
-fn a_machine_is_not_told_what_lets_people_in() {
+fn machine_never_receives_login_credentials() {
     let (gateway, evil) = evil();
     let (server, own) = (&gateway.server, gateway.server.own_path());
     let (cookie, origin) = (server.cookie(), gateway.url());
@@ -195,7 +195,7 @@ fn a_machine_is_not_told_what_lets_people_in() {
 }
 
 #[test]
-fn rows_of_a_machine_link_to_its_own_threads() {
+fn machine_rows_link_only_to_own_threads() {
     let (gateway, evil) = evil();
     let row = |thread: &str| json!({ "thread": thread, "state": "waiting", "task": "look here", "why": "<b>now</b>" });
     let rows: Vec<_> = ["../../victim/threads/X", "//evil.example", THREAD].into_iter().map(row).collect();

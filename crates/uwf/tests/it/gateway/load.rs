@@ -16,7 +16,7 @@ const CLIENTS: usize = 200;
 const LARGE: usize = 1_000_000;
 
 #[test]
-fn two_hundred_clients_hear_of_a_change_through_one_tunnel() {
+fn two_hundred_clients_get_events_through_one_tunnel() {
     let gateway = Gateway::start();
     let (laptop, thread) = with_thread();
     let _machine = gateway.connect(&laptop, "laptop");

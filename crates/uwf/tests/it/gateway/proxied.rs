@@ -39,7 +39,7 @@ fn locked() -> Proxy {
 }
 
 #[test]
-fn a_machine_connects_through_a_proxy_that_wants_a_password() {
+fn machine_connects_through_authenticated_proxy() {
     let (proxy, laptop) = (locked(), home());
     let gateway = Named::start(&[]);
     let through = format!("http://me:p%40ss@{}", proxy.address);
@@ -64,7 +64,7 @@ fn tls_goes_through_the_proxy_to_the_gateway() {
 }
 
 #[test]
-fn what_a_proxy_refuses_is_told_with_the_variable_that_names_it() {
+fn proxy_errors_name_environment_variable() {
     let laptop = home();
     let gateway = Named::start(&[]);
     let (locked, shut) = (locked(), Proxy::start(|_| 403));
@@ -87,7 +87,7 @@ fn what_a_proxy_refuses_is_told_with_the_variable_that_names_it() {
 }
 
 #[test]
-fn no_proxy_is_asked_for_hosts_that_need_none() {
+fn excluded_hosts_bypass_proxy() {
     let (proxy, laptop) = (Proxy::start(|_| 200), home());
     let mut gateway = Named::start(&[]);
     let through = format!("http://{}", proxy.address);

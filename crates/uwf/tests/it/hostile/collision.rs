@@ -45,7 +45,7 @@ pub(crate) fn colliding_texts(content_type: Hash) -> [String; 2] {
 }
 
 #[test]
-fn the_second_of_two_contents_with_one_hash_is_refused_and_the_first_stays() {
+fn colliding_content_is_rejected_keeping_first() {
     let (home, _) = answering("{ type: object }");
     let put = |words: &str| home.uwf(&["cas", "put-text", words]);
     let some = put("some text");
@@ -70,7 +70,7 @@ fn the_second_of_two_contents_with_one_hash_is_refused_and_the_first_stays() {
 /// Whoever knows what an agent will print can keep it from being stored, and no more: the step fails, nothing is taken
 /// for what it is not, and the thread continues with another answer.
 #[test]
-fn an_answer_that_collides_with_a_stored_text_fails_its_step_only() {
+fn colliding_answer_fails_only_its_step() {
     let (home, thread) = answering("{ type: object, properties: { n: { type: integer } }, required: [n] }");
     let some = home.json(&["cas", "put-text", "some text"]);
     let node = home.json(&["cas", "get", &text(&some, "hash")]);
@@ -112,7 +112,7 @@ fn kept_out(agent: &str) -> (TestHome, String, String) {
 /// An output that somebody has kept out of the store ends the attempt as stuck: the answer is kept, and nobody is paid for it
 /// again, until the other node is out of the way.
 #[test]
-fn an_output_that_collides_is_kept_and_its_agent_not_paid_again() {
+fn colliding_output_is_kept_without_paying_again() {
     let printing = "#!/bin/sh\ncat > /dev/null\necho x >> ledger\ncat answer\n";
     let submitting = "#!/bin/sh\ncat > /dev/null\necho x >> ledger\n\"$UWF_BIN\" agent submit \"$UWF_THREAD\" \"$UWF_ROLE\" --file answer\n";
     for (agent, output) in [(printing, "json"), (submitting, "step")] {

@@ -174,7 +174,7 @@ fn a_workflow_file_cannot_name_paths() {
 
 /// A node that is a link to a file elsewhere is no node, and what it leads to is not told.
 #[test]
-fn a_link_in_the_store_tells_nothing_of_where_it_leads() {
+fn link_in_store_never_leaks_target() {
     let (home, _, canary) = with_canary();
     let name = "0123456789ABC";
     symlink(&canary, home.root().join("cas").join(format!("{name}.bin"))).unwrap();

@@ -41,7 +41,7 @@ fn goes_on(home: &TestHome, thread: &str) {
 }
 
 #[test]
-fn an_agent_that_swaps_its_output_is_told_so_and_nothing_waits_for_it() {
+fn swapped_output_file_is_reported_without_blocking() {
     let ways = [
         ("output: json", "echo '{\"n\": 1}'", "put something else in the place of its output file"),
         ("output: json", "echo '{\"n\": 1}'; exit 3", "exited with 3"),
@@ -65,7 +65,7 @@ fn an_agent_that_swaps_its_output_is_told_so_and_nothing_waits_for_it() {
 }
 
 #[test]
-fn ctrl_c_and_kill_end_an_agent_that_swapped_its_files() {
+fn ctrl_c_and_kill_end_file_swapping_agent() {
     for swap in SWAPS {
         let (home, thread) = swapping(swap, "sleep 600", "output: json");
         let mut window = home.command(&["thread", "step", &thread]).stderr(Stdio::null()).spawn().unwrap();

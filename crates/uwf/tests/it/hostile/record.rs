@@ -94,7 +94,7 @@ fn refused(home: &TestHome, thread: &str, step: Hash, why: &str) {
 }
 
 #[test]
-fn a_sound_step_of_an_agent_of_its_own_is_linked() {
+fn valid_step_stored_by_agent_is_linked() {
     let (home, thread) = naming();
     let step = Parts::of(&home, &thread, "first").plant(&home);
     home.file("step", &format!("{step}\n"));
@@ -153,7 +153,7 @@ fn write_record(home: &TestHome, thread: &str, lines: &[Value]) {
 }
 
 #[test]
-fn a_forged_finished_line_is_verified_like_any_result() {
+fn forged_finished_line_is_verified() {
     let (home, thread) = naming();
     let missing = "0123456789ABC";
     let no_text = plant(&home, type_named("content"), &json!({ "txt": "no text" }));
@@ -183,7 +183,7 @@ fn a_forged_finished_line_is_verified_like_any_result() {
 }
 
 #[test]
-fn a_forged_opened_line_makes_no_other_roles_output_count() {
+fn forged_opened_line_cannot_substitute_another_role() {
     let (home, thread) = naming();
     home.json(&["thread", "step", &thread, "--agent", "worker"]);
     let head = home.head(&thread).unwrap();
@@ -220,7 +220,7 @@ fn wedged(home: &TestHome, thread: &str, step: Hash) {
 }
 
 #[test]
-fn a_thread_wedged_by_an_older_build_is_stepped_past_by_repair() {
+fn repair_unblocks_thread_wedged_by_older_build() {
     let (home, thread) = naming();
     home.json(&["thread", "step", &thread, "--agent", "worker"]);
     let sound = home.head(&thread);
@@ -251,7 +251,7 @@ fn a_thread_wedged_by_an_older_build_is_stepped_past_by_repair() {
 }
 
 #[test]
-fn repair_drops_a_step_whose_output_is_bad_and_rewrites_one_that_says_too_much() {
+fn repair_drops_invalid_output_and_rewrites_extra_fields() {
     let (home, thread) = naming();
     let mut payload = Parts::of(&home, &thread, "first").payload();
     payload["note"] = json!("more");

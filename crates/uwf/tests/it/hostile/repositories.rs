@@ -41,7 +41,7 @@ const SETTINGS: &str = "\
     for hook in reference-transaction post-index-change post-checkout pre-commit commit-msg post-commit; do cp \"$EVIL\" hooks/$hook; done\n";
 
 #[test]
-fn uwf_runs_no_program_that_an_agent_chose_by_git() {
+fn git_never_runs_programs_chosen_by_agent() {
     for (what, sabotage) in [
         (
             "another repository by a file",
@@ -82,7 +82,7 @@ fn uwf_runs_no_program_that_an_agent_chose_by_git() {
 }
 
 #[test]
-fn a_forked_worktree_runs_no_program_that_an_agent_chose() {
+fn forked_worktree_runs_no_agent_program() {
     let (home, thread, repo, ran) =
         sabotaged(&format!("{ATTRIBUTES}{SETTINGS}rm .git; git init -q .; set_all config\n"));
     home.json(&["thread", "step", &thread]);
@@ -136,7 +136,7 @@ fn ends_in_spite_of(make: &str) {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_of_git_holds_nothing_up() {
+fn pipe_replacing_git_file_blocks_nothing() {
     for make in [
         "mkfifo .gitignore || { rm .gitignore; mkfifo .gitignore; }",
         "rm -f .gitattributes; mkfifo .gitattributes",

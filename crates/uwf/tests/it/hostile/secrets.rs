@@ -39,7 +39,7 @@ fn holding_the_key(root: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_key_in_the_last_words_of_an_agent_is_told_nowhere() {
+fn key_in_failure_output_appears_nowhere() {
     let failing = [
         ("json", "#!/bin/sh\ncat > /dev/null\necho \"bad key $A_KEY\" >&2\nexit 3\n", 40),
         ("text", "#!/bin/sh\ncat > /dev/null\necho \"bad key $A_KEY\"\n", 41),
@@ -80,7 +80,7 @@ fn files_below(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_key_with_unseen_symbols_in_it_is_stored_and_shown_nowhere() {
+fn key_split_by_invisible_characters_is_redacted() {
     // What `grep --color` prints, a link, and everything else that cleaning takes out again.
     let within = [
         r"\033[01;31m\033[K",
@@ -145,7 +145,7 @@ fn a_key_in_another_encoding_is_stored_nowhere() {
 }
 
 #[test]
-fn no_process_of_a_step_has_a_key_among_its_arguments() {
+fn step_processes_have_no_key_in_arguments() {
     let script = "#!/bin/sh\ncat > /dev/null\ncat /proc/[0-9]*/cmdline 2> /dev/null | tr '\\0' ' ' > cmdlines\necho '{\"n\": 1}'\n";
     let (home, thread) = trusted(script, "json");
     home.json(&["thread", "step", &thread]);
@@ -155,7 +155,7 @@ fn no_process_of_a_step_has_a_key_among_its_arguments() {
 }
 
 #[test]
-fn files_that_may_hold_a_key_are_for_their_owner() {
+fn files_with_possible_keys_are_owner_only() {
     let (home, thread) = trusted("#!/bin/sh\ncat > /dev/null\necho \"$A_KEY\" >&2\necho '{\"n\": 1}'\n", "json");
     home.json(&["thread", "step", &thread]);
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -195,7 +195,7 @@ fn is_held(home: &TestHome, secret: &str) -> bool {
 
 /// It is in the environment of whoever runs `uwf`. An agent that is not given it finds it there all the same.
 #[test]
-fn a_key_of_the_environment_that_an_agent_was_not_given_is_redacted() {
+fn environment_key_withheld_from_agent_is_redacted() {
     // The processes it descends from: its keeper has the key.
     let finds = "up=$PPID; key=\n\
                  while [ -z \"$key\" ] && [ \"$up\" -gt 1 ]; do\n\
@@ -284,7 +284,7 @@ fn a_key_that_is_typed_is_not_stored() {
 
 /// An agent of the configuration may have a key among its arguments, against all advice: its node has not.
 #[test]
-fn a_key_among_the_arguments_of_a_configured_agent_is_in_no_node() {
+fn key_in_configured_arguments_reaches_no_node() {
     for (script, code) in [("echo '{\"n\": 1}'", 0), ("exit 3", 40)] {
         let (home, thread) = trusted(&format!("#!/bin/sh\ncat > /dev/null\n{script}\n"), "json");
         home.config(&format!("agents:\n  w: {{ command: worker, args: [--key, {SECRET}], output: json, env: [A_KEY] }}\ndefaultAgent: w\n"));

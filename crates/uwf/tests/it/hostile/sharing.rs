@@ -77,7 +77,7 @@ fn of_anna(root_mode: u32) -> (TestHome, String) {
 }
 
 #[test]
-fn two_people_share_a_root_that_is_set_up_for_their_group() {
+fn group_members_share_root() {
     let (home, thread) = of_anna(0o2775);
     let attempts = home.root().join("threads").join(&thread).join("attempts");
     assert_eq!(fs::metadata(&attempts).unwrap().permissions().mode() & 0o777, 0o770);
@@ -90,7 +90,7 @@ fn two_people_share_a_root_that_is_set_up_for_their_group() {
 }
 
 #[test]
-fn two_people_cannot_end_each_others_agents_and_are_told_so_at_once() {
+fn killing_agents_of_another_user_fails_immediately() {
     let (home, thread) = of_anna(0o2775);
     home.file("slow", "");
     let mut window = start_as(&home, ANNA);
@@ -128,7 +128,7 @@ fn two_people_watch_each_others_threads() {
 
 /// As an earlier build left it, or by a umask of 022.
 #[test]
-fn two_people_are_told_whose_files_cannot_be_reached() {
+fn inaccessible_files_are_reported_with_owner() {
     let (home, thread) = of_anna(0o2775);
     let attempts = home.root().join("threads").join(&thread).join("attempts");
     mode(&attempts, 0o700);
@@ -148,7 +148,7 @@ fn two_people_are_told_whose_files_cannot_be_reached() {
 
 /// Needs no other person: what is for the group and what is not, and what `doctor` says of it.
 #[test]
-fn the_mode_of_the_root_says_whether_it_is_shared() {
+fn root_mode_determines_sharing() {
     for (root_mode, expected, told) in [(0o755, 0o700, false), (0o2775, 0o770, false), (0o775, 0o750, true)] {
         let home = home();
         mode(&home.root(), root_mode);

@@ -136,7 +136,7 @@ fn ctrl_c_ends_git_that_makes_a_worktree() {
 }
 
 #[test]
-fn a_signal_ends_git_that_merges_with_all_it_started() {
+fn signal_ends_git_merge_and_its_children() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, _) = start_in_worktree(&home, &repo);

@@ -139,7 +139,7 @@ fn main_elements(page: &str, prefix: &str) -> Vec<(String, Vec<(String, String)>
 }
 
 #[test]
-fn pages_of_a_machine_lose_nothing_at_the_gateway() {
+fn gateway_preserves_machine_pages() {
     let ((laptop, thread), gateway) = (hostile_home(), home());
     let (near, server) = (Server::start(&laptop, &[]), Server::start(&gateway, &["--gateway"]));
     let token = text(&gateway.json(&["gateway", "token", "laptop"]), "token");
@@ -162,7 +162,7 @@ fn pages_of_a_machine_lose_nothing_at_the_gateway() {
 }
 
 #[test]
-fn no_page_holds_a_script_of_its_own_whatever_was_written() {
+fn pages_contain_no_injected_script() {
     let (home, thread) = hostile_home();
     let server = Server::start(&home, &[]);
     let all = pages(&server, &first_pages(&thread));
@@ -201,7 +201,7 @@ fn assert_harmless(path: &str, name: &str, attributes: &[(String, String)]) {
 }
 
 #[test]
-fn what_would_break_out_of_a_page_is_noticed() {
+fn crawler_detects_injected_markup() {
     let found = tags(
         "<p class=\"a\" hidden>x</p><img src=\"x\" onerror=\"alert(1)\"><a title=\">\" href=\"/x?a=1&amp;b=2#c\">",
     );

@@ -49,7 +49,7 @@ fn reports(home: &TestHome, server: &Server, thread: &str) -> Vec<(String, Strin
 }
 
 #[test]
-fn no_page_report_or_event_holds_a_key_or_the_servers_secret() {
+fn responses_contain_no_key_or_server_secret() {
     let (home, thread) = talkative();
     let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
     let status = server.get(&format!("/api/threads/{thread}")).json();
@@ -83,7 +83,7 @@ fn no_page_report_or_event_holds_a_key_or_the_servers_secret() {
 }
 
 #[test]
-fn an_agent_that_the_server_starts_does_not_get_its_secret() {
+fn agent_does_not_inherit_server_secret() {
     let (home, thread) = talkative();
     let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
     let status = server.get(&format!("/api/threads/{thread}")).json();
@@ -97,7 +97,7 @@ fn an_agent_that_the_server_starts_does_not_get_its_secret() {
 
 /// Neither where it listens nor why it cannot: what it says goes to logs that others read.
 #[test]
-fn no_word_of_the_server_holds_a_secret_of_the_environment() {
+fn server_output_contains_no_environment_secret() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 

@@ -100,7 +100,7 @@ mod with_tools {
     }
 
     #[test]
-    fn ctrl_c_at_the_key_gives_the_terminal_back_and_writes_nothing() {
+    fn interrupt_at_key_restores_terminal_and_saves_nothing() {
         let home = home();
         let server = ready();
         let begin = until_key(&server.url());
@@ -113,7 +113,7 @@ mod with_tools {
     }
 
     #[test]
-    fn ctrl_c_at_any_other_question_ends_it_at_once() {
+    fn interrupt_at_other_questions_exits_immediately() {
         let home = home();
         let server = ready();
         let begin = until_key(&server.url());
@@ -129,7 +129,7 @@ mod with_tools {
     }
 
     #[test]
-    fn a_failing_proof_leads_back_or_is_saved_when_asked_to() {
+    fn failed_check_asks_again_or_saves_on_request() {
         let home = home();
         home.script("codex", "#!/bin/sh\n");
         let server = refusing();

@@ -10,7 +10,7 @@ use uwf_testing::{Ran, SCRIPTED_ACP, text};
 use crate::fixtures::acp::{assert_gone, config, fails, heard, kept, methods, prompts, scripted};
 
 #[test]
-fn the_answer_is_found_among_what_real_agents_say() {
+fn answer_is_found_in_realistic_output() {
     let script = json!({
         "ignoreEof": true,
         "prompts": [[
@@ -74,7 +74,7 @@ fn the_answer_is_found_among_what_real_agents_say() {
 }
 
 #[test]
-fn one_json_object_is_asked_for_where_the_output_is_json() {
+fn json_output_asks_for_one_json_object() {
     let config = config("mcp: false").replace("command: uwf-acp", "command: uwf-acp, output: json");
     let (home, thread) = scripted(&config, &prompts(json!([[{ "text": "{\"n\": " }, { "text": "2}" }]])));
     home.json(&["thread", "step", &thread]);
@@ -84,7 +84,7 @@ fn one_json_object_is_asked_for_where_the_output_is_json() {
 }
 
 #[test]
-fn a_value_that_was_rejected_is_corrected_within_the_agents_own_loop() {
+fn agent_corrects_rejected_value_in_own_loop() {
     let script = prompts(json!([[
         { "mcp": { "tool": "submit", "arguments": { "n": "two" } } },
         { "mcp": { "tool": "submit", "arguments": { "n": 2 } } },
@@ -114,7 +114,7 @@ fn a_value_that_was_rejected_is_corrected_within_the_agents_own_loop() {
 }
 
 #[test]
-fn feedback_is_a_second_prompt_in_the_same_session() {
+fn feedback_is_second_prompt_in_same_session() {
     let script = prompts(json!([
         [{ "text": "There are two moons." }, { "end": "end_turn", "usage": { "inputTokens": 100, "outputTokens": 10, "totalTokens": 110 } }],
         [{ "text": "---\nn: 2\n---\n" }, { "end": "end_turn", "usage": { "inputTokens": 250, "outputTokens": 15, "totalTokens": 265 } }],
@@ -132,7 +132,7 @@ fn feedback_is_a_second_prompt_in_the_same_session() {
 }
 
 #[test]
-fn counts_that_may_not_be_the_prompts_own_are_not_told() {
+fn ambiguous_token_counts_are_not_recorded() {
     let script = prompts(
         json!([[{ "text": "---\nn: 2\n---\n" }, { "end": "end_turn", "usage": { "inputTokens": 1, "outputTokens": 1 } }]]),
     );
@@ -164,7 +164,7 @@ fn permissions_are_answered_as_the_policy_says() {
 
 /// An agent may have sessions of helpers, and tell of them on the same wire.
 #[test]
-fn what_is_said_in_another_session_is_no_answer() {
+fn output_of_other_session_is_not_answer() {
     let script = prompts(json!([[
         { "elsewhere": "---\nn: 9\n---\n" },
         { "text": "---\nn: 1\n---\nOne." },
@@ -177,7 +177,7 @@ fn what_is_said_in_another_session_is_no_answer() {
 }
 
 #[test]
-fn a_question_for_a_person_makes_the_thread_wait() {
+fn permission_request_makes_thread_wait() {
     let script = prompts(json!([[
         { "text": "I will clean up." },
         { "permission": { "title": "rm -rf target", "kind": "execute", "input": { "command": "rm -rf target" } } },
@@ -210,7 +210,7 @@ fn a_question_for_a_person_makes_the_thread_wait() {
 }
 
 #[test]
-fn mode_and_model_are_set_where_they_are_offered() {
+fn mode_and_model_are_set_if_offered() {
     let answer = json!([[{ "text": "---\nn: 1\n---\n" }]]);
     let listed = json!({
         "new": {
@@ -273,7 +273,7 @@ fn mode_and_model_are_set_where_they_are_offered() {
 }
 
 #[test]
-fn a_known_agent_is_run_by_its_preset_and_told_not_to_ask_only_when_all_is_allowed() {
+fn preset_disables_agent_questions_only_when_all_allowed() {
     let script = json!({
         "new": { "modes": { "currentModeId": "default", "availableModes": [{ "id": "default" }, { "id": "yolo" }] } },
         "prompts": [[{ "text": "---\nn: 1\n---\n" }]],
@@ -344,7 +344,7 @@ fn settings_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn secrets_it_was_not_given_stay_away_from_it_and_out_of_the_trace() {
+fn ungranted_secrets_stay_out_of_agent_and_trace() {
     let script = prompts(json!([[{ "text": "key sk-0123456789abc\n" }, { "text": "---\nn: 1\n---\n" }]]));
     let settings = format!("secrets: [MOON_KEY]\n{}", config(""));
     let (home, thread) = scripted(&settings, &script);

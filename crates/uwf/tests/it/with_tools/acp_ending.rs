@@ -24,7 +24,7 @@ fn hanging(script: &Value) -> (TestHome, String, Child) {
 }
 
 #[test]
-fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
+fn abnormal_turn_ends_fail_and_keep_output() {
     let told = ["refusal", "max_tokens", "max_turn_requests", "cancelled", "tired", ""].map(|reason| {
         let (home, thread) =
             scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\nSo far." }, { "end": reason }]])));
@@ -50,7 +50,7 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
 }
 
 #[test]
-fn a_turn_that_does_not_end_well_was_paid_for() {
+fn abnormal_turn_end_records_its_cost() {
     let cost = json!({ "update": { "sessionUpdate": "usage_update", "used": 9, "size": 200, "cost": { "amount": 0.25, "currency": "USD" } } });
     let usage = json!({ "inputTokens": 111, "outputTokens": 22, "totalTokens": 133 });
     for (end, tokens) in [
@@ -93,7 +93,7 @@ fn an_agent_that_fails_says_why() {
 }
 
 #[test]
-fn a_hung_agent_ends_at_its_idle_timeout_and_what_it_said_is_kept() {
+fn hung_agent_times_out_and_keeps_output() {
     let script = json!({ "ignoreEof": true, "ignoreTerm": true, "prompts": [[
         { "text": "Counting." },
         { "update": { "sessionUpdate": "tool_call", "toolCallId": "t", "title": "telescope", "status": "in_progress", "rawInput": "north" } },
@@ -121,7 +121,7 @@ fn a_hung_agent_ends_at_its_idle_timeout_and_what_it_said_is_kept() {
 }
 
 #[test]
-fn an_agent_that_is_at_work_is_not_idle() {
+fn working_agent_is_not_idle() {
     let mut actions: Vec<Value> = Vec::new();
     for _ in 0..8 {
         actions.extend([json!({ "sleep": 0.4 }), json!({ "thought": "." })]);
@@ -158,7 +158,7 @@ fn what_the_agent_started_goes_with_it() {
 }
 
 #[test]
-fn ctrl_c_cancels_the_turn_and_what_was_said_is_kept() {
+fn ctrl_c_cancels_turn_and_keeps_output() {
     let script = json!({ "ignoreTerm": true, "ignoreEof": true,
         "prompts": [[{ "text": "Counting." }, { "touch": "at-work" }, { "hang": true }]] });
     let (home, thread, mut stepper) = hanging(&script);

@@ -61,7 +61,7 @@ fn said(result: &Value) -> String {
 }
 
 #[test]
-fn a_rejected_value_is_told_in_facts_and_the_last_accepted_one_counts() {
+fn submit_lists_errors_and_keeps_last_accepted_value() {
     let calls = json!([
         call("submit", json!({ "n": "one" })),
         call("submit", json!({ "m": 1 })),
@@ -123,7 +123,7 @@ heard.append(json.loads(server.stdout.readline()))
 server.stdin.close()"#;
 
 #[test]
-fn the_tools_tell_the_step_and_read_the_store() {
+fn tools_describe_step_and_read_store() {
     let calls = json!([
         ["tools/list", {}],
         call("context", json!({})),
@@ -171,7 +171,7 @@ fn the_tools_tell_the_step_and_read_the_store() {
 
 /// The store sorts keys by length; `required` keeps the author's order.
 #[test]
-fn the_tool_asks_for_keys_in_the_order_of_required() {
+fn submit_schema_keeps_order_of_required_keys() {
     let keys = "properties: { about: { type: string }, n: { type: integer } }\n      required: [about, n]\n";
     let workflow = counting_workflow(1).replace("properties: { n: { type: integer } }\n      required: [n]\n", keys);
     assert!(workflow.contains(keys), "{workflow}");
@@ -182,7 +182,7 @@ fn the_tool_asks_for_keys_in_the_order_of_required() {
 }
 
 #[test]
-fn an_output_that_is_no_object_comes_as_value() {
+fn non_object_output_is_submitted_as_value() {
     let workflow = counting_workflow(1).replace(
         "meta:\n      type: object\n      properties: { n: { type: integer } }\n      required: [n]\n",
         "meta:\n      $defs: { name: { type: string, minLength: 2 } }\n      type: array\n      items: { $ref: \"#/$defs/name\" }\n",
@@ -209,7 +209,7 @@ fn an_output_that_is_no_object_comes_as_value() {
 }
 
 #[test]
-fn outside_a_step_nothing_is_taken_and_noise_does_not_end_the_server() {
+fn server_survives_noise_and_rejects_submit_outside_step() {
     let home = home();
     let thread = home.start_counting(1, "count");
     let mut server = home
@@ -233,7 +233,7 @@ fn outside_a_step_nothing_is_taken_and_noise_does_not_end_the_server() {
 }
 
 #[test]
-fn a_message_over_the_limit_is_refused_and_the_next_one_served() {
+fn oversized_message_is_rejected_and_next_one_served() {
     let home = home();
     let thread = home.start_counting(1, "count");
     let mut server = home

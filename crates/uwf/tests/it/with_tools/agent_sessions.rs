@@ -121,7 +121,7 @@ fn unless_it_is_told_to_it_does_not() {
 
 /// The first run was made in another session than it was to continue in. It was paid for, whatever becomes of the second one.
 #[test]
-fn a_given_up_session_counts_if_its_successor_fails() {
+fn abandoned_session_is_charged_if_successor_fails() {
     for how in ["new-fails", "hangs"] {
         let home = with_writer(&format!("{}, timeout: 3s", codex(", resume: true")));
         let thread = rejected(&home);
@@ -146,7 +146,7 @@ fn a_given_up_session_counts_if_its_successor_fails() {
 
 /// A second run that also answers without a header is recorded with the first one.
 #[test]
-fn an_unreadable_answer_counts_the_given_up_session_once() {
+fn unreadable_answer_counts_abandoned_session_once() {
     let home = with_writer(&codex(", resume: true"));
     let thread = rejected(&home);
     let script = CODEX.replace("title: Draft {number}", "name: Draft {number}");
@@ -182,7 +182,7 @@ fn a_session_that_is_gone_is_no_failure() {
 }
 
 #[test]
-fn a_fork_does_not_go_on_in_the_session_of_the_thread_it_was_forked_from() {
+fn fork_does_not_continue_source_session() {
     let home = with_writer(&codex(", resume: true"));
     let thread = rejected(&home);
     let fork = text(&home.json(&["thread", "fork", &thread]), "thread");
@@ -198,7 +198,7 @@ fn a_fork_does_not_go_on_in_the_session_of_the_thread_it_was_forked_from() {
 }
 
 #[test]
-fn after_a_failed_attempt_a_new_session_is_begun() {
+fn failed_attempt_starts_new_session() {
     let home = with_writer(&codex(", resume: true"));
     let thread = rejected(&home);
     home.file("fails", "");
@@ -214,7 +214,7 @@ fn after_a_failed_attempt_a_new_session_is_begun() {
 }
 
 #[test]
-fn another_agent_does_not_go_on_in_a_session() {
+fn other_agent_does_not_continue_session() {
     let home = with_writer(&codex(", resume: true"));
     let thread = rejected(&home);
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -285,7 +285,7 @@ fn an_agent_loads_its_session_over_acp() {
 }
 
 #[test]
-fn an_agent_that_cannot_load_its_session_is_sent_everything_in_a_new_one() {
+fn unloadable_session_restarts_with_full_prompt() {
     let can = json!({ "agentCapabilities": { "loadSession": true } });
     let error = json!({ "code": -32002, "message": "session s-1 was not found" });
     let cases = [

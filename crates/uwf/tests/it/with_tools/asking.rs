@@ -32,7 +32,7 @@ fn reply(home: &TestHome) -> String {
 
 /// A block that is pasted into a shell waits in the terminal while its first command works.
 #[test]
-fn lines_typed_before_a_question_do_not_answer_it() {
+fn lines_typed_early_do_not_answer_question() {
     let (home, thread) = asking(3);
     let dialog = [("clerk by w", "Apples\r"), ("your reply", "\u{4}")];
     let seen = session(&home, &["run", &thread], &dialog);
@@ -86,7 +86,7 @@ fn each_key_is_answered_by_its_own_line() {
 }
 
 #[test]
-fn no_ask_makes_a_run_wait_at_a_terminal() {
+fn no_ask_leaves_terminal_run_waiting() {
     let (home, thread) = asking(0);
     let seen = session(&home, &["run", &thread, "--no-ask"], &[]);
     assert_eq!(seen.code, Some(20), "{}", seen.shown);

@@ -165,7 +165,7 @@ fn project() -> Released {
 }
 
 #[test]
-fn formatting_that_is_off_is_fixed_in_a_clone_and_checked_again() {
+fn formatting_is_fixed_in_clone_and_rechecked() {
     let mut released = project();
     released.commit(
         "feat(api): question()",
@@ -269,7 +269,7 @@ fn formatting_that_is_off_is_fixed_in_a_clone_and_checked_again() {
 }
 
 #[test]
-fn a_repository_in_order_is_ready_without_a_fix() {
+fn clean_repository_is_ready_without_fix() {
     let mut released = project();
     released.commit(
         "fix: say it in words",
@@ -348,7 +348,7 @@ fn rust_is_formatted_by_its_own_formatter() {
 const NEVER_CONTENT: &str = "#!/bin/sh\nif [ \"$1\" = -w ]; then echo '// more' >> main.go; else echo main.go; fi\n";
 
 #[test]
-fn a_formatter_that_is_never_content_gets_two_tries() {
+fn unstable_formatter_gets_two_attempts() {
     let mut released = Released::new();
     released.home.script("gofmt", NEVER_CONTENT);
     released.commit("begin", &[("go.mod", "module app\n"), ("main.go", "package main\n")]);
@@ -362,7 +362,7 @@ fn a_formatter_that_is_never_content_gets_two_tries() {
 }
 
 #[test]
-fn a_quick_check_that_fails_or_hangs_is_told_apart() {
+fn quick_check_failures_and_hangs_are_distinguished() {
     let mut released = project();
     released.commit("break it", &[("check", "#!/bin/sh\nsleep 600\n"), ("app.py", "def answer(:\n    return 42\n")]);
     fs::set_permissions(released.dir.join("check"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -382,7 +382,7 @@ fn a_quick_check_that_fails_or_hangs_is_told_apart() {
 }
 
 #[test]
-fn a_clone_that_was_cleaned_away_is_made_again_with_its_fixes() {
+fn deleted_clone_is_recreated_with_its_fixes() {
     let mut released = project();
     released.commit("feat: words", &[("words.txt", "forty-two \n")]);
     let workflow = repository().join("examples/check-release.yaml");
@@ -419,7 +419,7 @@ fn an_installed_uwf_is_not_built_again() {
 }
 
 #[test]
-fn the_one_command_of_the_readme_prints_the_report() {
+fn readme_command_prints_report() {
     let released = project();
     let run = |path: &str| -> Ran {
         let mut command = check_release_script(&released);

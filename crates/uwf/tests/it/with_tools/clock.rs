@@ -95,7 +95,7 @@ fn states(home: &TestHome, time: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_thread_lives_its_life_while_the_clock_jumps_by_decades() {
+fn thread_completes_while_clock_jumps_decades() {
     let home = counting(YEARS);
     let thread = text(&json_at(&home, FUTURE, &["thread", "start", "count-rounds", "-p", "count"]), "thread");
     let steps = [FUTURE, PAST, FUTURE, PAST].map(|time| json_at(&home, time, &["thread", "step", &thread]));
@@ -124,7 +124,7 @@ fn a_thread_lives_its_life_while_the_clock_jumps_by_decades() {
 }
 
 #[test]
-fn fork_kill_answer_and_pause_do_not_ask_the_clock() {
+fn fork_kill_answer_and_pause_ignore_clock() {
     let home = counting(YEARS);
     let start = |time: &str| text(&json_at(&home, time, &["thread", "start", "count-rounds", "-p", "count"]), "thread");
     let (old, new) = (start(PAST), start(FUTURE));
@@ -166,7 +166,7 @@ fn who_is_at_work_is_told_by_locks() {
 
 /// The keeper dies in 2036; what it left is found, ended or taken over in 2016, and the index made anew.
 #[test]
-fn what_a_crash_left_in_the_future_is_cleaned_up_in_the_past() {
+fn crash_leftovers_are_cleaned_despite_clock_change() {
     for (time, later) in [(FUTURE, PAST), (PAST, FUTURE)] {
         let home = counting(WAITING);
         let thread = text(&json_at(&home, time, &["thread", "start", "count-rounds", "-p", "count"]), "thread");
@@ -223,7 +223,7 @@ fn ids_are_unique_when_the_clock_stands_still() {
 
 /// A time to come tells nobody when a thread began; one long past does.
 #[test]
-fn a_start_in_the_future_is_not_told_as_a_time() {
+fn future_start_time_is_not_shown() {
     let home = counting(YEARS);
     let thread = text(&json_at(&home, FUTURE, &["thread", "start", "count-rounds", "-p", "count"]), "thread");
     let started = |time: &str| json_at(&home, time, &["thread", "list"])[0]["startedAt"].clone();
@@ -236,7 +236,7 @@ fn a_start_in_the_future_is_not_told_as_a_time() {
 /// A temporary file may be one that is about to be published. One that is an hour old is nobody's; so is one that is an
 /// hour ahead, which a clock that was set back since has left.
 #[test]
-fn temporary_files_of_either_end_of_time_are_leftovers() {
+fn old_and_future_temporary_files_are_leftovers() {
     let home = counting(YEARS);
     let file = home.root().join("cas/.tmp-x");
     let left = |time: &str| {

@@ -69,7 +69,7 @@ fn args(call: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn its_events_are_the_turns_and_its_last_message_the_answer() {
+fn events_give_turns_and_last_message_gives_answer() {
     let (home, thread) = with_cursor("{}", &json!([{ "text": RIGHT }]), "count");
     home.json(&["thread", "step", &thread]);
     let detail = home.last_detail(&thread);
@@ -130,7 +130,7 @@ fn feedback_goes_to_the_same_chat() {
 }
 
 #[test]
-fn a_prompt_too_long_for_an_argument_is_read_from_a_file() {
+fn long_prompt_is_read_from_file() {
     let task = format!("count {}", "x".repeat(200_000));
     let home = home();
     home.script("cursor-agent", CURSOR);
@@ -183,7 +183,7 @@ graph:
 ";
 
 #[test]
-fn the_directory_a_step_before_named_goes_before_that_of_the_task() {
+fn directory_of_earlier_step_overrides_task_directory() {
     let (home, _) = with_cursor("{ workspace: context }", &json!([{ "text": RIGHT }]), "count");
     home.script("clone", "#!/bin/sh\nmkdir -p cloned named\necho '{\"repoPath\": \"cloned\"}'\n");
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -198,7 +198,7 @@ fn the_directory_a_step_before_named_goes_before_that_of_the_task() {
 }
 
 #[test]
-fn the_directory_can_come_from_the_settings_or_from_what_was_said() {
+fn directory_comes_from_settings_or_prompt() {
     let cases = [
         ("{ workspace: sub }", "count".to_owned()),
         ("{ workspace: context }", json!({ "prompt": "count", "repoPath": "sub" }).to_string()),

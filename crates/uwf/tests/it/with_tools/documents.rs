@@ -109,7 +109,7 @@ fn a_new_document_needs_no_comparison() {
 }
 
 #[test]
-fn a_changed_document_is_compared_with_what_it_was() {
+fn changed_document_is_compared_with_original() {
     let home = office();
     let input = document(&home, "offer.docx", "A shed.");
     let before = fs::read(&input).unwrap();
@@ -194,7 +194,7 @@ fn the_programs_own_time_limit_ends_it() {
 }
 
 #[test]
-fn a_comparison_that_made_no_file_failed_whatever_its_exit_code() {
+fn comparison_without_file_fails_regardless_of_exit_code() {
     let home = office();
     let report = "#!/bin/sh\necho 'Traceback (most recent call last):' >&2\necho 'PackageNotFoundError: no document' >&2\nexit 1\n";
     home.script("docx-diff", report);
@@ -230,7 +230,7 @@ fn documents_without_a_difference_are_compared_too() {
 }
 
 #[test]
-fn where_nothing_was_written_there_is_nothing_to_compare() {
+fn comparison_without_written_document_fails() {
     let home = office();
     let example = fs::read_to_string(repository().join("examples/write-document.yaml")).unwrap();
     home.put("write-document", &example.replace("  $START:\n    - role: writer\n", "  $START:\n    - role: differ\n"));
@@ -241,7 +241,7 @@ fn where_nothing_was_written_there_is_nothing_to_compare() {
 }
 
 #[test]
-fn outputs_are_in_the_storage_root_unless_they_are_put_elsewhere() {
+fn outputs_default_to_storage_root() {
     let home = office();
     home.config("agents: { writer: { command: uwf-office }, differ: { command: uwf-docx-diff } }\nagentOverrides: { write-document: { writer: writer, differ: differ } }\n");
     document(&home, "offer.docx", "A shed.");
@@ -253,7 +253,7 @@ fn outputs_are_in_the_storage_root_unless_they_are_put_elsewhere() {
 }
 
 #[test]
-fn outputs_can_be_put_elsewhere_and_the_program_be_a_path() {
+fn output_directory_and_program_path_are_configurable() {
     let home = office();
     let script = home.file("tools-office", OFFICE);
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

@@ -18,7 +18,7 @@ fn counting_home() -> (TestHome, String) {
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_the_store_as_it_was() {
+fn full_disk_is_reported_and_store_unchanged() {
     let home = home();
     let file = home.file("count-rounds.yaml", &counting_workflow(3));
     let args = ["workflow", "put", file.to_str().unwrap()];
@@ -63,7 +63,7 @@ fn a_report_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_machine_without_room_for_another_thread_can_still_store() {
+fn put_succeeds_when_os_threads_are_exhausted() {
     let home = home();
     let file = home.file("count-rounds.yaml", &counting_workflow(3));
     let ran = with_fault(&home, "clone,clone3:error=EAGAIN", &["workflow", "put", file.to_str().unwrap()]);
@@ -90,7 +90,7 @@ fn what_an_agent_printed_outlives_a_full_disk() {
 
 /// Whether the file that has the answer is of this boot decides if it is read; that must be known, not guessed.
 #[test]
-fn what_cannot_be_told_of_an_answer_that_is_kept_pays_nobody_again() {
+fn unreadable_boot_id_prevents_second_payment() {
     let (home, thread) = counting_home();
     let unread = || {
         let boot_id = Path::new("/proc/sys/kernel/random/boot_id");
@@ -110,7 +110,7 @@ fn what_cannot_be_told_of_an_answer_that_is_kept_pays_nobody_again() {
 
 /// Nothing of it is needed any more, so its end does not fail; whoever meets the thread next removes them.
 #[test]
-fn marks_that_could_not_be_removed_go_with_the_next_command() {
+fn leftover_marks_are_removed_by_next_command() {
     let (home, thread) = counting_home();
     home.json(&["thread", "step", &thread]);
     home.json(&["thread", "step", &thread]);
@@ -123,7 +123,7 @@ fn marks_that_could_not_be_removed_go_with_the_next_command() {
 }
 
 #[test]
-fn an_agent_that_is_asked_for_runs_although_an_answer_is_kept() {
+fn requested_agent_runs_despite_kept_answer() {
     let (home, thread) = counting_home();
     assert_eq!(with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]).code, Some(74));
     let report = home.json(&["thread", "step", &thread, "--agent", "w"]);
@@ -132,7 +132,7 @@ fn an_agent_that_is_asked_for_runs_although_an_answer_is_kept() {
 }
 
 #[test]
-fn a_result_that_could_not_be_linked_is_taken_over_by_the_next_step() {
+fn unlinked_result_is_adopted_by_next_step() {
     let (home, thread) = counting_home();
     let before = home.head(&thread);
     // Nodes are published by another call (renameat2); `renameat` is what the index is replaced by.
@@ -147,7 +147,7 @@ fn a_result_that_could_not_be_linked_is_taken_over_by_the_next_step() {
 }
 
 #[test]
-fn a_corrupt_head_is_named_and_kept_to_its_thread() {
+fn corrupt_head_is_reported_only_for_its_thread() {
     let (home, thread) = counting_home();
     let other = home.start("count-rounds", "another");
     home.json(&["thread", "step", &thread]);
@@ -214,7 +214,7 @@ fn an_end_that_cannot_be_synced_is_none() {
 }
 
 #[test]
-fn a_thread_has_ended_once_the_history_says_so() {
+fn thread_has_ended_once_history_records_it() {
     let (home, thread) = before_its_end();
     // The head is moved first, then the thread is dropped.
     let ran = with_fault(&home, "renameat:error=EIO:when=2", &["thread", "step", &thread]);
@@ -227,7 +227,7 @@ fn a_thread_has_ended_once_the_history_says_so() {
 }
 
 #[test]
-fn a_thread_that_could_not_be_begun_leaves_no_records() {
+fn failed_start_leaves_no_records() {
     let (home, thread) = counting_home();
     // What is synced: task, StartNode and their directory, the new index, settings, the directory of the settings. The next
     // is the directory of the index, which has the thread by then.
@@ -240,7 +240,7 @@ fn a_thread_that_could_not_be_begun_leaves_no_records() {
 }
 
 #[test]
-fn an_unreadable_index_is_an_error_and_never_empty() {
+fn unreadable_index_is_error_not_empty() {
     let (home, thread) = counting_home();
     let index = home.root().join("threads.yaml");
     for damage in ["", "{", "- a\n- b\n", "01M8: 5: 6\n", "\0\0\0\0"] {
@@ -259,7 +259,7 @@ fn an_unreadable_index_is_an_error_and_never_empty() {
 }
 
 #[test]
-fn an_unreadable_registry_or_configuration_is_told_with_its_place() {
+fn unreadable_registry_or_config_names_its_location() {
     let (home, thread) = counting_home();
     home.config("agents: [\n");
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -290,7 +290,7 @@ fn stepped_after_a_full_disk(home: &TestHome, thread: &str) -> (serde_json::Valu
 }
 
 #[test]
-fn a_value_that_was_submitted_and_could_not_be_stored_is_read_by_the_next_step() {
+fn unstored_submission_is_read_by_next_step() {
     let (home, thread) = counting_home();
     home.script(
         "worker",
@@ -313,7 +313,7 @@ fn by_tool(server: &str) -> String {
 }
 
 #[test]
-fn a_value_the_tool_has_accepted_is_not_lost_with_the_store() {
+fn accepted_tool_value_survives_store_failure() {
     let (home, thread) = counting_home();
     home.script("worker", &by_tool(""));
     home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
@@ -322,7 +322,7 @@ fn a_value_the_tool_has_accepted_is_not_lost_with_the_store() {
 }
 
 #[test]
-fn a_value_that_is_not_safe_is_not_accepted() {
+fn unsaved_value_is_not_accepted() {
     let (home, thread) = counting_home();
     let calls = [
         "fsync:error=ENOSPC:when=1",

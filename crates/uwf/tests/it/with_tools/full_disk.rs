@@ -31,7 +31,7 @@ fn paid(home: &TestHome) -> usize {
 
 /// The room for it was reserved before its agent began.
 #[test]
-fn an_answer_is_kept_on_a_disk_that_was_filled_while_its_agent_worked() {
+fn answer_survives_disk_filled_during_attempt() {
     for output in ["text", "json"] {
         let script = "#!/bin/sh\ncat > /dev/null\necho x >> ledger\ndd if=/dev/zero of=\"$FILL\" bs=1k 2>/dev/null\necho '{\"n\": 1}'\n";
         let (home, thread) = with_worker(3, &format!("output: {output}"), "");
@@ -54,7 +54,7 @@ fn an_answer_is_kept_on_a_disk_that_was_filled_while_its_agent_worked() {
 
 /// Without that room nothing is paid.
 #[test]
-fn no_agent_starts_where_its_answer_has_no_room() {
+fn agent_does_not_start_without_room_for_answer() {
     let (home, thread) =
         with_worker(3, "output: json", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
     let (uwf, root) = (env!("CARGO_BIN_EXE_uwf"), home.root());

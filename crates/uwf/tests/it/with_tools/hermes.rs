@@ -142,7 +142,7 @@ fn calls(home: &TestHome) -> Vec<Value> {
 }
 
 #[test]
-fn the_answer_and_its_turns_come_from_the_exported_session() {
+fn answer_and_turns_come_from_exported_session() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     let stepped = home.json(&["thread", "step", &thread]);
     assert_eq!(stepped["done"], true);
@@ -184,7 +184,7 @@ fn rounds_can_be_more_or_fewer() {
 }
 
 #[test]
-fn the_prompt_of_a_turn_is_not_stored_twice() {
+fn turn_prompt_is_not_stored_twice() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     home.json(&["thread", "step", &thread]);
     let head = text(&home.json(&["thread", "show", &thread]), "head");
@@ -201,7 +201,7 @@ fn the_prompt_of_a_turn_is_not_stored_twice() {
 }
 
 #[test]
-fn every_place_the_session_can_be_is_looked_at() {
+fn session_is_searched_in_every_location() {
     let cases = [
         (json!({ "id": "stdout" }), "export", 2),
         (json!({ "export": "to-file" }), "export", 2),
@@ -276,7 +276,7 @@ fn feedback_can_be_switched_off() {
 }
 
 #[test]
-fn a_failure_names_the_session_and_keeps_what_was_said() {
+fn failure_names_session_and_keeps_output() {
     let (home, thread) = with_hermes(&json!({ "fails": "API call failed after 3 retries: Connection error." }));
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(40));
@@ -290,7 +290,7 @@ fn a_failure_names_the_session_and_keeps_what_was_said() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused_before_anything_runs() {
+fn invalid_settings_are_rejected_before_anything_runs() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, maxturns: 3 }"));
@@ -305,7 +305,7 @@ fn settings_that_make_no_sense_are_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_prompt_too_long_for_an_argument_goes_through_the_protocol() {
+fn long_prompt_goes_through_protocol() {
     let (home, _) = with_hermes(&json!({ "answers": [WRONG, RIGHT] }));
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{config}promptBudget: 400000\n"));
@@ -327,7 +327,7 @@ fn a_prompt_too_long_for_an_argument_goes_through_the_protocol() {
 }
 
 #[test]
-fn it_is_given_the_submit_tool_when_asked_for() {
+fn submit_tool_is_provided_on_request() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
@@ -346,7 +346,7 @@ fn it_is_given_the_submit_tool_when_asked_for() {
 }
 
 #[test]
-fn where_no_configuration_can_be_laid_over_the_tool_goes_through_the_protocol() {
+fn submit_tool_uses_protocol_without_config_overlay() {
     let of_somebody = "HERMES_MANAGED_DIR=/srv/policy\n";
     for (own, env) in [(SERVERS, of_somebody), ("mcp_servers: {}\n", ""), ("model: {}\n", ""), ("mcp_servers: [", "")] {
         let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
@@ -363,7 +363,7 @@ fn where_no_configuration_can_be_laid_over_the_tool_goes_through_the_protocol() 
 }
 
 #[test]
-fn what_its_log_tells_is_a_sign_of_life() {
+fn log_output_counts_as_activity() {
     let limited = |behave: Value| {
         let (home, thread) = with_hermes(&behave);
         let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -379,7 +379,7 @@ fn what_its_log_tells_is_a_sign_of_life() {
 }
 
 #[test]
-fn the_turns_of_a_session_that_was_ended_are_read_from_it() {
+fn turns_are_read_from_ended_session() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT], "takes": 60 }));
     let session = json!({ "id": "20261122_021459_fa0b62", "messages": [
         { "role": "user", "content": "count", "timestamp": 1.0 },
@@ -418,7 +418,7 @@ fn chats(home: &TestHome) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn a_later_visit_goes_on_in_the_same_session() {
+fn later_step_continues_same_session() {
     let (home, thread) = played_once(&json!({ "answers": [RIGHT, NEARLY, RIGHT] }));
     home.json(&["thread", "step", &thread]);
     let chats = chats(&home);
@@ -434,7 +434,7 @@ fn a_later_visit_goes_on_in_the_same_session() {
 }
 
 #[test]
-fn a_session_that_is_gone_or_another_one_is_no_failure() {
+fn missing_or_other_session_is_not_failure() {
     for how in ["lost", "another", "off"] {
         let (home, thread) = played_once(&json!({ "answers": [RIGHT, RIGHT] }));
         let file = home.root().join("hermes/20261122_021459_fa0b62.session");

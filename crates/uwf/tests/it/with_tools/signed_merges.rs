@@ -96,7 +96,7 @@ fn the_repository_does_not_decide_who_signs() {
 }
 
 #[test]
-fn a_signer_that_fails_leaves_the_checkout_as_it_was() {
+fn failed_signer_leaves_checkout_unchanged() {
     for (name, value) in [
         ("user.signingKey", "/no/such/key.pub"),
         ("gpg.ssh.program", "/no/such/program"),

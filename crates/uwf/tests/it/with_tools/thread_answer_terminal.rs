@@ -24,7 +24,7 @@ fn approving() -> (TestHome, String) {
 }
 
 #[test]
-fn a_parent_is_answered_by_its_only_child_that_waits() {
+fn parent_answer_goes_to_only_waiting_child() {
     let (home, parent) = family();
     let ran = home.uwf(&["thread", "answer", &parent]);
     assert_eq!(ran.code, Some(64));
@@ -60,7 +60,7 @@ fn the_form_for_data_can_be_copied() {
 }
 
 #[test]
-fn a_person_sees_what_is_to_be_approved_and_is_asked_right_there() {
+fn approval_shows_work_and_asks_in_place() {
     let (home, thread) = approving();
     home.json(&["thread", "step", &thread]);
     let no = [("`approved` (required)", "false\r")];
@@ -151,7 +151,7 @@ fn abandoned_answer_is_kept_for_the_editor() {
 }
 
 #[test]
-fn at_a_terminal_a_person_is_asked_key_by_key() {
+fn person_is_asked_key_by_key() {
     let home = staffed();
     let thread = waiting(&home);
     let gone = session(&home, &["thread", "answer", &thread], &[("`approved` (required)", "\u{4}")]);
@@ -168,7 +168,7 @@ fn at_a_terminal_a_person_is_asked_key_by_key() {
 }
 
 #[test]
-fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
+fn editor_gets_form_and_keeps_invalid_draft() {
     let home = staffed();
     let thread = waiting(&home);
     home.script("ed-copy", "#!/bin/sh\ncp \"$1\" form.md\n");

@@ -56,7 +56,7 @@ fn threads_are_shown_paused_resumed_and_killed() {
 }
 
 #[test]
-fn a_thread_is_read_and_a_filter_narrows_the_list() {
+fn thread_opens_and_filter_narrows_list() {
     let (home, thread) = counting();
     home.put("other-flow", &counting_workflow(2).replace("count-rounds", "other-flow"));
     let other = home.start("other-flow", "another task");
@@ -85,7 +85,7 @@ fn a_person_answers_from_there() {
 }
 
 #[test]
-fn whatever_ends_it_the_terminal_is_as_it_was() {
+fn terminal_is_restored_after_every_exit() {
     let (home, _) = counting();
     check(&session(&home, &["top"], &[("count-rounds", "<signal 15>")]), 143);
     check(&session(&home, &["top"], &[("count-rounds", "\u{3}")]), 0);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_optional_key_can_be_left_out_and_a_required_one_cannot() {
+    fn optional_keys_can_be_skipped_and_required_cannot() {
         let (header, _) = asked(&schema(), "\nfalse\n\n\n");
         assert_eq!(header.unwrap(), "---\napproved: false\n---\n");
         assert!(asked(&schema(), "\n\n\n\n\n").0.unwrap_err().starts_with("no valid value for `approved`"));
