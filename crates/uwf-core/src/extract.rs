@@ -1,5 +1,5 @@
-//! Phase ③, the pure part: an agent's text becomes a value that is valid under its role's schema, or a failure that
-//! says in words what is wrong.
+//! Phase ③, the pure part: reads an agent's text as a value that is valid under its role's schema, or returns a failure that explains
+//! what is wrong.
 //!
 //! The reader is tolerant of how an answer is written and strict about what it says: it lists every tolerance in
 //! [`Found::fixes`], makes nothing up, and the schema has the last word.
@@ -32,15 +32,15 @@ use crate::config::MAX_OUTPUT_CAP;
 pub use answer::{read, read_typed};
 pub use question::question;
 
-/// Bytes of the longest answer that is looked at: all that can be kept of an agent's output.
+/// The longest answer that is read, in bytes: as much as uwf can keep of an agent's output.
 pub const MAX_ANSWER_BYTES: usize = MAX_OUTPUT_CAP as usize;
 
-/// What came of looking for an answer.
+/// The result of reading an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extraction {
-    /// There is one, and it is valid.
+    /// The text has a valid answer.
     Found(Found),
-    /// There is none.
+    /// The text has no valid answer.
     Failed(Failure),
 }
 
@@ -49,9 +49,10 @@ pub enum Extraction {
 pub struct Found {
     /// The value, valid under the schema.
     pub value: Value,
-    /// Keys every header may carry (see [`ALWAYS_ALLOWED`](crate::thread::ALWAYS_ALLOWED)) that the schema lacks: for the detail.
+    /// Keys every header may carry (see [`ALWAYS_ALLOWED`](crate::thread::ALWAYS_ALLOWED)) that the schema lacks. They are stored in the
+    /// detail.
     pub extras: Map<String, Value>,
-    /// Every tolerance that was needed, in words; empty when the answer was written as asked for.
+    /// Every tolerance that was needed, in words. Empty if the answer was written in the requested form.
     pub fixes: Vec<String>,
     /// Comments in the value's own text, and lines with keys that the schema lacks. They may say the opposite of the value.
     pub unread: String,
@@ -60,21 +61,21 @@ pub struct Found {
 }
 
 impl Found {
-    /// Returns every word of the answer that the value does not have.
+    /// Returns every word of the answer that is not part of the value.
     pub fn text(&self) -> String {
         let parts = [&self.unread, &self.body].map(|part| lines::trimmed(part));
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 }
 
-/// Why there is no answer.
+/// Why no answer was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
-    /// What is wrong with the candidate that came nearest, in words a model can act on.
+    /// Errors of the candidate that came nearest, in words a model can act on.
     pub errors: Vec<String>,
-    /// Places that were looked at.
+    /// Number of places that were read.
     pub candidates: usize,
-    /// Keys every header may carry, from the header of the text. They hold even if the output is read in another way.
+    /// Keys every header may carry, from the header of the text. They remain valid even if the output is read in another way.
     pub header: Map<String, Value>,
 }
 

@@ -21,9 +21,8 @@ use super::loose_json;
 /// Most blocks that are read. Answers with more are refused.
 const MAX_BLOCKS: usize = 1_000;
 
-/// The result of a scan.
 pub(super) struct Blocks {
-    /// In order.
+    /// In the order of the text.
     pub(super) found: Vec<Block>,
     /// Whether the scan stopped early, so that later blocks are unknown.
     pub(super) is_endless: bool,
@@ -39,7 +38,7 @@ const GOES_ON: [&str; 27] = [
     "so", "because", "instead", "from", "by", "not", "while", "until", "unless", "than", "then",
 ];
 
-/// Lines above a block that are looked at for the sentence that leads to it.
+/// Number of lines above a block that are searched for the sentence that introduces it.
 const LEAD_IN: usize = 4;
 
 /// The kind of a block.
@@ -122,7 +121,7 @@ pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
         .run()
 }
 
-/// Tells for each line whether it continues a list item or quotation above it.
+/// Returns for each line whether it continues a list item or quotation above it.
 fn belongs(lines: &[Line<'_>]) -> Vec<bool> {
     let mut inside = false;
     let mut of_lines = Vec::with_capacity(lines.len());
@@ -146,7 +145,7 @@ struct Scan<'t, 'k, 's> {
     /// The last line that takes back a block above it.
     taken_back: usize,
     found: Vec<Block>,
-    /// Bytes that may still be read in vain. The limit keeps the work linear.
+    /// Bytes that may still be read without finding a block. The limit keeps the work linear.
     unread: usize,
     is_endless: bool,
 }
@@ -283,7 +282,7 @@ impl Scan<'_, '_, '_> {
         close + 1
     }
 
-    /// Subtracts bytes that were read in vain.
+    /// Subtracts bytes that were read without finding a block.
     fn charge(&mut self, bytes: usize) {
         self.unread = self.unread.saturating_sub(bytes);
         self.is_endless |= self.unread == 0;

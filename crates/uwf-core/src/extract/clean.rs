@@ -1,4 +1,4 @@
-//! What terminals and editors add to a text is taken out before anything is looked for in it.
+//! Removes what terminals and editors add to a text, before anything is searched for in it.
 
 use super::lines::indent;
 use crate::escapes::without_escapes;
@@ -6,11 +6,11 @@ use crate::escapes::without_escapes;
 /// Byte order mark; some editors and shells put one before the first line.
 const BOM: char = '\u{feff}';
 
-/// A space without width, as copied from web pages.
+/// Zero-width space, as copied from web pages.
 const ZERO_WIDTH: char = '\u{200b}';
 
-/// The text without byte order mark, ANSI sequences and control characters, with `\n` as its only line end. What is not
-/// valid in YAML at all (NUL and the like) goes too.
+/// Returns the text without byte order mark, ANSI sequences and control characters, with `\n` as its only line end. Characters that are
+/// never valid in YAML (such as NUL) are removed as well.
 pub(crate) fn clean(raw: &str) -> String {
     let raw = without_escapes(raw.trim_start_matches([BOM, ZERO_WIDTH]));
     let mut text = String::with_capacity(raw.len());
@@ -30,7 +30,7 @@ pub(crate) fn clean(raw: &str) -> String {
     text
 }
 
-/// The text at the left edge, if its first line is indented: without the blanks that all lines start with.
+/// Removes the indentation that all lines share, if the first line is indented.
 pub(super) fn at_left_edge(text: String) -> String {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().map_or(0, indent);

@@ -1,6 +1,6 @@
-//! Finds lines that lie inside something else: a comment, an element, a quotation, a document that a command writes.
+//! Finds lines inside a container: a comment, an element, a quotation, or a document that a command writes.
 //!
-//! Their text belongs to whatever surrounds it. A value there is talked about and is not the answer, even on lines of its own. Elements
+//! Text in a container belongs to the container. A value there is an example and not the answer, even on lines of its own. Elements
 //! that name an answer, such as `<answer>`, are the exception.
 
 use std::collections::HashMap;
@@ -11,8 +11,8 @@ use super::lines::{CodeFence, names_answer};
 const PAIRS: [(&str, &str); 5] =
     [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<<<<<<< ", ">>>>>>> "), ("#+begin_", "#+end_"), ("#+BEGIN_", "#+END_")];
 
-/// Tells for each line of a text whether it is inside a container, its first and last line included. A container without an end is none,
-/// except for a comment. Code blocks are passed over.
+/// Returns for each line of a text whether it is inside a container. The first and last line of a container count as inside. A container
+/// without an end does not count, except for a comment. Code blocks are skipped.
 pub(super) fn contained<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<bool> {
     let lines: Vec<&str> = lines.collect();
     let ends = Ends::of(lines.iter().copied());
@@ -49,9 +49,9 @@ pub(super) fn contained<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<bool> {
 enum Container<'t> {
     /// Ends with a line that contains the mark.
     Marked(&'static str),
-    /// An element in angle or square brackets, and how often it is open.
+    /// An element in angle or square brackets. `depth` counts its open tags.
     Element { name: &'t str, close: char, depth: usize },
-    /// A document in a shell command. Ends with a line that is the word.
+    /// A document in a shell command. Ends with a line that consists of the word.
     Document(&'t str),
 }
 
@@ -74,7 +74,7 @@ impl<'t> Container<'t> {
         })
     }
 
-    /// Takes note of a line inside. Returns whether it is the last one.
+    /// Processes a line inside the container. Returns whether it is the last one.
     fn ends(&mut self, line: &str) -> bool {
         match self {
             Container::Marked(end) => line.contains(*end),
@@ -155,7 +155,7 @@ impl<'t> Ends<'t> {
     /// Whether a container that begins in a line has an end.
     fn has(&self, container: &Container<'_>, number: usize) -> bool {
         let last = match container {
-            // Nothing below an open comment is shown.
+            // A page shows nothing below an open comment.
             Container::Marked("-->") => return true,
             Container::Marked(end) => self.marks.get(end),
             Container::Element { name, close, .. } => self.closings.get(&(*close, *name)),
@@ -169,7 +169,7 @@ impl<'t> Ends<'t> {
 mod tests {
     use super::contained;
 
-    /// The lines inside a container, as their first symbols.
+    /// Returns the first symbols of the lines inside a container.
     fn inside(text: &str) -> String {
         let lines = text.lines().zip(contained(text.lines()));
         lines.filter(|(_, inside)| *inside).filter_map(|(line, _)| line.chars().next()).collect()

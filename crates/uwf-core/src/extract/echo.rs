@@ -10,11 +10,12 @@ use std::ops::Range;
 /// Consecutive words that must match to count as an echo.
 const RUN: usize = 8;
 
-/// Non-blank lines that an echo must contain besides a block. A role may repeat the exact answer of an earlier role.
+/// Non-blank lines that an echo must contain besides a block. Without them the block counts, because a role may repeat the exact answer of
+/// an earlier role.
 const BESIDE: usize = 2;
 
-/// Returns the ranges of the text that repeat consecutive words of the prompt, in order. Line breaks and blanks don't matter, so a prompt
-/// that is printed in another layout is an echo, too.
+/// Returns the ranges of the text that repeat consecutive words of the prompt, in order. Line breaks and blanks don't matter, so an echo
+/// may have another layout than the prompt.
 pub(super) fn echoes(text: &str, prompt: &str) -> Vec<Range<usize>> {
     let known: Vec<u64> = words(prompt).map(|at| hash(&prompt[at])).collect();
     let run = RUN.min(known.len());
@@ -49,7 +50,7 @@ pub(super) fn is_echoed(block: &Range<usize>, text: &str, echoes: &[Range<usize>
     })
 }
 
-/// Returns the places of words and of marks. A mark that is repeated counts once.
+/// Returns the ranges of words and of marks. A mark that is repeated counts once.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,20 +1,20 @@
-//! What goes back to the same session when an answer could not be read.
+//! The message to the same session when an answer could not be read.
 
 use json_cas::schema::Schema;
 
 use super::Failure;
 use crate::prompt::{AnswerForm, header_example, json_example};
 
-/// Errors in one text: a model mends a few things at a time.
+/// Most errors in one message: a model fixes only a few at a time.
 const MAX_ERRORS: usize = 20;
 
-/// What keeps a model from inventing what it was not asked for in time.
+/// Keeps a model from inventing values, because it is asked for them after the work is done.
 const HONEST: &str =
     "Fill in what you found when you did the work. If you do not know a value, say so instead of making one up.\n";
 
 impl Failure {
-    /// The text that asks the same session for the output only, in the form it was asked for: the work is done, and
-    /// doing it again would be paid for again.
+    /// Returns the text that asks the same session for the output only, in the requested form. The work is done, and doing it again would
+    /// cost money again.
     pub fn feedback(&self, schema: &Schema, form: AnswerForm) -> String {
         let (what, example) = match form {
             AnswerForm::Frontmatter => ("header", header_example(schema.value())),
@@ -32,7 +32,7 @@ impl Failure {
         text
     }
 
-    /// The same where only the tool `submit` hands anything in.
+    /// As [`feedback`](Self::feedback), for agents that submit their output only with the tool `submit`.
     pub fn feedback_by_tool(&self) -> String {
         let mut text = String::from("Your answer was received, but it gave no output:\n\n");
         self.list_errors(&mut text);

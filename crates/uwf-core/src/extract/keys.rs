@@ -1,4 +1,4 @@
-//! Which words are keys of an answer.
+//! The keys of an answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +17,19 @@ pub(super) struct Keys<'s> {
 }
 
 impl<'s> Keys<'s> {
-    /// The keys a place lists in all its alternatives.
+    /// The keys that a place lists, including those in its alternatives.
     pub(super) fn of(root: &'s Value, shape: &Shape<'s>) -> Keys<'s> {
         let keys = shape.keys_of_all(root);
         let listed = keys.iter().map(|key| (normal(key), *key)).collect();
         Keys { listed, exact: keys.into_iter().collect(), extras: false }
     }
 
-    /// The same with the keys every header may carry.
+    /// The same keys, and the keys every header may carry.
     pub(super) fn of_header(root: &'s Value, shape: &Shape<'s>) -> Keys<'s> {
         Keys { extras: true, ..Keys::of(root, shape) }
     }
 
-    /// Whether the schema lists no key at all.
+    /// Whether the schema lists no keys.
     pub(super) fn is_empty(&self) -> bool {
         self.exact.is_empty()
     }
@@ -39,12 +39,12 @@ impl<'s> Keys<'s> {
         self.exact.iter().copied()
     }
 
-    /// The listed key a word means.
+    /// The listed key that a word means.
     pub(super) fn listed(&self, word: &str) -> Option<&'s str> {
         self.exact.get(word).or_else(|| self.listed.get(&normal_key(word)?)).copied()
     }
 
-    /// Whether a word is listed exactly so.
+    /// Whether a word is listed with exactly this spelling.
     pub(super) fn has(&self, word: &str) -> bool {
         self.exact.contains(word)
     }
@@ -54,7 +54,7 @@ impl<'s> Keys<'s> {
         self.listed(word).is_some() || (self.extras && ALWAYS_ALLOWED.contains(&word))
     }
 
-    /// The always allowed key a word is, when the schema lists keys but not this one.
+    /// The always-allowed key that a word means, if the schema lists keys but not this one.
     pub(super) fn extra(&self, word: &str) -> Option<&'static str> {
         let extra = ALWAYS_ALLOWED.into_iter().find(|extra| word.eq_ignore_ascii_case(extra))?;
         (!self.is_empty() && self.listed(word).is_none()).then_some(extra)

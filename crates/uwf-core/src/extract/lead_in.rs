@@ -1,8 +1,8 @@
-//! Tells from the words around a block whether it is the answer or something the text talks about.
+//! Decides from the words around a block whether it is the answer or only mentioned.
 //!
-//! The lists are English. In other languages a block on lines of its own counts.
+//! The word lists are English. In other languages a block on lines of its own counts.
 
-/// Words in the sentence that leads to a block of something else: `The endpoint returns:`.
+/// Words in the sentence that introduces another block than the answer: `The endpoint returns:`.
 const OF_ANOTHER: &[&str] = &[
     "should",
     "must",
@@ -62,10 +62,10 @@ const OF_ANOTHER: &[&str] = &[
     "before",
 ];
 
-/// Words that begin a sentence about a case that has not come.
+/// Words that begin a sentence about a case that has not happened.
 const CONDITIONS: [&str; 8] = ["if", "once", "when", "unless", "until", "suppose", "assuming", "provided"];
 
-/// What a sentence that announces the answer ends with.
+/// Last words of a sentence that announces the answer.
 const ANNOUNCES: [&str; 11] = [
     "answer",
     "assessment",
@@ -80,10 +80,10 @@ const ANNOUNCES: [&str; 11] = [
     "verdict",
 ];
 
-/// Words of a draft.
+/// Words that mark a draft.
 const OF_A_DRAFT: [&str; 6] = ["draft", "drafts", "initially", "first", "old", "original"];
 
-/// Beginnings of a line that takes the block above it back, or announces the real answer.
+/// Beginnings of a line that retracts the block above it, or announces the real answer.
 const TAKES_BACK: [&str; 18] = [
     "final:",
     "final answer",
@@ -108,12 +108,12 @@ const TAKES_BACK: [&str; 18] = [
 /// Symbols of a line that are compared with [`TAKES_BACK`].
 const LONGEST: usize = 64;
 
-/// Whether the text above a block leads to something else than the answer. `above` is the paragraph that ends right above the block.
+/// Whether the text above a block introduces something other than the answer. `above` is the paragraph that ends right above the block.
 pub(super) fn leads_elsewhere(above: &str) -> bool {
     let above = above.trim_end().trim_end_matches(['*', '_', ' ']);
     let is_open = above.ends_with(':') || !above.ends_with(['.', '!', '?', '`', '~', '-', '}', '>']);
     let sentence = above.rsplit(['.', '!', '?', ';', '\n']).find(|part| !part.trim().is_empty()).unwrap_or_default();
-    // A full stop within `e.g.` ends no sentence.
+    // A full stop within `e.g.` does not end a sentence.
     let sentence = if above.contains("e.g.") { above } else { sentence };
     let words: Vec<String> = words(sentence).collect();
     let is_of = |words: &[String], list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
@@ -128,7 +128,7 @@ pub(super) fn leads_elsewhere(above: &str) -> bool {
     is_open && is_of_another && !is_announced
 }
 
-/// Whether a line takes the blocks above it back or announces another answer.
+/// Whether a line retracts the blocks above it or announces another answer.
 pub(super) fn takes_back(line: &str) -> bool {
     let line = line.trim_start_matches(['*', '_', '#', ' ', '\t']);
     let begin: String = line.chars().take(LONGEST).collect::<String>().to_lowercase();

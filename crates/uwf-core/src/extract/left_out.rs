@@ -1,6 +1,6 @@
-//! Text of a block that its value does not have: keys that the schema lacks, and comments.
+//! Text of a block that its value does not contain: keys that the schema lacks, and comments.
 //!
-//! Such text is kept beside the value, because it may say the opposite: `approved: true # NOT really`.
+//! This text is kept beside the value, because it may say the opposite: `approved: true # NOT really`.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,8 @@ pub(super) fn sections(block: &str, keys: &[String], lines: &BTreeSet<usize>) ->
     text.trim_matches('\n').trim_end().to_owned()
 }
 
-/// Returns the numbers of the lines with a comment, for a tree that was read from the block. What a text keeps as `uncut` is no comment.
+/// Returns the numbers of the lines with a comment, for a tree that was read from the block. Text that a scalar keeps as `uncut` is not a
+/// comment.
 pub(super) fn comment_lines(block: &str, raw: &Raw) -> BTreeSet<usize> {
     if !block.contains('#') {
         return BTreeSet::new();

@@ -2,12 +2,12 @@
 
 use super::scalar::normal;
 
-/// A `---` or `...` line at the left edge. An indented one belongs to a text.
+/// A `---` or `...` line at the left edge. An indented one is part of a text.
 pub(super) fn is_rule(line: &str) -> bool {
     line.trim_end() == "..." || opens(line)
 }
 
-/// A line that can open a header: `---`, and what is written for it now and then: more dashes, `--- yaml`, `+++`.
+/// A line that can open a header: `---`, or a common variant of it: more dashes, `--- yaml`, `+++`.
 pub(super) fn opens(line: &str) -> bool {
     let line = line.trim_end();
     let rest = line.trim_start_matches('-');
@@ -20,12 +20,12 @@ pub(super) fn opens(line: &str) -> bool {
 pub(super) struct CodeFence<'t> {
     mark: u8,
     length: usize,
-    /// What stands behind the marks; empty for a closing one.
+    /// The text after the marks. Empty for a closing fence.
     pub(super) info: &'t str,
 }
 
 impl<'t> CodeFence<'t> {
-    /// The fence a line is, by CommonMark: three or more backticks or tildes, indented by up to three blanks.
+    /// Reads a line as a fence, by CommonMark: three or more backticks or tildes, indented by up to three blanks.
     pub(super) fn of(line: &'t str) -> Option<CodeFence<'t>> {
         let text = line.trim_start_matches(' ');
         let mark = *text.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
@@ -34,12 +34,12 @@ impl<'t> CodeFence<'t> {
         (line.len() - text.len() <= 3 && length >= 3 && !info.contains('`')).then_some(CodeFence { mark, length, info })
     }
 
-    /// Whether this line closes a block opened by the other.
+    /// Whether this line closes a block opened by `open`.
     pub(super) fn closes(&self, open: &CodeFence<'_>) -> bool {
         self.mark == open.mark && self.length >= open.length && self.info.is_empty()
     }
 
-    /// Whether such a block says it is JSON.
+    /// Whether the fence declares its block as JSON.
     pub(super) fn is_json(&self) -> bool {
         self.language().starts_with("json")
     }
@@ -48,7 +48,7 @@ impl<'t> CodeFence<'t> {
         self.info.split([' ', '{', ',']).next().unwrap_or("").to_ascii_lowercase()
     }
 
-    /// Whether such a block may hold an answer. Other words behind the language are the name of a file or say that it is an example.
+    /// Whether the block may contain an answer. Other words after the language are a file name or mark an example.
     pub(super) fn may_hold_answer(&self) -> bool {
         let is_known = matches!(
             self.language().as_str(),
@@ -64,7 +64,7 @@ impl<'t> CodeFence<'t> {
     }
 }
 
-/// Names that elements, code blocks and files with an answer have, without case and separators.
+/// Names of elements, code blocks and files that contain an answer, without case and separators.
 const ANSWERS: [&str; 17] = [
     "answer",
     "assistant",
@@ -85,12 +85,12 @@ const ANSWERS: [&str; 17] = [
     "yaml",
 ];
 
-/// Whether a name is one of an answer.
+/// Whether a name stands for an answer.
 pub(super) fn names_answer(name: &str) -> bool {
     ANSWERS.contains(&normal(name).as_str())
 }
 
-/// The text behind the bullet or number that starts a line: `- a`, `* a`, `+ a`, `1. a`, `2) a`.
+/// The text after the bullet or number that starts a line: `- a`, `* a`, `+ a`, `1. a`, `2) a`.
 pub(super) fn bullet(line: &str) -> Option<&str> {
     let text = line.trim_start();
     if matches!(text, "-" | "*" | "+") {
@@ -107,7 +107,7 @@ pub(super) fn bullet(line: &str) -> Option<&str> {
     [". ", ") "].iter().find_map(|mark| rest.strip_prefix(mark)).map(str::trim_start)
 }
 
-/// Members of a text that is a bullet list; lines without a bullet continue the member before.
+/// Members of a text that is a bullet list. A line without a bullet continues the previous member.
 pub(super) fn bullets(text: &str) -> Option<Vec<String>> {
     let mut members: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -130,12 +130,12 @@ pub(super) fn trimmed(text: &str) -> &str {
     &text[text[..blank].rfind('\n').map_or(0, |at| at + 1)..]
 }
 
-/// Blanks a line starts with.
+/// Number of blanks at the start of a line.
 pub(super) fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// A text without the indentation its lines share; the first line may have lost its own already.
+/// A text without the indentation its lines share. The first line may already lack it.
 pub(super) fn dedent(text: &str) -> String {
     let shared = text.lines().skip(1).filter(|line| !line.trim().is_empty()).map(indent).min().unwrap_or(0);
     let lines: Vec<&str> = text
@@ -146,7 +146,7 @@ pub(super) fn dedent(text: &str) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// A line `key: value` or `key = value`, the key without quotes or emphasis.
+/// A line `key: value` or `key = value`. The key is without quotes or emphasis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyLine<'t> {
     pub(super) indent: usize,
@@ -154,23 +154,23 @@ pub(super) struct KeyLine<'t> {
     pub(super) value: &'t str,
 }
 
-/// Bytes of the longest key looked for.
+/// Longest key that is looked for, in bytes.
 const MAX_KEY: usize = 128;
 
 impl<'t> KeyLine<'t> {
-    /// Reads a line; whether the key means anything is for the caller to know.
+    /// Reads a line as a key and a value. The caller checks whether it knows the key.
     pub(super) fn of(line: &'t str) -> Option<KeyLine<'t>> {
         let at = line.bytes().take(MAX_KEY).position(|byte| matches!(byte, b':' | b'='))?;
         let (head, rest) = (&line[..at], &line[at + 1..]);
-        // `**key:** value` closes its emphasis behind the colon.
+        // `**key:** value` closes its emphasis after the colon.
         let value = rest.strip_prefix("**").unwrap_or(rest).trim();
         let key = head.trim().trim_matches(['"', '\'', '`', '*']).trim();
-        // What has such marks in it is no key: JSON, a quotation, a table, a call.
+        // Text with such marks is not a key: it is JSON, a quotation, a table or a call.
         let is_key = !key.is_empty() && !key.contains(['{', '}', '[', ']', '(', ')', '<', '>', '|', '"']);
         is_key.then_some(KeyLine { indent: indent(line), key, value })
     }
 
-    /// Whether the key could be one at all: a word as programmers write it.
+    /// Whether the key looks like a programmer's identifier.
     pub(super) fn is_word(&self) -> bool {
         self.key.starts_with(|c: char| c.is_ascii_lowercase())
             && self.key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))

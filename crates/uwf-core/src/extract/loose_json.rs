@@ -33,9 +33,9 @@ pub(super) struct Loose {
     pub(super) raw: Raw,
     /// Repairs, each listed once.
     pub(super) fixes: Vec<String>,
-    /// Comments were left out.
+    /// Whether comments were left out.
     pub(super) has_comments: bool,
-    /// Offset of the end.
+    /// Offset after the value.
     pub(super) end: usize,
 }
 
@@ -292,7 +292,7 @@ impl<'t> Reader<'t> {
         }
         self.at += 1;
         let mut text = String::new();
-        // Whether the string has a backslash that is no escape, and one that is the escape of a letter.
+        // Whether the string has a backslash that is not an escape, and whether it has an escape that is a letter.
         let (mut has_plain, mut has_letter) = (false, false);
         loop {
             let rest = self.rest();
@@ -328,7 +328,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a backslash and what belongs to it. Returns whether it is an escape.
+    /// Reads a backslash and the characters of its escape. Returns whether it is an escape.
     fn escape(&mut self, text: &mut String, quote: char) -> Result<bool, Slip> {
         let mut rest = self.rest()[1..].chars();
         let Some(symbol) = rest.next() else { return Err(self.slip("unfinished escape sequence")) };

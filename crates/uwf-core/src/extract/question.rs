@@ -1,4 +1,4 @@
-//! An answer that is none yet: the agent asks a person something, and says so by `status: needs_input`.
+//! Finds a question to a person in an answer. The agent asks one by `status: needs_input` instead of handing in an output.
 
 use json_cas::schema::Schema;
 use serde_json::{Value, json};
@@ -8,11 +8,11 @@ use super::scalar::normal;
 use super::{Extraction, Failure, Found};
 use crate::prompt::AnswerForm;
 
-/// The `status` by which an agent asks.
+/// The `status` of an answer that asks a person.
 const NEEDS_INPUT: &str = "needs_input";
 
-/// What an agent asks a person; `None` when it does not ask. `read` is what was read of its text by the role's schema: there
-/// `needs_input` is a question where the schema has no such status of its own.
+/// Returns the question that an agent asks a person; `None` if it does not ask. `read` is the result of reading its text with the role's
+/// schema. With this schema, `needs_input` is a question only if the schema has no such status of its own.
 pub fn question(
     raw: &str,
     form: AnswerForm,
@@ -26,14 +26,14 @@ pub fn question(
     }?;
     let of_json =
         |raw: &str| serde_json::from_str::<Value>(raw.trim()).ok()?.get("question")?.as_str().map(str::to_owned);
-    // A role's schema may have no such key, and then its output has none either.
+    // The role's schema may lack the key `question`. Then the output lacks it as well.
     let own = found.value.get("question").and_then(Value::as_str).map(str::to_owned).or_else(|| of_json(raw));
     let own = own.unwrap_or_default();
     let texts = [found.body.trim(), own.trim(), raw.trim()];
     texts.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// An answer that has the status and need not have anything else.
+/// Reads an answer that has the status. It may lack everything else.
 fn without_output(raw: &str, form: AnswerForm, prompt: &dyn Fn() -> String) -> Option<Found> {
     let schema = json!({
         "type": "object",
@@ -42,7 +42,7 @@ fn without_output(raw: &str, form: AnswerForm, prompt: &dyn Fn() -> String) -> O
     });
     let schema = Schema::compile(&schema).expect("this schema is one");
     match answer::read(raw, form, &schema, prompt) {
-        // A header within the text is most often one that is talked about.
+        // A header within the text is usually only mentioned.
         Extraction::Found(found) if form == AnswerForm::Json || !is_quoted(&found) => Some(found),
         Extraction::Found(_) | Extraction::Failed(_) => None,
     }
@@ -56,7 +56,7 @@ fn is_quoted(found: &Found) -> bool {
 mod tests {
     use super::*;
 
-    /// What a text asks under a schema that has the key `n`, and `more`.
+    /// Returns the question in a text, for a schema that has the key `n` and the keys of `more`.
     fn asked(raw: &str, form: AnswerForm, more: Value) -> Option<String> {
         let mut properties = json!({ "n": { "type": "integer" } });
         properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

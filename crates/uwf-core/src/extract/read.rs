@@ -1,4 +1,4 @@
-//! One place of a text read as an answer: parsed, typed, judged.
+//! Reads one place of a text as an answer: parses it, types it, judges it.
 
 use std::collections::BTreeSet;
 
@@ -14,48 +14,48 @@ use super::{loose_json, repair, yaml};
 use crate::placeholder::is_placeholder;
 use crate::schema_shape::{Shape, shape};
 
-/// Most keys that are named in an error.
+/// Most keys that one error names.
 pub(super) const MOST_NAMED: usize = 8;
 
-/// Bytes of a header in YAML; texts that long belong below it.
+/// Largest header in YAML, in bytes. Longer texts belong below it.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
-/// What is being looked for.
+/// The answer that is searched for.
 pub(super) struct Target<'s> {
     pub(super) schema: &'s Schema,
     pub(super) keys: Keys<'s>,
     shape: Shape<'s>,
 }
 
-/// What one place says.
+/// The reading of one place.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reading {
     pub(super) value: Value,
     pub(super) extras: Map<String, Value>,
     pub(super) fixes: Vec<String>,
-    /// Why it is not an answer; empty if it is one.
+    /// Why it is not an answer. Empty if it is one.
     pub(super) errors: Vec<String>,
-    /// Keys of the schema that are written.
+    /// Number of keys of the schema that the text has.
     pub(super) known: usize,
     /// See [`Found::unread`](super::Found::unread).
     pub(super) unread: String,
-    /// The keys of that text at the top.
+    /// The top-level keys of the unread text.
     left_out: Vec<String>,
-    /// Read as the YAML or JSON it is, under the names the schema has.
+    /// Whether it was read as valid YAML or JSON, under the names of the schema.
     pub(super) clean: bool,
-    /// A placeholder of the form stands in it.
+    /// Whether it contains a placeholder of the format example.
     pub(super) is_example: bool,
-    /// It is meant to be JSON and cannot be parsed, so that its value is unknown.
+    /// Whether it is meant to be JSON but cannot be parsed, so that its value is unknown.
     pub(super) is_broken: bool,
 }
 
-/// A tree, separated from the keys that every header may have.
+/// A tree without the keys that every header may have, and these keys.
 struct Split {
     inside: Raw,
     extras: Map<String, Value>,
     /// Number of keys that the schema lists.
     known: usize,
-    /// Errors for such keys with two different values.
+    /// Errors for keys that have two different values.
     twice: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl<'s> Target<'s> {
         !self.keys.is_empty()
     }
 
-    /// Whether reading a block is worth it: one of its lines begins with a key, or it is in braces.
+    /// Whether a block is worth reading: one of its lines begins with a key, or it is in braces.
     pub(super) fn is_likely(&self, block: &str) -> bool {
         let mut lines = block.lines().filter(|line| !line.trim().is_empty());
         let Some(first) = lines.next() else { return false };
@@ -90,12 +90,12 @@ impl<'s> Target<'s> {
     /// Reads a text as JSON, with repairs. If it is the `whole` answer, an object without any known key may be the value.
     ///
     /// # Errors
-    /// The position of the first mistake, and what it is.
+    /// The position and the kind of the first mistake.
     pub(super) fn read_json(&self, text: &str, whole: bool) -> Result<Reading, String> {
         let json = loose_json::read(text).map_err(|slip| format!("invalid JSON at {slip}"))?;
         let mut reading = self.judge(&json.raw);
         let is_answer = whole || reading.known > 0 || !self.is_keyed();
-        // A valid value is kept exactly as written.
+        // Keep a valid value exactly as written.
         if json.fixes.is_empty()
             && is_answer
             && reading.extras.is_empty()
@@ -121,7 +121,7 @@ impl<'s> Target<'s> {
         Some(reading)
     }
 
-    /// Whether a block is meant to be JSON. Then it is never read as YAML.
+    /// Whether a block is meant to be JSON. JSON is never read as YAML.
     fn is_json(&self, block: &str) -> bool {
         let block = block.trim_start();
         block.starts_with('{') || block.starts_with('[') && self.may_be("array")
@@ -151,7 +151,7 @@ impl<'s> Target<'s> {
         let mut best: Option<Reading> = None;
         let mut why = None;
         let mut offer = |reading: Reading| -> bool {
-            // Read in another way an example would still be one.
+            // An example stays an example, however it is read.
             let done = reading.errors.is_empty() || reading.is_example;
             if done || best.as_ref().is_none_or(|best| reading.rank() < best.rank()) {
                 best = Some(reading);
@@ -162,7 +162,7 @@ impl<'s> Target<'s> {
             Ok(raw) => {
                 let mut reading = self.judge(&raw);
                 reading.keep_left_out(block, &left_out::comment_lines(block, &raw));
-                // Valid YAML with other keys is not searched line by line.
+                // Don't search valid YAML with other keys line by line.
                 let is_other = self.is_keyed() && reading.known == 0 && matches!(raw.content, RawContent::Map(_));
                 if offer(reading) || is_other {
                     return best.unwrap_or_default();
@@ -180,7 +180,7 @@ impl<'s> Target<'s> {
                 return best.unwrap_or_default();
             }
         }
-        // A rule ends a header, so a code block with one is something else.
+        // A rule ends a header, so a code block with a rule is not a header.
         let is_cut =
             notation != Notation::Header && block.trim_end().lines().skip(1).any(|line| line.trim_end() == "---");
         let lines = blanks.as_deref().unwrap_or(block);
@@ -231,8 +231,9 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Whether a tree is of the kind wanted as it stands. Without keys to know an answer by, any line of prose could be
-    /// read as a list of one text.
+    /// Whether a tree already has a type that the schema accepts. Without keys that identify an answer, any line of prose could be read as
+    /// a
+    /// list with one text.
     fn is_of_its_kind(&self, raw: &Raw) -> bool {
         let types = self.shape.types(self.schema.value());
         let wanted = |names: &[&str]| types.as_ref().is_some_and(|types| names.iter().any(|name| types.contains(name)));
@@ -243,7 +244,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Separates the keys that every header may have.
+    /// Separates the keys that every header may have from the others.
     fn split(&self, raw: &Raw) -> Split {
         let RawContent::Map(entries) = &raw.content else {
             return Split { inside: raw.clone(), extras: Map::new(), known: 0, twice: Vec::new() };
@@ -274,13 +275,13 @@ impl Reading {
         self.unread = left_out::sections(block, &self.left_out, comments);
     }
 
-    /// Smaller is nearer to an answer.
+    /// Sort key of readings: the smallest is nearest to an answer.
     pub(super) fn rank(&self) -> (usize, usize, usize) {
         (usize::from(self.known == 0), self.errors.len(), usize::MAX - self.known)
     }
 }
 
-/// Where a placeholder of the form still stands.
+/// Returns an error for each place that still has a placeholder of the format example.
 fn placeholders(raw: &Raw) -> Option<Vec<String>> {
     let mut errors = Vec::new();
     raw.visit("", &mut |path, text| {
@@ -291,7 +292,7 @@ fn placeholders(raw: &Raw) -> Option<Vec<String>> {
     (!errors.is_empty()).then_some(errors)
 }
 
-/// A place before what is said about it.
+/// The path of a place as the beginning of an error.
 fn lead(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("`{path}`: ") }
 }
@@ -337,7 +338,7 @@ fn parse(block: &str) -> Result<Raw, String> {
     yaml::parse(block)
 }
 
-/// A violation with its place written as `a.b[0]`.
+/// Describes a violation, with its place written as `a.b[0]`.
 fn in_words(pointer: &str, message: &str) -> String {
     let mut place = String::new();
     for step in pointer.split('/').skip(1) {

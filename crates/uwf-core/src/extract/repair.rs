@@ -1,7 +1,7 @@
-//! Reads a header that is not YAML line by line, with the keys the schema lists.
+//! Reads a header that is not YAML line by line, using the keys the schema lists.
 //!
-//! The text is cut into sections at lines that start with a known key. Each section is tried as YAML by itself, so
-//! that one bad value does not spoil the others; what still fails is taken as the text it is.
+//! The text is cut into sections at lines that start with a known key. Each section is parsed as YAML by itself, so
+//! that one bad value does not spoil the others. A section that fails is kept as text.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use super::tree::{Raw, RawContent, Style};
 use super::yaml;
 use crate::schema_shape::{Schemas, Shape, shape};
 
-/// Nesting followed by lines; deeper values are text.
+/// Deepest nesting that is read by lines; deeper values are text.
 const MAX_LEVELS: usize = 8;
 
-/// The header with tabs of its indentation, and those behind `:` and `-`, as blanks. `None`: there are none.
+/// Replaces tabs by blanks in the indentation and after `:` and `-`. `None` if the header has no such tabs.
 pub(super) fn without_tabs(text: &str) -> Option<String> {
     if !text.contains('\t') {
         return None;
@@ -32,7 +32,7 @@ pub(super) fn without_tabs(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Reads a header by lines; `None` when it does not start with a known key, comments aside. Lines before the first key would be lost.
+/// Reads a header by lines. `None` if it does not start with a known key, comments aside, because lines before the first key would be lost.
 pub(super) fn read(text: &str, root: &Value) -> Option<Raw> {
     let here = shape(root, &[root]);
     let keys = Keys::of_header(root, &here);
@@ -83,7 +83,7 @@ impl<'s> LineReader<'s> {
         self.by_lines(section.line.value, section.below, schemas, level)
     }
 
-    /// A value whose YAML is broken: a list, an object or a text, as the schema wants it.
+    /// Reads a value with broken YAML as a list, an object or a text, depending on the schema.
     fn by_lines(&self, first: &str, below: &str, schemas: &[&'s Value], level: usize) -> Raw {
         let below = without_comments(below);
         if is_block_mark(first) && !below.trim().is_empty() {
@@ -123,12 +123,12 @@ impl<'s> LineReader<'s> {
         yaml::parse(item).unwrap_or_else(|_| text("", item))
     }
 
-    /// Schemas of a key, those of the first alternative that has it.
+    /// Schemas of a key, from the first alternative that has the key.
     fn property(&self, here: &Shape<'s>, key: &str) -> Option<Schemas<'s>> {
         here.property(key).or_else(|| self.branches(here).find_map(|branch| branch.property(key)))
     }
 
-    /// Schemas of a list's members, those of the first alternative that has any.
+    /// Schemas of a list's members, from the first alternative that has any.
     fn item(&self, here: &Shape<'s>) -> Schemas<'s> {
         let own = here.item(0);
         if !own.is_empty() {
@@ -172,7 +172,7 @@ fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<HeaderSection<'t>> {
     sections
 }
 
-/// A key the schema does not have, as opposed to a line of text such as `Note: …`.
+/// Whether a line has a key that the schema lacks, as opposed to a line of text such as `Note: …`.
 fn is_foreign_key(line: &str, key_line: KeyLine<'_>) -> bool {
     key_line.is_word() && line.as_bytes().get(key_line.indent + key_line.key.len()) == Some(&b':')
 }
@@ -205,7 +205,7 @@ fn is_block_mark(first: &str) -> bool {
         && mark[1..].bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-'))
 }
 
-/// Lines that are nothing but a comment at the left edge are none of the value's.
+/// Removes lines that contain only a comment at the left edge: they are not part of the value.
 fn without_comments(below: &str) -> String {
     below.split_inclusive('\n').filter(|line| !line.starts_with("# ")).collect()
 }

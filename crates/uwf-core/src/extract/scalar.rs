@@ -1,4 +1,4 @@
-//! One written scalar read as the types a schema allows.
+//! Reads a written scalar as one of the types a schema allows.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::tree::{RawScalar, Style};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fit {
     pub(super) value: Value,
-    /// What had to be tolerated, in words.
+    /// The tolerance that was needed, in words.
     pub(super) fix: Option<String>,
-    /// Text that would by itself be a number or a word like `true`; such a reading yields to others.
+    /// Whether the text would by itself be a number or a word like `true`. Other readings are preferred to such a reading.
     pub(super) strained: bool,
 }
 
@@ -26,10 +26,10 @@ impl Fit {
     }
 }
 
-/// The best reading as one of the types, `None` if nothing fits.
+/// Returns the best reading as one of the types; `None` if nothing fits.
 pub(super) fn read(written: &RawScalar, types: Option<&BTreeSet<&str>>) -> Option<Fit> {
     let Some(types) = types else { return Some(untyped(written)) };
-    // Python's word for null, and in a header, too, rarely a text.
+    // `None` is Python's word for null. A header rarely means it as a text.
     if types.contains("null") && written.style.is_bare() && written.uncut.is_none() && written.text == "None" {
         return Some(fixed_as("None", Value::Null));
     }
@@ -51,8 +51,8 @@ fn read_as(written: &RawScalar, name: &str) -> Option<Fit> {
     }
 }
 
-/// Without a type from the schema: what YAML 1.2 makes of it, except that digits which are not how the number would
-/// be printed (`1.10`, `007`, `12345678901E5`) stay text.
+/// Reads a scalar without a type from the schema, as YAML 1.2 does. Digits stay text if the number would be printed differently
+/// (`1.10`, `007`, `12345678901E5`).
 fn untyped(written: &RawScalar) -> Fit {
     if written.style.is_bare() && written.uncut.is_none() {
         let value = itself(written);
@@ -63,7 +63,7 @@ fn untyped(written: &RawScalar) -> Fit {
     string(written).unwrap_or_else(|| Fit::plain(Value::Null))
 }
 
-/// What a scalar is by itself: a number of JSON, whose digits may be written in many ways, or a bare text.
+/// The value of a scalar by itself: a JSON number, whose digits may be written in many ways, or a bare text.
 fn itself(written: &RawScalar) -> Value {
     match (written.style, serde_json::from_str(&written.text)) {
         (Style::Token, Ok(value)) => value,
@@ -71,7 +71,7 @@ fn itself(written: &RawScalar) -> Value {
     }
 }
 
-/// What a bare text is by itself.
+/// The value of a bare text by itself.
 pub(super) fn core(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
@@ -112,7 +112,7 @@ fn number(written: &RawScalar, whole: bool) -> Option<Fit> {
     let digits = without_grouping(text)?;
     let value = parse_number(&digits, whole)?;
     let natural = written.style.is_bare() && written.uncut.is_none() && digits == written.text;
-    // `3.0` for an integer is a fix; `3` or `1e3` for a number is none.
+    // Reading `3.0` as an integer is a fix. Reading `3` or `1e3` as a number is not.
     if natural && (!whole || core(&digits) == value) || written.style == Style::Token && itself(written) == value {
         return Some(Fit::plain(value));
     }
@@ -143,7 +143,7 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     if let Ok(number) = text.parse::<u64>() {
         return Some(number.into());
     }
-    // A whole number that large would be another one as a float.
+    // Don't read such a large whole number as a float, because it would change.
     if text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -151,7 +151,7 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     if !whole {
         return Number::from_f64(number).map(Value::Number);
     }
-    /// Beyond 2^53 a float no longer says which whole number was meant.
+    /// Above 2^53 a float may stand for several whole numbers.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53")]
     (number.fract() == 0.0 && number.abs() < EXACT).then(|| Value::from(number as i64))
@@ -184,7 +184,7 @@ fn string(written: &RawScalar) -> Option<Fit> {
             let alone = core(&written.text);
             (!alone.is_null()).then(|| Fit { value: text.into(), fix: None, strained: !alone.is_string() })
         }
-        // In JSON `3` and `"3"` are two values.
+        // JSON distinguishes `3` from `"3"`.
         Style::Token => {
             let fit = || Fit { strained: true, ..fixed_as(text, text.into()) };
             (!core(&written.text).is_null()).then(fit)
@@ -192,7 +192,7 @@ fn string(written: &RawScalar) -> Option<Fit> {
     }
 }
 
-/// The value an `enum` or `const` allows that was meant, when there is exactly one.
+/// The allowed value of an `enum` or `const` that the text means, if there is exactly one.
 pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
     let text = written.text.trim();
     let same = |value: &&&Value| match value {
@@ -207,7 +207,7 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
             Some(_) => Fit::fixed(exact, "left out a comment".to_owned()),
         });
     }
-    // `C++` is another word than `C`, and `!approve` than `approve`.
+    // `C++` is not `C`, and `!approve` is not `approve`.
     let is_word = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, ' ' | '_' | '-' | '/' | '.' | '&' | '\'');
     let begins_with_sign = bare(text).starts_with(|first: char| !first.is_alphanumeric());
     let meant = if bare(text).chars().all(is_word) && !begins_with_sign { normal(bare(text)) } else { String::new() };
@@ -219,7 +219,7 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
         Value::Array(_) | Value::Object(_) => false,
     });
     match (near.next(), near.next()) {
-        // `C` is not meant by `C++`, either, although nothing else is near.
+        // `C` does not mean `C++`, even if no other value is near.
         (Some(Value::String(word)), None) if !word.chars().all(is_word) => None,
         (Some(only), None) => Some(fixed_as(text, (**only).clone())),
         _ => None,
@@ -237,7 +237,7 @@ fn bare(text: &str) -> &str {
     text.trim().trim_matches(marks).trim_end_matches(['.', ',', ';']).trim_matches(marks).trim()
 }
 
-/// Whether a bare text says that there is nothing: `none`, `N/A`.
+/// Whether a bare text says that a value is absent: `none`, `N/A`.
 pub(super) fn says_none(text: &str) -> bool {
     ["none", "nothing", "n/a", "nil", "no", "-"].iter().any(|word| bare(text).eq_ignore_ascii_case(word))
 }
@@ -250,7 +250,7 @@ pub(super) fn normal_key(key: &str) -> Option<String> {
     is_plain.then(|| normal(key))
 }
 
-/// A word without case and separators: `In progress`, `in_progress` and `inProgress` are one.
+/// A word without case and separators, so that `In progress`, `in_progress` and `inProgress` are equal.
 pub(super) fn normal(word: &str) -> String {
     word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

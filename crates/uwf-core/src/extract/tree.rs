@@ -6,16 +6,16 @@ use std::rc::Rc;
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Bare: `no`, `1.10`, `null` may stand for more than their text.
+    /// Bare: `no`, `1.10`, `null` may mean something other than their text.
     Plain,
-    /// In quotes or as a block: its text is what was meant.
+    /// In quotes or as a block: the text itself is meant.
     Quoted,
-    /// Bare in JSON, which has types: read as a text it is another value than was written.
+    /// Bare in JSON. JSON has types, so reading the token as a text changes its value.
     Token,
 }
 
 impl Style {
-    /// Whether it may stand for more than its text.
+    /// Whether it may mean something other than its text.
     pub(super) fn is_bare(self) -> bool {
         match self {
             Style::Plain | Style::Token => true,
@@ -24,7 +24,7 @@ impl Style {
     }
 }
 
-/// Part of a text that many places share.
+/// A range of a text that many places share.
 #[derive(Debug, Clone)]
 pub(super) struct RawSource {
     pub(super) text: Rc<str>,
@@ -38,12 +38,12 @@ pub(super) struct Raw {
     source: Option<RawSource>,
 }
 
-/// What stands there.
+/// The content of a place.
 #[derive(Debug, Clone)]
 pub(super) enum RawContent {
     Scalar(RawScalar),
     List(Vec<Raw>),
-    /// Keys in order; one that is written twice is here twice.
+    /// Keys in order, including repeated keys.
     Map(Vec<(String, Raw)>),
 }
 
@@ -52,7 +52,7 @@ pub(super) enum RawContent {
 pub(super) struct RawScalar {
     pub(super) text: String,
     pub(super) style: Style,
-    /// The text with what YAML took for a trailing comment: `Fix #42`.
+    /// The text including what YAML took for a trailing comment: `Fix #42`.
     pub(super) uncut: Option<String>,
 }
 
@@ -62,18 +62,18 @@ impl Raw {
         Raw { content, source: Some(source) }
     }
 
-    /// The place as it was written, without trailing blanks, where that is known.
+    /// The place as it was written, without trailing blanks, if its source is known.
     pub(super) fn source(&self) -> Option<&str> {
         let source = self.source.as_ref()?;
         source.text.get(source.range.clone()).map(str::trim_end)
     }
 
-    /// Where the place is in its source text, where that is known.
+    /// The range of the place in its source text, if its source is known.
     pub(super) fn range(&self) -> Option<Range<usize>> {
         self.source.as_ref().map(|source| source.range.clone())
     }
 
-    /// A place that was put together, so that no one text is its source.
+    /// A place that was put together, so that no single text is its source.
     pub(super) fn unplaced(content: RawContent) -> Raw {
         Raw { content, source: None }
     }
@@ -83,12 +83,12 @@ impl Raw {
         Raw { content, source: self.source.clone() }
     }
 
-    /// A scalar whose text is all there is to it.
+    /// A scalar without `uncut` text or a source.
     pub(super) fn scalar(text: impl Into<String>, style: Style) -> Raw {
         Raw::unplaced(RawContent::Scalar(RawScalar { text: text.into(), style, uncut: None }))
     }
 
-    /// Whether two places say the same, however they are written.
+    /// Whether two places have the same content, however they are written.
     pub(super) fn says_the_same(&self, other: &Raw) -> bool {
         match (&self.content, &other.content) {
             (RawContent::Scalar(left), RawContent::Scalar(right)) => {
@@ -105,7 +105,7 @@ impl Raw {
         }
     }
 
-    /// Every scalar and every key with its place (`a.b[0]`).
+    /// Calls `look` for every scalar and every key, with its place (`a.b[0]`).
     pub(super) fn visit(&self, path: &str, look: &mut impl FnMut(&str, &str)) {
         match &self.content {
             RawContent::Scalar(scalar) => look(path, &scalar.text),
@@ -123,7 +123,7 @@ impl Raw {
         }
     }
 
-    /// Whether nothing was written: an empty bare scalar.
+    /// Whether it is empty: a bare scalar without text.
     pub(super) fn is_empty(&self) -> bool {
         matches!(&self.content, RawContent::Scalar(RawScalar { text, style: Style::Plain, uncut: None }) if text.is_empty())
     }

@@ -1,4 +1,4 @@
-//! A raw tree read as a value, place by place, as the schema types it.
+//! Reads a raw tree as a value, each place by its type in the schema.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -11,24 +11,24 @@ use super::tree::{Raw, RawContent, RawScalar, Style, below};
 use super::yaml;
 use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
 
-/// Branches of `anyOf` and `oneOf` tried for one answer; after that the first branch stands.
+/// Most branches of `anyOf` and `oneOf` that are tried for one answer. After that, the first branch is used.
 const MAX_BRANCHES: usize = 4096;
 
-/// Values of `enum`s that what is written is compared with in one answer. After that a place is read without them, and the
-/// validator says whether it fits: 20,000 words that are none of 100,000 would take minutes.
+/// Most values of `enum`s that one answer is compared with. After that, places are read without them and the validator decides whether
+/// they fit. Without a limit, comparing 20,000 unknown words with 100,000 values would take minutes.
 const MAX_COMPARED: usize = 1_000_000;
 
-/// What came of one place.
+/// The reading of one place.
 #[derive(Debug, Default)]
 pub(super) struct TypedValue {
     pub(super) value: Value,
     /// Tolerances applied, in words.
     pub(super) fixes: Vec<String>,
-    /// Places that do not fit their type; the validator will say so in its own words.
+    /// Number of places that do not fit their type. The validator reports them in its own words.
     pub(super) misfits: usize,
-    /// What the validator cannot know: keys written twice.
+    /// Errors that the validator cannot detect: keys written twice.
     pub(super) errors: Vec<String>,
-    /// Keys taken for listed ones they are not spelt like.
+    /// Number of keys that were taken for listed keys with another spelling.
     pub(super) renamed: usize,
     /// Places whose text the value lacks: keys that the schema does not have, and comments.
     pub(super) left_out: Vec<String>,
@@ -68,7 +68,7 @@ impl<'s> Typing<'s> {
         Typing { root, branches: Cell::new(MAX_BRANCHES), compared: Cell::new(MAX_COMPARED) }
     }
 
-    /// The value of a raw tree under schemas that all apply.
+    /// Returns the value of a raw tree under schemas that all apply.
     pub(super) fn read(&self, raw: &Raw, schemas: &[&'s Value], path: &str) -> TypedValue {
         self.place(raw, &shape(self.root, schemas), path)
     }
@@ -84,7 +84,7 @@ impl<'s> Typing<'s> {
         outcomes.min_by_key(TypedValue::rank).unwrap_or_default()
     }
 
-    /// A place without alternatives.
+    /// Reads a place without alternatives.
     fn settled(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
         let Some(left) = self.compared.get().checked_sub(shape.listed_values()) else {
             return TypedValue { value: untyped(raw), ..TypedValue::default() };
@@ -180,14 +180,14 @@ impl<'s> Typing<'s> {
         outcome
     }
 
-    /// Whether a list may have this very member, because the schema lists it.
+    /// Whether a list may have this exact member, because the schema lists it.
     fn may_be_member(&self, raw: &Raw, list: &Shape<'s>) -> bool {
         let member = shape(self.root, &list.item(0));
         let RawContent::Scalar(written) = &raw.content else { return false };
         member.allowed().is_some_and(|allowed| scalar::choose(written, &allowed).is_some())
     }
 
-    /// One value where a list is wanted.
+    /// Reads one value as a list of one, if the schema requires a list.
     fn wrapped(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
         let mut outcome = self.list(std::slice::from_ref(raw), shape, path);
         outcome.fix(path, "one value, read as a list of one");
@@ -225,7 +225,7 @@ impl<'s> Typing<'s> {
         outcome
     }
 
-    /// Schemas of a key, `None` when the key has no place in the value.
+    /// Schemas of a key, `None` if the value can't have the key.
     fn schemas_of(&self, key: &str, shape: &Shape<'s>, place: &str, outcome: &mut TypedValue) -> Option<Schemas<'s>> {
         if let Some(schemas) = shape.property(key) {
             return Some(schemas);
@@ -241,8 +241,8 @@ impl<'s> Typing<'s> {
     }
 }
 
-/// The entries under the names the schema has for them. A key in other case or with other separators is taken for a
-/// listed key that is not written itself, when only one can be meant; one written twice counts once if both say the same.
+/// The entries under their names in the schema. A key in other case or with other separators counts as a listed key if that key is not
+/// written itself and no other key can be meant. A key that is written twice counts once if both values are the same.
 fn names<'k, 'r>(
     entries: &'r [(String, Raw)],
     shape: &Shape<'k>,
@@ -295,7 +295,7 @@ fn writes_null(raw: &Raw) -> bool {
     matches!(&raw.content, RawContent::Scalar(RawScalar { text, style, uncut: None }) if style.is_bare() && scalar::core(text).is_null())
 }
 
-/// A text that is a list or an object written as text.
+/// Parses a list or an object that is written as a text.
 fn flow(text: &str) -> Option<Raw> {
     let text = text.trim();
     let wrapped = (text.starts_with('[') && text.ends_with(']')) || (text.starts_with('{') && text.ends_with('}'));
@@ -305,14 +305,14 @@ fn flow(text: &str) -> Option<Raw> {
     yaml::parse(text).ok()
 }
 
-/// Members of `a.rs, b.rs`: only when no member holds a blank, so that sentences stay whole.
+/// Members of `a.rs, b.rs`. Only if no member contains a blank, so that sentences stay whole.
 fn by_commas(text: &str) -> Option<Vec<String>> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let words = parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && !part.contains(char::is_whitespace));
     words.then(|| parts.into_iter().map(str::to_owned).collect())
 }
 
-/// A list or map as the text it was written as.
+/// A list or map as it was written, as text.
 fn as_text(raw: &Raw) -> Option<String> {
     if let Some(source) = raw.source() {
         return Some(dedent(source));
@@ -332,7 +332,7 @@ fn misfit(raw: &Raw) -> TypedValue {
     TypedValue { value: untyped(raw), misfits: 1, ..TypedValue::default() }
 }
 
-/// The value without any schema.
+/// The value, read without a schema.
 pub(super) fn untyped(raw: &Raw) -> Value {
     match &raw.content {
         RawContent::Scalar(written) => scalar::read(written, None).map_or(Value::Null, |fit| fit.value),

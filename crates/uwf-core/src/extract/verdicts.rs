@@ -1,7 +1,7 @@
-//! Compares a value with what the text around it says of the work.
+//! Compares a value with what the text around it says about the work.
 //!
-//! `I do not approve` or `This is rejected` beside `approved: true` means that the value is talked about, or that the agent made a mistake. Either way a person
-//! or a model has to look again.
+//! If `I do not approve` or `This is rejected` appears beside `approved: true`, either the value is only mentioned or the agent made a
+//! mistake. In both cases a person or a model must look again.
 
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ const SUBJECTS: [&str; 10] = [
     "the diff",
 ];
 
-/// What stands between such a subject and `approved`, and whether it denies.
+/// Words between such a subject and `approved`, and whether they deny.
 const COPULAS: [(&str, bool); 8] = [
     ("is not", true),
     ("isn't", true),
@@ -80,7 +80,7 @@ const COPULAS: [(&str, bool); 8] = [
     ("is hereby", false),
 ];
 
-/// What follows the word if it is about the work under review.
+/// First words after a verdict that is about the work under review.
 const OBJECTS: [&str; 5] = ["it", "this", "these", "the", "as"];
 
 /// Returns the words of the text that contradict the value; `None` if there are none. Quotations and code don't count.
@@ -166,7 +166,7 @@ fn verdict(sentence: &str) -> Option<(&str, bool)> {
     })
 }
 
-/// Splits a text into sentences and the clauses behind `so` and `but`.
+/// Splits a text into sentences and the clauses after `so` and `but`.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['.', '!', '?', '\n', ';']).flat_map(|sentence| sentence.split(", ")).map(|clause| {
         let clause = clause.trim();

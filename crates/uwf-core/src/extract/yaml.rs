@@ -1,7 +1,6 @@
-//! One YAML block as a tree of raw scalars.
+//! Parses one YAML block as a tree of raw scalars.
 //!
-//! Tags, anchors and aliases are refused: in an answer `!important`, `&co` and `*.rs` are text, which the reader by lines
-//! keeps as such.
+//! Tags, anchors and aliases are rejected: in an answer, `!important`, `&co` and `*.rs` are text. The line reader keeps them as text.
 
 use std::rc::Rc;
 
@@ -9,7 +8,7 @@ use yaml_tree::{Data, Node};
 
 use super::tree::{Raw, RawContent, RawScalar, RawSource, Style};
 
-/// Reads a block. The error says what is wrong and in which line of the block (from 1).
+/// Parses a block. The error says what is wrong and in which line of the block (from 1).
 pub(super) fn parse(text: &str) -> Result<Raw, String> {
     let root = yaml_tree::parse(text).map_err(|error| in_line(&error.message, error.at.line))?;
     let root = root.ok_or("the header is empty")?;
@@ -20,7 +19,7 @@ fn in_line(what: &str, line: usize) -> String {
     format!("{what} in line {line} of the header")
 }
 
-/// What a value stands in.
+/// The collection that contains a value.
 #[derive(Clone, Copy)]
 enum Within {
     Nothing,
@@ -28,7 +27,7 @@ enum Within {
     Flow,
     /// A list on lines of its own.
     List,
-    /// A mapping on lines of its own, behind a key that ends at this byte.
+    /// A mapping on lines of its own, after a key that ends at this byte.
     Mapping(usize),
 }
 
@@ -73,7 +72,7 @@ impl BlockReader<'_> {
             let rest = first_line(&self.text[end..]);
             return rest.trim_start().starts_with('#').then(|| format!("{text}{}", rest.trim_end()));
         }
-        // Nothing but a comment: `title: #42` or `- #42`. With a blank behind the `#` it is meant as a comment.
+        // The value is only a comment: `title: #42` or `- #42`. With a blank after the `#` it is meant as a comment.
         let whole = match within {
             Within::Mapping(key_end) => first_line(&self.text[key_end..]).trim_start().strip_prefix(':')?,
             Within::List => {
@@ -97,7 +96,7 @@ fn first_line(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// The tree in one line: bare scalars as they are, others in quotes, uncut texts after `|`.
+    /// Draws the tree in one line: bare scalars unquoted, others in quotes, uncut texts after `|`.
     fn draw(raw: &Raw) -> String {
         match &raw.content {
             RawContent::Scalar(RawScalar { text, style, uncut }) => {
