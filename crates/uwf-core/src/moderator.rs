@@ -1,10 +1,10 @@
-//! The moderator: which role comes next, decided from the graph, the conditions and the history alone.
+//! The moderator chooses the next role from the graph, the conditions and the history alone.
 //!
 //! Nothing here does I/O or reads a clock. A condition whose syntax bounds its cost ([`Class::Plain`]) is
-//! evaluated on the spot; any other is handed back as [`Progress::Evaluate`] for the shell to run under limits.
+//! evaluated in process. Any other condition is returned as [`Progress::Evaluate`], and the shell runs it under limits.
 //!
-//! The usual round: [`Moderator::at`] a position, ask [`Moderator::reads`] what to load, fill a [`History`],
-//! [`Moderator::decide`], and [`Pending::answer`] as long as there is something to evaluate.
+//! Typical use: create a [`Moderator::at`] a position, ask [`Moderator::reads`] what to load, fill a [`History`],
+//! call [`Moderator::decide`], and call [`Pending::answer`] for each expression to evaluate.
 
 mod analysis;
 mod condition;

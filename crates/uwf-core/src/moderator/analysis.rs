@@ -1,4 +1,4 @@
-//! What is found out about a condition when it is compiled, and why it may be refused.
+//! Facts about a condition that are known once it is compiled, and the error for one that is rejected.
 
 use std::fmt;
 
@@ -9,38 +9,38 @@ use crate::text::{ellipsize, one_line};
 /// Where a condition may be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Its syntax alone bounds the cost to about its length times the size of what it reads: in process.
+    /// In process: the syntax bounds the cost to about its length times the size of the data it reads.
     Plain,
-    /// Nothing bounds its cost: only in a child process with limits on memory and time.
+    /// Only in a child process with limits on memory and time, because nothing bounds the cost.
     Bounded,
 }
 
 /// A field of a role's output that a condition reads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldRead {
-    /// Whose output; `None` is the role that ran last, that is the role whose transitions name the condition.
+    /// The role. `None` is the role that ran last, which is the role whose transitions name the condition.
     pub role: Option<String>,
-    /// Names from the output inwards. Arrays on the way are mapped over, as JSONata does.
+    /// Names from the output inwards. Arrays on the way are mapped over, as in JSONata.
     pub path: Vec<String>,
     /// The reference as an author would write it.
     pub text: String,
 }
 
-/// A comparison with a value that is written out, as in `steps[-1].output.ok = true` or `role in ["a", "b"]`.
+/// A comparison with a literal, as in `steps[-1].output.ok = true` or `role in ["a", "b"]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What is compared.
+    /// The side that is compared with the literal.
     pub what: Compared,
-    /// The value written out.
+    /// The literal.
     pub literal: Value,
 }
 
-/// What a [`Comparison`] is about.
+/// The subject of a [`Comparison`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
-    /// The role of a step; also the argument of `$first` and `$last`.
+    /// The role of a step, or the argument of `$first` or `$last`.
     Role,
-    /// A field of a role's output, for equality.
+    /// A field of a role's output, compared for equality.
     Field(FieldRead),
 }
 
@@ -49,13 +49,13 @@ pub enum Compared {
 pub struct ConditionError {
     /// The expression as it was given.
     pub expression: String,
-    /// What is wrong, without the code.
+    /// The error message, without the code.
     pub message: String,
-    /// JSONata's code such as `S0202`, where it has one.
+    /// JSONata's code such as `S0202`, if it has one.
     pub code: Option<String>,
-    /// Where, as a number of characters from the start of the expression, where known.
+    /// The position in characters from the start of the expression, if known.
     pub position: Option<usize>,
-    /// What to try instead.
+    /// A suggestion what to try instead.
     pub hint: Option<String>,
 }
 

@@ -1,11 +1,11 @@
-//! A condition: compiled, classified, and asked what it reads.
+//! A compiled condition, with its class and its reads.
 
 use super::Reads;
 use super::analysis::{Class, Comparison, ConditionError, FieldRead};
 use super::jsonata::{self, Analysis, Program};
 
-/// The longest expression accepted, in bytes. Conditions people write are under 1 KB; analysing one is linear
-/// in its length, so this keeps every later step cheap.
+/// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this
+/// limit keeps every later step cheap.
 const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
 
 /// A compiled condition. Cheap to keep, `Send` and `Sync`.
@@ -16,11 +16,11 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Parses an expression and finds out what it may cost and what it reads.
+    /// Parses an expression and determines its class and its reads.
     ///
     /// # Errors
-    /// The expression does not parse, is too long, calls a function that does not exist, or uses something
-    /// a decision must not: `$now`, `$millis`, `$random`, `$shuffle`, `$eval`, the `@` and `#` bindings.
+    /// The expression does not parse, is too long, calls a function that does not exist, or uses something that
+    /// a decision must not use: `$now`, `$millis`, `$random`, `$shuffle`, `$eval`, the `@` and `#` bindings.
     pub fn compile(expression: &str) -> Result<Condition, ConditionError> {
         if expression.len() > MAX_EXPRESSION_BYTES {
             return Err(ConditionError {
@@ -50,32 +50,32 @@ impl Condition {
         self.analysis.class
     }
 
-    /// What must be loaded before it can be evaluated.
+    /// The part of the history that must be loaded before the condition can be evaluated.
     #[must_use]
     pub fn reads(&self) -> &Reads {
         &self.analysis.reads
     }
 
-    /// The parts of the history it reads, each as an expression of its own, in source order. For people who ask why it gave what
-    /// it gave: a decision needs [`Condition::reads`] only, so this is found out when it is asked for.
+    /// The parts of the history it reads, each as a separate expression, in source order. They explain a result to people. A decision needs
+    /// only [`Condition::reads`], so this list is computed on demand.
     #[must_use]
     pub fn references(&self) -> Vec<String> {
         jsonata::references(&self.source)
     }
 
-    /// The fields of roles' outputs it reads, sorted, as far as the role is known.
+    /// The fields of roles' outputs it reads, sorted. Fields of an unknown role are left out.
     #[must_use]
     pub fn field_reads(&self) -> &[FieldRead] {
         &self.analysis.fields
     }
 
-    /// Comparisons of roles and fields with values that are written out, in source order.
+    /// Comparisons of roles and fields with literals, in source order.
     #[must_use]
     pub fn comparisons(&self) -> &[Comparison] {
         &self.analysis.comparisons
     }
 
-    /// Traps in the expression, in words for its author, in source order.
+    /// Warnings about the expression, in words for its author, in source order.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.analysis.warnings

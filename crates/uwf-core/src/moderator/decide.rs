@@ -1,4 +1,4 @@
-//! The decision itself, as a state machine: what can't be evaluated here is asked for.
+//! The decision as a state machine. It returns expressions that it can't evaluate itself.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::analysis::shown;
 use super::jsonata::{EvalError, EvaluationSession};
 use super::{Class, Condition, ConditionError, History, Reads, truth};
 
-/// Where a transition leads that ends the thread.
+/// The target of a transition that ends the thread.
 pub const END: &str = "$END";
 
 /// One transition, its condition compiled.
@@ -19,7 +19,7 @@ pub struct Edge {
     pub condition: Option<(String, Condition)>,
 }
 
-/// The transitions of one position of a workflow's graph, ready to decide which is taken.
+/// The transitions of one position of a workflow's graph.
 #[derive(Debug)]
 pub struct Moderator {
     edges: Vec<Edge>,
@@ -41,71 +41,71 @@ pub enum Next {
 pub enum EndReason {
     /// A transition to `$END` matched.
     Graph,
-    /// No transition matched, which the author of the workflow probably did not mean.
+    /// No transition matched, which is probably a mistake in the workflow.
     NoMatch,
 }
 
-/// Where a thread goes, and why.
+/// What comes next in a thread, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Where.
+    /// The next role, or the end.
     pub next: Next,
-    /// Every transition that was looked at, in order; the last one is the one taken unless none matched.
+    /// Every transition that was tried, in order. The last one was taken, unless none matched.
     pub trace: Vec<Considered>,
 }
 
-/// One transition that was looked at.
+/// One transition that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Considered {
-    /// The role it leads to, or `$END`.
+    /// The next role, or `$END`.
     pub role: String,
-    /// Name of its condition; absent for one that always matches.
+    /// Name of its condition; absent if it always matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
     /// The condition's expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// What the expression gave; absent when that was a missing value.
+    /// The value of the expression; absent if it is missing.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// Whether it was taken.
     pub matched: bool,
-    /// How `matched` came about.
+    /// Why `matched` is true or false.
     pub note: Note,
 }
 
-/// Reads a value that is there, `null` included; serde would take `null` for an absent one.
+/// Reads a value that is present, including `null`, which serde would read as an absent value.
 ///
 /// # Errors
-/// Those of the deserializer.
+/// The deserializer fails.
 pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// How a transition came to match or not.
+/// Why a transition matched or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
-    /// It has no condition.
+    /// The transition has no condition.
     Unconditional,
-    /// The expression gave true or false.
+    /// The value is true or false.
     Boolean,
-    /// The expression gave another value, which counts as true or false by JSONata's `$boolean`.
+    /// The value is not a boolean and was converted by JSONata's `$boolean`.
     Counted,
-    /// The expression gave nothing, which counts as false.
+    /// The value is missing, which counts as false.
     Missing,
 }
 
-/// How far a decision has got.
+/// The state of a decision.
 #[derive(Debug)]
 pub enum Progress<'h> {
-    /// It is made.
+    /// The decision is made.
     Decided(Decision),
-    /// It depends on an expression that must be evaluated under limits.
+    /// The decision depends on an expression that must be evaluated under limits.
     Evaluate {
-        /// What to evaluate; see [`evaluate`].
+        /// The expression to evaluate; see [`evaluate`].
         request: Evaluate,
-        /// Takes the answer.
+        /// Takes the result.
         resume: Pending<'h>,
     },
 }
@@ -119,16 +119,16 @@ pub struct Pending<'h> {
     history: &'h History,
 }
 
-/// An expression to evaluate elsewhere, with all it needs.
+/// An expression to evaluate elsewhere, with the data it needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluate {
     /// The expression.
     pub expression: String,
-    /// A serialised [`History`], as much as the expression reads.
+    /// A serialised [`History`] with everything the expression reads.
     pub context: Value,
 }
 
-/// Why no decision was reached. None of these is ever taken for "the condition is false".
+/// Why no decision was reached. None of these errors counts as a false condition.
 #[derive(Debug, thiserror::Error)]
 pub enum ModeratorError {
     /// The graph has no entry for the position.
@@ -137,12 +137,12 @@ pub enum ModeratorError {
         /// A role or `$START`.
         position: String,
     },
-    /// A transition names a condition the workflow does not define.
+    /// A transition names a condition that the workflow does not define.
     #[error("the transition from `{position}` to `{role}` names the condition `{condition}`, which is not defined")]
     UnknownCondition {
-        /// Where the transition starts.
+        /// The position of the transition.
         position: String,
-        /// Where it leads.
+        /// Its target.
         role: String,
         /// The name.
         condition: String,
@@ -168,13 +168,13 @@ pub enum ModeratorError {
 }
 
 impl Moderator {
-    /// A moderator over transitions, tried in order.
+    /// Creates a moderator from transitions, which it tries in order.
     #[must_use]
     pub fn new(edges: Vec<Edge>) -> Moderator {
         Moderator { edges }
     }
 
-    /// What to load before deciding: what the conditions up to the first unconditional transition read.
+    /// The part of the history to load before deciding: everything that conditions read, up to the first unconditional transition.
     #[must_use]
     pub fn reads(&self) -> Reads {
         reads(&self.edges)
@@ -198,11 +198,10 @@ fn reads(edges: &[Edge]) -> Reads {
 }
 
 impl<'h> Pending<'h> {
-    /// Goes on with the value of the requested expression (`None` is a missing value), or with why there is
-    /// none.
+    /// Continues with the value of the requested expression (`None` is a missing value), or with the reason why it has no value.
     ///
     /// # Errors
-    /// The evaluation failed, or a later condition does.
+    /// The evaluation failed, or a later condition fails.
     pub fn answer(mut self, answer: Result<Option<Value>, String>) -> Result<Progress<'h>, ModeratorError> {
         let edge = &self.edges[self.at];
         let value = answer.map_err(|message| failed(edge, message))?;
@@ -237,7 +236,7 @@ impl<'h> Pending<'h> {
         Ok(Progress::Decided(Decision { next: Next::End(EndReason::NoMatch), trace: self.trace }))
     }
 
-    /// Books a transition; if it matched, the decision is made.
+    /// Records a transition. Returns the decision if the transition matched.
     fn consider(&mut self, considered: Considered) -> Option<Decision> {
         self.at += 1;
         let next = considered.matched.then(|| match considered.role.as_str() {
@@ -275,7 +274,7 @@ fn failed(edge: &Edge, message: String) -> ModeratorError {
 }
 
 impl Evaluate {
-    /// A request to evaluate an expression on a history.
+    /// Creates a request to evaluate an expression on a history.
     #[must_use]
     pub fn new(expression: &str, history: &History) -> Evaluate {
         let context = serde_json::to_value(history).expect("a history has only text keys and JSON values");
@@ -283,9 +282,9 @@ impl Evaluate {
     }
 }
 
-/// Carries out a request: what the child process does, and `thread eval`. `None` is a missing value.
+/// Evaluates a request, in the child process and for `thread eval`. `None` is a missing value.
 ///
-/// No limits apply here; the caller sets them for its process.
+/// It applies no limits; the caller sets them for its process.
 ///
 /// # Errors
 /// The expression does not compile or fails, or the context is not a serialised [`History`].

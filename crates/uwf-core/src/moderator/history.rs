@@ -1,4 +1,4 @@
-//! The history conditions are evaluated on.
+//! The history that conditions are evaluated on.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::thread::Step;
 use crate::usage::Usage;
 
-/// A thread's history, as much of it as [`Reads`](super::Reads) asked for.
+/// A thread's history, loaded as far as [`Reads`](super::Reads) asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct History {
@@ -18,16 +18,16 @@ pub struct History {
     pub workflow: String,
     /// The task: `start.prompt`.
     pub prompt: String,
-    /// How many threads this one is nested in, 0 for one a person started: `depth` and `$depth`.
+    /// Number of threads this one is nested in, 0 if a person started it: `depth` and `$depth`.
     pub depth: u32,
     /// Number of steps the thread has, loaded or not.
     pub total: usize,
-    /// Steps per role, for the roles of [`Reads::count_of`](super::Reads::count_of); an absent role has none.
+    /// Steps per role, for the roles of [`Reads::count_of`](super::Reads::count_of). A role without steps is absent.
     #[serde(default)]
     pub counts: BTreeMap<String, usize>,
-    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first, with what their details say where
-    /// [`Reads::details`](super::Reads::details) asks for it. When it holds all [`total`](History::total) steps,
-    /// the three maps are not looked at.
+    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first, including facts from their details if
+    /// [`Reads::details`](super::Reads::details) asks for them. If it holds all [`total`](History::total) steps,
+    /// the three maps are ignored.
     pub steps: Vec<Step>,
     /// First output of each role of [`Reads::first_of`](super::Reads::first_of) that has run.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct History {
     /// Newest output of each role of [`Reads::last_of`](super::Reads::last_of) that has run.
     #[serde(default)]
     pub last_of: BTreeMap<String, Value>,
-    /// What the thread has used so far, where [`Reads::usage`](super::Reads::usage) asks for it: `$usage`.
+    /// The usage of the thread so far, if [`Reads::usage`](super::Reads::usage) asks for it: `$usage`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -48,8 +48,8 @@ impl History {
     }
 }
 
-/// The context value expressions start from, `{start: {workflow, prompt}, steps: [{role, output, meta, detail,
-/// agent}], threadId, depth}`, with the steps the history holds. For showing it; evaluation builds its own.
+/// The context value that expressions start from, `{start: {workflow, prompt}, steps: [{role, output, meta, detail,
+/// agent}], threadId, depth}`, with the loaded steps. For display only; evaluation builds its own.
 #[must_use]
 pub fn context(history: &History) -> Value {
     let steps: Vec<Value> = history

@@ -1,7 +1,7 @@
-//! The only place that knows the JSONata library, so that it can be replaced.
+//! The only module that uses the JSONata library, so that the library can be replaced.
 //!
-//! [`analyse`] turns text into a [`Program`] and what is known about it; a [`EvaluationSession`] runs programs on one
-//! history. Both sides agree on how recognised references to the history are rewritten (`names`).
+//! [`analyse`] turns text into a [`Program`] and facts about it. An [`EvaluationSession`] runs programs on one
+//! history. Both use the same variables for rewritten references to the history (`names`).
 
 mod constant;
 mod cost;
@@ -33,7 +33,7 @@ pub(super) struct Program {
     tree: AstNode,
 }
 
-/// What compiling an expression finds out.
+/// The result of compiling an expression.
 #[derive(Debug)]
 pub(super) struct Analysis {
     pub(super) program: Program,
@@ -44,20 +44,20 @@ pub(super) struct Analysis {
     pub(super) comparisons: Vec<Comparison>,
 }
 
-/// The parts of the history an expression reads, each as an expression of its own, in source order; none for a text that is no
+/// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an
 /// expression.
 pub(super) fn references(expression: &str) -> Vec<String> {
     parse::parse(expression).map(|tree| references::of(&tree)).unwrap_or_default()
 }
 
-/// Parses, refuses what a condition must not do, and finds out what it costs and reads.
+/// Parses an expression, rejects forbidden constructs, and determines its cost and its reads.
 pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
     let fields::Found { fields, mut warnings, comparisons } = fields::of(&tree, &bound);
     warnings.extend(constant::warnings(&tree, &bound, expression));
-    // Rewriting first: a reference that became a plain variable no longer counts against the class.
+    // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
     Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons })

@@ -1,49 +1,49 @@
-//! What part of a history conditions look at.
+//! The part of a history that conditions read.
 
 use std::collections::BTreeSet;
 
-/// What part of a thread's history one or more conditions look at, so that no more than that is loaded.
+/// The part of a thread's history that one or more conditions read, so that only this part is loaded.
 ///
-/// It errs on the side of too much: what an expression might read but the analysis can't pin down sets
+/// The analysis prefers too much to too little: if it can't determine what an expression reads, it sets
 /// [`all`](Reads::all). The start (workflow, prompt), the thread's id and depth, and the number of steps are
-/// always at hand and not part of this.
+/// always available and not part of this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// Every step. The other fields then need no attention, except [`details`](Reads::details).
+    /// Every step. Then the other fields don't matter, except [`details`](Reads::details).
     pub all: bool,
-    /// This many of the newest steps, without gaps.
+    /// Number of newest steps, without gaps.
     pub last: usize,
-    /// This many of the oldest steps, without gaps.
+    /// Number of oldest steps, without gaps.
     pub first: usize,
     /// The first output of these roles.
     pub first_of: BTreeSet<String>,
     /// The newest output of these roles.
     pub last_of: BTreeSet<String>,
-    /// The total number of steps. ([`History::total`](super::History::total) is always filled; this tells
-    /// a reader of the report that the condition counts.)
+    /// Whether the total number of steps is read. ([`History::total`](super::History::total) is always filled; this field
+    /// is for reports.)
     pub counts: bool,
     /// The number of steps of these roles.
     pub count_of: BTreeSet<String>,
-    /// How the outputs of the steps asked for were obtained, and what else their headers said: that is in their details.
+    /// How the outputs of these steps were obtained, and the rest of their headers. Both are stored in the details.
     pub details: bool,
-    /// What the thread has used so far, which is in the details of all its steps.
+    /// The usage of the thread so far, which is stored in the details of all its steps.
     pub usage: bool,
 }
 
 impl Reads {
-    /// Nothing but what is always at hand.
+    /// Only what is always available.
     #[must_use]
     pub fn none() -> Reads {
         Reads::default()
     }
 
-    /// Every step with everything about it: what an arbitrary expression may read.
+    /// Every step with all its parts, for expressions whose reads are unknown.
     #[must_use]
     pub fn everything() -> Reads {
         Reads { all: true, details: true, usage: true, ..Reads::default() }
     }
 
-    /// Widens this to cover `other` as well.
+    /// Adds the reads of `other`.
     pub fn union(&mut self, other: &Reads) {
         self.all |= other.all;
         self.last = self.last.max(other.last);

@@ -1,11 +1,11 @@
-//! When the result of a condition counts as true.
+//! Decides which results of a condition count as true.
 
 use serde_json::Value;
 
 /// Whether a condition's result matches, by the rules of JSONata's `$boolean`: nothing, `null`, `false`, `0`,
 /// `""`, `[]` and `{}` are false; an array is true if any member is. `None` is a missing value.
 ///
-/// Functions and regular expressions are false too; they arrive here as `""`.
+/// Functions and regular expressions are also false; they arrive here as `""`.
 #[must_use]
 pub fn truth(value: Option<&Value>) -> bool {
     match value {

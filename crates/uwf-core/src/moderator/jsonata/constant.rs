@@ -1,4 +1,4 @@
-//! Conditions that decide nothing, because they are always true or always false.
+//! Finds conditions that decide nothing, because they are always true or always false.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::super::truth::truth;
 use super::super::{History, Reads};
 use super::{EvaluationSession, Program, cost, functions, names, text, walk};
 
-/// Comparisons of one expression that are named: each compilation looks for them, so they must stay few.
+/// Most comparisons of one expression that are reported. Every compilation searches for them, so keep the number small.
 const MOST_NAMED: usize = 8;
 
 /// The constant truth value of an expression, and the reason, as a clause after a colon.
@@ -39,7 +39,7 @@ pub(super) fn warnings(tree: &AstNode, bound: &BTreeSet<String>, expression: &st
     warnings
 }
 
-/// An expression that reads nothing is worked out at once, if that costs next to nothing.
+/// Evaluates an expression that reads nothing, if that is cheap.
 fn of_closed(tree: &AstNode, expression: &str) -> String {
     const WHY: &str = "it reads nothing of the thread";
     if !cost::is_plain(tree, expression) {
@@ -61,7 +61,7 @@ struct ConstantReader<'a> {
 }
 
 impl ConstantReader<'_> {
-    /// Returns the constant truth value of a node; `None` if it depends on the thread or is hard to find out.
+    /// Returns the constant truth value of a node; `None` if it depends on the thread or is hard to determine.
     fn verdict(&mut self, node: &AstNode) -> Option<Verdict> {
         with_stack(|| match node {
             AstNode::Path { steps } => path(steps),
@@ -102,7 +102,7 @@ impl ConstantReader<'_> {
         }
     }
 
-    /// Whether something is there in every thread.
+    /// Whether a value exists in every thread.
     fn is_there(&mut self, node: &AstNode) -> bool {
         let is_root = |name: &str| [names::START, names::STEPS, names::THREAD_ID, names::DEPTH].contains(&name);
         match node {
@@ -156,7 +156,7 @@ impl ConstantReader<'_> {
         }
     }
 
-    /// `a or b or c`, or the same with `and`.
+    /// `a or b or c`, or a chain with `and`.
     fn chain(&mut self, node: &AstNode, op: BinaryOp) -> Option<Verdict> {
         let decides = op == BinaryOp::Or;
         let mut links = Vec::new();
@@ -252,7 +252,7 @@ fn path(steps: &[PathStep]) -> Option<Verdict> {
     }
 }
 
-/// A comparison of something with itself.
+/// A comparison of a value with itself.
 fn with_itself(node: &AstNode) -> Option<Verdict> {
     let AstNode::Binary { op, lhs, rhs } = node else { return None };
     let value = match op {
@@ -264,7 +264,7 @@ fn with_itself(node: &AstNode) -> Option<Verdict> {
     is_same.then(|| Verdict { value, why: format!("`{}` compares a value with itself", text::of(node)) })
 }
 
-/// `$count(…) >= 0` and its like.
+/// `$count(…) >= 0` and similar comparisons.
 fn of_count(op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<Verdict> {
     let is_count =
         |node: &AstNode| matches!(node, AstNode::Function { name, args, .. } if name == "count" && args.len() == 1);
@@ -313,9 +313,9 @@ fn collect<'a>(node: &'a AstNode, op: BinaryOp, links: &mut Vec<&'a AstNode>) {
     });
 }
 
-/// Two links that cannot both be false, as in `x != 1 or x != 2`, or not both true, as in `x = 1 and x = 2`.
+/// Two links that cannot both be false, as in `x != 1 or x != 2`, or cannot both be true, as in `x = 1 and x = 2`.
 fn contradiction(links: &[&AstNode], is_or: bool) -> Option<Verdict> {
-    /// Links that are compared with each other; conditions of people have fewer.
+    /// Most links that are compared with each other. Handwritten conditions have fewer.
     const MOST: usize = 32;
     let compared: Vec<(bool, &AstNode, &AstNode)> = links.iter().take(MOST).filter_map(|link| equality(link)).collect();
     for (index, (is_equal, side, value)) in compared.iter().enumerate() {
@@ -334,7 +334,7 @@ fn contradiction(links: &[&AstNode], is_or: bool) -> Option<Verdict> {
     None
 }
 
-/// Whether a comparison asks for equality, what it compares, and the value that is written out.
+/// The parts of a comparison with a literal: whether it asks for equality, the other side, and the literal.
 fn equality(node: &AstNode) -> Option<(bool, &AstNode, &AstNode)> {
     let (is_equal, lhs, rhs) = match node {
         AstNode::Binary { op: BinaryOp::Equal, lhs, rhs } => (true, lhs, rhs),

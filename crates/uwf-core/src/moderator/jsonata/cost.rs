@@ -1,31 +1,30 @@
-//! Whether the syntax of an expression bounds what it costs.
+//! Decides whether the syntax of an expression bounds its cost.
 //!
-//! The argument for *plain*: an expression loops only in path steps and predicates, over the items of what
-//! stands before them. There, a plain expression reads nothing but the item itself, which is part of what is
-//! looped over, and builds nothing larger than what it was given. So nested loops go over disjoint parts of the
-//! data, and the whole costs at most the expression's length times the data's size and depth. Were `$steps` or
-//! an array constructor allowed inside a loop, a chain of loops could multiply: `$steps[$steps[$steps[…]]]`,
-//! `x.([$,$]).([$,$])…`.
+//! Why *plain* is safe: an expression loops only in path steps and predicates, over the items of the value
+//! before them. In a loop, a plain expression reads only the item, which is part of the value it loops over, and builds
+//! nothing larger than its input. So nested loops cover disjoint parts of the data, and the total cost is at most the
+//! expression's length times the data's size and depth. If `$steps` or an array constructor were allowed in a loop,
+//! a chain of loops could multiply: `$steps[$steps[$steps[…]]]`, `x.([$,$]).([$,$])…`.
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 use jsonata_core::value::with_stack;
 
 use super::{functions, names};
 
-/// Where a node stands.
+/// How often a node is evaluated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExpressionPlace {
-    /// Evaluated once.
+    /// Once.
     Once,
-    /// Evaluated for each item of something.
+    /// For each item of a value.
     Looped,
 }
 
-/// Longest expression taken for plain, in bytes: the cost is at most its length times the size of the data, so
-/// the length must stay small beside a millisecond. Conditions people write are a tenth of this.
+/// Longest plain expression, in bytes. The cost is at most the length times the size of the data, so the length must be small
+/// for an evaluation to take about a millisecond. Typical conditions have a tenth of this length.
 const MAX_PLAIN_BYTES: usize = 4096;
 
-/// Whether an expression, its references to the history rewritten, is plain.
+/// Whether an expression is plain after its references to the history were rewritten.
 pub(super) fn is_plain(tree: &AstNode, expression: &str) -> bool {
     expression.len() <= MAX_PLAIN_BYTES && plain(tree, ExpressionPlace::Once)
 }
@@ -97,7 +96,7 @@ fn path_step(step: &PathStep, place: ExpressionPlace) -> bool {
 
 fn binary(op: BinaryOp, lhs: &AstNode, rhs: &AstNode, place: ExpressionPlace) -> bool {
     match op {
-        // These give true or false, so a written-out list beside them goes no further.
+        // These operators return booleans, so the result can't contain the items of a list literal.
         BinaryOp::Equal
         | BinaryOp::NotEqual
         | BinaryOp::LessThan

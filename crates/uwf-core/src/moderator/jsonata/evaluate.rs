@@ -1,4 +1,4 @@
-//! Running programs on a history.
+//! Runs programs on a history.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use super::super::{History, Reads};
 use super::{Program, names, parse};
 use crate::thread::ALWAYS_ALLOWED;
 
-/// Deepest nesting a result may have: whatever a stored output can have, and the steps around it. The JSON that
+/// Deepest nesting of a result: as deep as a stored output, plus the steps around it. The JSON that
 /// carries it between processes is read up to 128 levels.
 const MAX_RESULT_DEPTH: usize = json_cas::cbor::MAX_DEPTH + 4;
 
@@ -20,9 +20,9 @@ const MAX_RESULT_DEPTH: usize = json_cas::cbor::MAX_DEPTH + 4;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
 pub struct EvalError {
-    /// What went wrong, without the code.
+    /// The error message, without the code.
     pub message: String,
-    /// JSONata's code such as `T2001`, where it has one.
+    /// JSONata's code such as `T2001`, if it has one.
     pub code: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub(in super::super) struct EvaluationSession {
 }
 
 impl EvaluationSession {
-    /// Prepares a history for programs that read no more than `reads`.
+    /// Prepares a history for programs that read at most `reads`.
     pub(in super::super) fn new(history: &History, reads: &Reads) -> EvaluationSession {
         let facts = Rc::new(Facts::of(history));
         let mut context = Context::new();
@@ -75,7 +75,7 @@ impl EvaluationSession {
         EvaluationSession { evaluator, input }
     }
 
-    /// The result of a program; `None` is a missing value, which is not `null`.
+    /// Runs a program and returns its result. `None` is a missing value, which differs from `null`.
     pub(in super::super) fn run(&mut self, program: &Program) -> Result<Option<Value>, EvalError> {
         let result =
             self.evaluator.evaluate(&program.tree, &self.input).map_err(|error| EvalError::new(error.message()))?;
@@ -86,15 +86,15 @@ impl EvaluationSession {
     }
 }
 
-/// What the functions and variables answer from.
+/// The data behind the functions and variables.
 struct Facts {
     steps: JValue,
     counts: HashMap<String, usize>,
     first_of: HashMap<String, JValue>,
     last_of: HashMap<String, JValue>,
-    /// By hash of the detail: how an output was obtained is written there, so it goes with the hash.
+    /// How each output was obtained, by the hash of the detail that says so.
     extracted_by: HashMap<String, Rc<str>>,
-    /// By hash of the detail, too: what is in headers beside the outputs.
+    /// Header keys that are not part of the outputs, by the hash of the detail.
     headers: HashMap<String, Map<String, Value>>,
 }
 
@@ -140,7 +140,7 @@ impl Facts {
     }
 }
 
-/// What stands for a role's first or newest step in rewritten references.
+/// The value of a rewritten reference to a role's first or newest step.
 fn step_of(output: Option<&JValue>) -> JValue {
     match output {
         None => JValue::Undefined,
@@ -177,7 +177,7 @@ fn extracted_by(known: &HashMap<String, Rc<str>>, args: &[JValue]) -> Result<JVa
     Ok(known.get(detail).map_or(JValue::Undefined, |how| JValue::String(Rc::clone(how))))
 }
 
-/// Of the keys that every header may carry, those of the output and those beside it.
+/// The keys that every header may carry, from the output and from the header beside it.
 fn frontmatter(headers: &HashMap<String, Map<String, Value>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
     let Some(Argument { detail, output }) = step_argument(names::FRONTMATTER, args)? else {
         return Ok(JValue::Undefined);
@@ -191,14 +191,14 @@ fn frontmatter(headers: &HashMap<String, Map<String, Value>>, args: &[JValue]) -
     Ok(JValue::object(found.collect()))
 }
 
-/// A step that a function was given.
+/// The step that was passed to a function.
 struct Argument<'v> {
     detail: &'v str,
-    /// Its output, if that is an object.
+    /// Its output, if it is an object.
     output: Option<&'v JMap>,
 }
 
-/// The step that is the only argument; `None` when that is missing.
+/// Returns the step that is the only argument; `None` if the argument is missing.
 fn step_argument<'v>(function: &str, args: &'v [JValue]) -> Result<Option<Argument<'v>>, EvaluatorError> {
     let step = match args {
         [JValue::Undefined] => return Ok(None),
@@ -226,7 +226,7 @@ fn array(items: Vec<JValue>) -> JValue {
     JValue::Array(JArray::new_flat(items, flat))
 }
 
-/// An output as the library's value. Numbers become doubles, as in JavaScript.
+/// Converts an output to the library's value. Numbers become doubles, as in JavaScript.
 fn library_value(value: &Value) -> JValue {
     match value {
         Value::Null => JValue::Null,
@@ -235,7 +235,7 @@ fn library_value(value: &Value) -> JValue {
         Value::String(text) => JValue::string(text.as_str()),
         Value::Array(items) => array(items.iter().map(library_value).collect()),
         Value::Object(fields) => {
-            // The library marks its own wrappers by a first key `@`; an agent's output must not pass for one.
+            // The library marks its own wrappers by a first key `@`. Don't let an agent's output pass for a wrapper.
             let wrapped = fields.keys().next().is_some_and(|key| key == "@");
             let (marks, others): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| wrapped && *key == "@");
             let fields = others.into_iter().chain(marks);
@@ -244,7 +244,7 @@ fn library_value(value: &Value) -> JValue {
     }
 }
 
-/// A result as plain JSON. A missing member of an array is null; a function is `""`, as `$string` has it.
+/// Converts a result to plain JSON. A missing member of an array becomes null, and a function becomes `""`, as in `$string`.
 fn plain_value(value: &JValue, depth: usize) -> Result<Value, EvalError> {
     if depth > MAX_RESULT_DEPTH {
         return Err(EvalError::new(&format!("the result is nested more than {MAX_RESULT_DEPTH} deep")));
@@ -269,7 +269,7 @@ fn plain_value(value: &JValue, depth: usize) -> Result<Value, EvalError> {
 }
 
 fn plain_number(number: f64) -> Result<Value, EvalError> {
-    /// Above this, not every whole number is a double.
+    /// Above this, some whole numbers have no double.
     const EXACT: f64 = 9_007_199_254_740_991.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         return Ok(Value::from(number as i64));

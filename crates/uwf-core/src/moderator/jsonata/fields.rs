@@ -1,4 +1,4 @@
-//! Which fields of which role's output an expression reads, and the traps in it.
+//! Finds the fields of roles' outputs that an expression reads, and mistakes in it.
 
 use std::collections::BTreeSet;
 
@@ -12,25 +12,25 @@ use super::walk::{self, Focus};
 use super::{functions, names, text};
 use json_cas::nearest::nearest;
 
-/// What is known of each amount of `$usage`.
+/// The fields of each amount in `$usage`.
 const AMOUNT: [&str; 4] = ["steps", "tokens", "cost", "seconds"];
 
-/// The one that was probably meant.
+/// The field that was probably meant.
 fn amount(name: &str) -> &'static str {
     nearest(name, AMOUNT).unwrap_or("cost")
 }
 
-/// What an expression is found to do.
+/// The findings about an expression.
 pub(super) struct Found {
-    /// What it reads, sorted.
+    /// Fields it reads, sorted.
     pub(super) fields: Vec<FieldRead>,
-    /// What is suspicious about it, in words for its author, in source order.
+    /// Warnings in words for its author, in source order.
     pub(super) warnings: Vec<String>,
-    /// What it compares with values that are written out, in source order.
+    /// Comparisons with literals, in source order.
     pub(super) comparisons: Vec<Comparison>,
 }
 
-/// Looks through an expression.
+/// Analyses an expression.
 pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
     let mut reader = FieldReader { bound, fields: BTreeSet::new(), warnings: Vec::new(), comparisons: Vec::new() };
     reader.visit(tree, &At::Root);
@@ -38,7 +38,7 @@ pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
     Found { fields: fields.into_iter().collect(), warnings, comparisons }
 }
 
-/// What a value is, seen from the thread's context.
+/// The meaning of a value in the thread's context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum At {
     Root,
@@ -47,18 +47,18 @@ enum At {
     Steps(Who),
     /// The role of a step.
     RoleName,
-    /// An output, or what is at this path in it.
+    /// An output, or the value at this path in it.
     Output(Who, Vec<String>),
-    /// What the thread has used.
+    /// The usage of the thread.
     Usage,
-    /// What each of its roles has.
+    /// The usage of all roles.
     UsageOfRoles,
-    /// What one of them has.
+    /// The usage of one role.
     UsageOfRole,
     Elsewhere,
 }
 
-/// Whose steps.
+/// The role of some steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Who {
     /// The role that ran last.
@@ -75,7 +75,7 @@ struct FieldReader<'a> {
 }
 
 impl FieldReader<'_> {
-    /// Looks through a node whose context is `at`, and says what its value is.
+    /// Visits a node whose context is `at`, and returns the meaning of its value.
     fn visit(&mut self, node: &AstNode, at: &At) -> At {
         with_stack(|| match node {
             AstNode::Path { steps } => self.path(steps, at),
@@ -100,7 +100,7 @@ impl FieldReader<'_> {
         })
     }
 
-    /// Notes what a comparison of `side`, which is at `at`, with `other` is about.
+    /// Records comparisons of `side`, whose meaning is `at`, with the literals in `other`.
     fn compare(&mut self, op: BinaryOp, at: &At, side: &AstNode, other: &AstNode) {
         let what = match at {
             At::RoleName => Compared::Role,
@@ -110,7 +110,7 @@ impl FieldReader<'_> {
             },
         };
         let literals = literals(other, op == BinaryOp::In);
-        // `x != null` asks whether it is there.
+        // `x != null` asks whether `x` exists.
         let literals = literals.into_iter().filter(|literal| op != BinaryOp::NotEqual || !literal.is_null());
         self.comparisons.extend(literals.map(|literal| Comparison { what: what.clone(), literal }));
     }
@@ -178,7 +178,7 @@ impl FieldReader<'_> {
         current
     }
 
-    /// The field `name` of a value that is written `before`.
+    /// Returns the meaning of the field `name`. `before` is the path in front of it.
     fn field(&mut self, at: &At, name: &str, before: &[PathStep]) -> At {
         match at {
             At::Root => match name {
@@ -253,7 +253,7 @@ impl FieldReader<'_> {
     }
 }
 
-/// The field a value is, if it is one and it is known whose.
+/// The field that a value comes from, if its role is known.
 fn field_read(at: &At, text: String) -> Option<FieldRead> {
     let At::Output(who, path) = at else {
         return None;
@@ -267,7 +267,7 @@ fn field_read(at: &At, text: String) -> Option<FieldRead> {
     Some(FieldRead { role, path: path.clone(), text })
 }
 
-/// The values a node writes out: itself, or the members of a list where one of them is asked for.
+/// The literals of a node: the node itself, or with `in_list` the members of a list.
 fn literals(node: &AstNode, in_list: bool) -> Vec<Value> {
     match node {
         AstNode::Array(items) if in_list => items.iter().filter_map(literal).collect(),
@@ -290,7 +290,7 @@ fn literal(node: &AstNode) -> Option<Value> {
     }
 }
 
-/// A number as an author writes it: a whole one without a fraction.
+/// A number as an author writes it: without a fraction if it is whole.
 fn number_value(number: f64) -> Value {
     let is_whole = number.fract() == 0.0 && number.abs() < f64::from(u32::MAX);
     if is_whole { Value::from(number as i64) } else { Value::from(number) }

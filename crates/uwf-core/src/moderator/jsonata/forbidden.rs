@@ -1,4 +1,4 @@
-//! What makes an expression unfit to be a condition, although it parses.
+//! Rejects expressions that parse but can't be conditions.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use super::{functions, walk};
 use json_cas::nearest::nearest;
 
 struct Refusal {
-    /// How the offending thing is spelled in the source, for its position.
+    /// Its spelling in the source, to find its position.
     spelling: String,
     message: String,
     hint: Option<String>,
 }
 
-/// Refuses impure functions, the `@` and `#` bindings, and calls of functions that don't exist.
+/// Rejects impure functions, the `@` and `#` bindings, and calls of functions that don't exist.
 pub(super) fn check(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) -> Result<(), ConditionError> {
     let mut found = None;
     walk::each(tree, &mut |node| {

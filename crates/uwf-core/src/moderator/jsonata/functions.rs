@@ -1,8 +1,8 @@
-//! What is known about JSONata's functions.
+//! Facts about JSONata's functions.
 
 use super::names;
 
-/// Why a function must not be used at all, and what to do instead.
+/// Why a function is forbidden, and what to use instead.
 pub(super) fn refusal(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "now" | "millis" => Some((
@@ -21,8 +21,8 @@ pub(super) fn refusal(name: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Every built-in function, with the number of arguments from which on it never takes the context value in
-/// place of a missing first one. Sorted. Where JSONata decides by the types of the arguments, this is the full
+/// Every built-in function, sorted, with the number of arguments from which it never uses the context value for
+/// a missing first argument. If JSONata decides by the types of the arguments, this is the full
 /// number of parameters.
 const BUILTIN: &[(&str, usize)] = &[
     ("abs", 1),
@@ -91,12 +91,12 @@ const BUILTIN: &[(&str, usize)] = &[
     ("zip", 0),
 ];
 
-/// Functions that keep an expression plain, with the number of arguments they may have there.
+/// Functions that keep an expression plain, with the number of arguments they may have.
 ///
-/// Each does work linear in its arguments and gives back a scalar or a part of an argument, so that neither
-/// time nor memory can multiply. Left out on that ground: `$distinct`, `$keys` and `$merge` (quadratic in
-/// distinct members), `$pad` and `$formatNumber` (size by a number), `$join`, `$append`, `$split`, `$replace`,
-/// `$zip`, `$spread`, the encodings (build new values), everything that calls back (`$map`, `$filter`,
+/// Each does work linear in its arguments and returns a scalar or a part of an argument, so neither
+/// time nor memory can multiply. These are therefore left out: `$distinct`, `$keys` and `$merge` (quadratic in
+/// distinct members), `$pad` and `$formatNumber` (size set by a number), `$join`, `$append`, `$split`, `$replace`,
+/// `$zip`, `$spread`, the encodings (build new values), every function with a callback (`$map`, `$filter`,
 /// `$reduce`, `$sort`, `$each`, `$sift`, `$single`, `$match`), and `$string` with indentation.
 const PLAIN: &[(&str, usize)] = &[
     ("abs", 1),
@@ -140,12 +140,12 @@ pub(super) fn is_plain(name: &str, arguments: usize) -> bool {
     find(PLAIN, name).is_some_and(|most| arguments <= most)
 }
 
-/// Whether there is such a function.
+/// Whether a function exists.
 pub(super) fn exists(name: &str) -> bool {
     find(BUILTIN, name).is_some() || names::FUNCTIONS.contains(&name)
 }
 
-/// Whether a call with this many arguments may read the context value. Functions the expression defines may.
+/// Whether a call with this many arguments may read the context value. Functions that the expression defines may.
 pub(super) fn reads_context(name: &str, arguments: usize) -> bool {
     if names::FUNCTIONS.contains(&name) {
         return false;

@@ -1,4 +1,4 @@
-//! Names of variables and functions a condition finds bound.
+//! Names of the variables and functions that a condition can use.
 
 /// The steps, as `$steps`.
 pub(super) const STEPS: &str = "steps";
@@ -8,46 +8,46 @@ pub(super) const START: &str = "start";
 pub(super) const THREAD_ID: &str = "threadId";
 /// The nesting depth, as `$depth`.
 pub(super) const DEPTH: &str = "depth";
-/// What the thread has used so far, as `$usage`.
+/// The usage of the thread so far, as `$usage`.
 pub(super) const USAGE: &str = "usage";
-/// `$first(role)`: that role's first output.
+/// `$first(role)`: the role's first output.
 pub(super) const FIRST: &str = "first";
-/// `$last(role)`: that role's newest output.
+/// `$last(role)`: the role's newest output.
 pub(super) const LAST: &str = "last";
 /// `$extractedBy(step)`: how the step's output was obtained.
 pub(super) const EXTRACTED_BY: &str = "extractedBy";
-/// `$frontmatter(step)`: those of the keys that are always allowed which its answer had.
+/// `$frontmatter(step)`: the always-allowed keys that the step's answer had.
 pub(super) const FRONTMATTER: &str = "frontmatter";
 
 /// Variables an expression may use without binding them.
 pub(super) const VARIABLES: [&str; 5] = [START, STEPS, THREAD_ID, DEPTH, USAGE];
-/// Functions registered beside the built-in ones.
+/// Functions that are registered in addition to the built-in ones.
 pub(super) const FUNCTIONS: [&str; 4] = [FIRST, LAST, EXTRACTED_BY, FRONTMATTER];
 
-// Rewritten references. No expression can spell these: a variable's name has no space.
+// Rewritten references. Expressions can't use these names, because a variable's name has no space.
 
-/// A number: how many steps there are.
+/// Number of steps.
 pub(super) const STEP_COUNT: &str = "count of steps";
 const COUNT_OF: &str = "count of role ";
 const FIRST_OF: &str = "first of role ";
 const LAST_OF: &str = "last of role ";
 
-/// A number: how many steps of a role there are.
+/// Number of steps of a role.
 pub(super) fn count_of(role: &str) -> String {
     format!("{COUNT_OF}{role}")
 }
 
-/// `{output, meta}` of a role's first step, missing when it has none.
+/// `{output, meta}` of a role's first step; missing if the role has no steps.
 pub(super) fn first_of(role: &str) -> String {
     format!("{FIRST_OF}{role}")
 }
 
-/// `{output, meta}` of a role's newest step, missing when it has none.
+/// `{output, meta}` of a role's newest step; missing if the role has no steps.
 pub(super) fn last_of(role: &str) -> String {
     format!("{LAST_OF}{role}")
 }
 
-/// Whether a variable is a rewritten count, that is a number and not part of the history.
+/// Whether a variable is a rewritten count, which is a number and not part of the history.
 pub(super) fn is_count(name: &str) -> bool {
     name == STEP_COUNT || name.starts_with(COUNT_OF)
 }

@@ -1,11 +1,11 @@
-//! From text to a syntax tree, and what to say when that fails.
+//! Parses expressions and explains syntax errors.
 
 use jsonata_core::ast::AstNode;
 use jsonata_core::parser;
 
 use super::super::analysis::ConditionError;
 
-/// Locating an error parses the text once per character, so it is done for texts up to this many bytes.
+/// Locating an error parses the text once per character. Longer texts than this, in bytes, get no location.
 const LOCATE_BYTES: usize = 2000;
 
 /// Parses an expression.
@@ -23,8 +23,8 @@ pub(super) fn parse(expression: &str) -> Result<AstNode, ConditionError> {
     })
 }
 
-/// Takes JSONata's code out of a message. The library has it in front, or inside behind its own words
-/// (`Invalid syntax: S0213: …`), or not at all.
+/// Separates JSONata's code from a message. The library puts the code in front, or after words of its own
+/// (`Invalid syntax: S0213: …`), or leaves it out.
 pub(super) fn split_code(message: &str) -> (Option<&str>, &str) {
     let mut from = 0;
     while let Some(colon) = message[from..].find(':').map(|at| from + at) {
@@ -41,7 +41,7 @@ pub(super) fn split_code(message: &str) -> (Option<&str>, &str) {
     (None, message)
 }
 
-/// The library names tokens by its own identifiers; authors know them by their signs.
+/// Replaces the library's names of tokens by their signs, which authors know.
 fn readable(message: &str) -> String {
     if let Some(token) = message.strip_prefix("Syntax error: ") {
         return format!("unexpected {}", sign(token));
@@ -53,7 +53,7 @@ fn readable(message: &str) -> String {
     rest.split(' ').map(sign).collect::<Vec<_>>().join(" ") + &got
 }
 
-/// A token as it is written in an expression; what is no token stays as it is.
+/// A token as it is written in an expression. Other words stay as they are.
 fn sign(token: &str) -> String {
     const SIGNS: [(&str, &str); 32] = [
         ("Ampersand", "&"),
@@ -107,8 +107,8 @@ fn sign(token: &str) -> String {
     }
 }
 
-/// Where the parser gave up: the start of the token from which on every longer prefix fails the same way.
-/// The library keeps no positions.
+/// Finds where the parser gave up: the start of the token from which every longer prefix fails in the same way.
+/// The library doesn't report positions.
 fn locate(expression: &str, error: &str, code: Option<&str>) -> Option<usize> {
     if matches!(code, Some("S0203" | "S0207")) {
         return Some(expression.trim_end().chars().count());
@@ -133,7 +133,7 @@ fn locate(expression: &str, error: &str, code: Option<&str>) -> Option<usize> {
     Some(expression[..start].chars().count())
 }
 
-/// What people used to other languages write.
+/// A hint for authors who use the syntax of another language.
 fn hint(expression: &str) -> Option<String> {
     for (foreign, own) in [("==", "="), ("&&", "and"), ("||", "or")] {
         if expression.contains(foreign) {

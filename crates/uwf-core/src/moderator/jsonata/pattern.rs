@@ -1,4 +1,4 @@
-//! Recognising references to the history in a path.
+//! Recognises references to the history in a path.
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 
@@ -56,11 +56,11 @@ pub(super) fn index(stage: &Stage) -> Option<Index> {
 }
 
 fn whole(number: f64) -> Option<usize> {
-    // The bound keeps the conversion exact on every platform; no thread comes near it.
+    // The bound keeps the conversion exact on every platform. No thread has nearly as many steps.
     (number.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&number)).then_some(number as usize)
 }
 
-/// The role of `[role = 'x']` and nothing else.
+/// The role of a stage that is exactly `[role = 'x']`.
 pub(super) fn role(stage: &Stage) -> Option<&str> {
     let Stage::Filter(expression) = stage else {
         return None;
@@ -68,7 +68,7 @@ pub(super) fn role(stage: &Stage) -> Option<&str> {
     role_equals(expression)
 }
 
-/// The role an `and` of comparisons pins down, as in `[role = 'x' and output.ok]`.
+/// The role that an `and` of comparisons requires, as in `[role = 'x' and output.ok]`.
 pub(super) fn role_within(expression: &AstNode) -> Option<&str> {
     match expression {
         AstNode::Binary { op: BinaryOp::And, lhs, rhs } => role_within(lhs).or_else(|| role_within(rhs)),

@@ -1,4 +1,4 @@
-//! What part of the history an expression reads; recognised references are rewritten into variables.
+//! Determines the part of the history that an expression reads, and rewrites recognised references into variables.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::pattern::{self, Index};
 use super::walk::{self, Focus};
 use super::{functions, names};
 
-/// Finds out what `tree` reads. `$count(steps)`, `$count(steps[role='r'])`, `$exists(steps[role='r'])` and
-/// `steps[role='r'][-1].output` become variables, so that they need no steps. Indexes at either end need
-/// nothing of the kind: they mean the same on a history without its middle.
+/// Determines what `tree` reads. `$count(steps)`, `$count(steps[role='r'])`, `$exists(steps[role='r'])` and
+/// `steps[role='r'][-1].output` become variables, which need no steps. An index at either end is not
+/// rewritten, because it means the same in a history without its middle.
 pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
     if is_opaque(tree, bound) {
         return Reads { usage: names_usage(tree), ..Reads::everything() };
@@ -22,7 +22,7 @@ pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
     reader.reads
 }
 
-/// Whether names don't mean what they say, or the context can come back by a way not followed here.
+/// Whether names are redefined, or the expression can reach the context in a way that this analysis doesn't follow.
 fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
     let own = names::VARIABLES.into_iter().chain(functions::all());
     let mut opaque = own.into_iter().any(|name| bound.contains(name));
@@ -36,7 +36,7 @@ fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
     opaque
 }
 
-/// What was used costs more to know than the rest, and nothing but its own name leads to it.
+/// Whether the expression uses `$usage`. Usage is more expensive to load than the rest, and only this name refers to it.
 fn names_usage(tree: &AstNode) -> bool {
     let mut found = false;
     walk::each(tree, &mut |node| found |= matches!(node, AstNode::Variable(name) if name == names::USAGE));
@@ -71,7 +71,7 @@ impl HistoryReader {
         });
     }
 
-    /// The context value itself is read.
+    /// Records a read of the context value itself.
     fn context(&mut self, focus: Focus) {
         self.reads.all |= focus != Focus::Item;
     }
@@ -80,7 +80,7 @@ impl HistoryReader {
         match name {
             "" => self.context(focus),
             names::STEPS => self.reads.all = true,
-            // As values, to be called with any role.
+            // A function used as a value can be called with any role.
             names::FIRST | names::LAST => self.reads.all = true,
             names::EXTRACTED_BY | names::FRONTMATTER => self.reads.details = true,
             names::USAGE => self.reads.usage = true,
@@ -88,7 +88,7 @@ impl HistoryReader {
         }
     }
 
-    /// Accounts for a call; true if its arguments need no visit.
+    /// Records the reads of a call. Returns true if its arguments need no visit.
     fn function(&mut self, name: &str, args: &[AstNode], focus: Focus) -> bool {
         match (name, args) {
             (names::FIRST, [AstNode::String(role)]) => {
@@ -138,7 +138,7 @@ impl HistoryReader {
         }
     }
 
-    /// Steps are picked by position, or else all are needed.
+    /// Records a read of steps: the steps up to an index, or all steps.
     fn steps(&mut self, stages: &[Stage]) {
         match stages.first().and_then(pattern::index) {
             Some(Index::Front(n)) => self.reads.first = self.reads.first.max(n + 1),
@@ -147,8 +147,8 @@ impl HistoryReader {
         }
     }
 
-    /// `steps[role='r'][0].output` and `steps[role='r'][-1].output`: the variable to put in place of the step.
-    /// It holds nothing but the output, so anything else about the step is not taken this way.
+    /// Returns the variable for the step in `steps[role='r'][0].output` and `steps[role='r'][-1].output`.
+    /// The variable has only the output, so `None` if the path reads anything else of the step.
     fn end_of_role(&mut self, steps: &[PathStep], base: usize) -> Option<String> {
         let output = matches!(
             &steps.get(base + 1)?.node,
@@ -174,7 +174,7 @@ impl HistoryReader {
         }
     }
 
-    /// Counting steps, or asking whether there are any of a role.
+    /// Rewrites a count of steps, or a check whether a role has any.
     fn rewritten(&mut self, node: &AstNode, focus: Focus) -> Option<AstNode> {
         let AstNode::Function { name, args, .. } = node else {
             return None;
@@ -209,7 +209,7 @@ enum Counted<'a> {
     OfRole(&'a str),
 }
 
-/// Whether an argument is all steps, or all steps of a role, and nothing else.
+/// The steps that an argument means, if it is exactly all steps or all steps of a role.
 fn counted(argument: &AstNode, focus: Focus) -> Option<Counted<'_>> {
     let steps = match argument {
         AstNode::Variable(name) if name == names::STEPS => return Some(Counted::All),

@@ -1,5 +1,4 @@
-//! The parts of the history an expression reads, each as an expression of its own, so that a reader of a decision sees the
-//! values it was made from.
+//! Lists the parts of the history an expression reads, each as a separate expression. `why` shows their values to explain a decision.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +8,12 @@ use jsonata_core::value::with_stack;
 use super::walk::{self, Focus};
 use super::{names, parse, text};
 
-/// Functions that are shown with what they make of the history: of all steps their number says more than the steps.
+/// Functions that are shown as a whole call, because the number of all steps says more than the steps.
 const SHOWN_WITH_CALL: [&str; 6] =
     ["count", "exists", names::FIRST, names::LAST, names::EXTRACTED_BY, names::FRONTMATTER];
 
-/// The parts, in source order, each once. A part that uses what the expression itself binds has no value of its own and is left
-/// out.
+/// Returns the parts in source order, without repetitions. A part that uses a binding of the expression has no value of its own and is
+/// left out.
 pub(super) fn of(tree: &AstNode) -> Vec<String> {
     let mut reader = ReferenceReader { bound: walk::bound_names(tree), found: Vec::new() };
     reader.visit(tree, Focus::Root);
@@ -38,7 +37,7 @@ impl ReferenceReader {
         });
     }
 
-    /// Whether a node stands for a part of the history, whatever its context.
+    /// Whether a node refers to a part of the history, regardless of its context.
     fn is_reference(&self, node: &AstNode, focus: Focus) -> bool {
         match node {
             AstNode::Path { steps } => self.begins_at_history(steps, focus),
@@ -63,7 +62,7 @@ impl ReferenceReader {
         }
     }
 
-    /// Notes a part, unless it cannot be written as an expression that means the same.
+    /// Records a part. Returns false if no expression with the same meaning can be written for it.
     fn note(&mut self, node: &AstNode) -> bool {
         let mut uses_bound = false;
         walk::each(node, &mut |below| {

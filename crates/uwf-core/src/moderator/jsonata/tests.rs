@@ -1,5 +1,5 @@
-//! Property: on the part of a history that its `Reads` ask for, a rewritten expression gives what the expression
-//! as written gives on the whole history.
+//! Property: a rewritten expression on the part of a history that its `Reads` ask for gives the same result as the original
+//! expression on the whole history.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::evaluate::{EvalError, EvaluationSession};
 use super::{Program, analyse, parse};
 use crate::thread::Step;
 
-/// Loads what was asked for and nothing else, as the shell does.
+/// Loads only what `reads` asks for, like the shell.
 fn partial(full: &History, reads: &Reads) -> History {
     let mut part = History { steps: Vec::new(), ..full.clone() };
     for position in reads.positions(full.total) {
@@ -46,7 +46,7 @@ fn check(expression: &str, full: &History) {
     let as_written = Program { tree: parse::parse(expression).unwrap() };
     let whole = run(&as_written, full, &Reads::everything());
     let part = run(&analysis.program, &partial(full, &analysis.reads), &analysis.reads);
-    // The library words some errors by the value at hand; that there is one, and which, must agree.
+    // The library includes the value in some error messages, so compare the codes only.
     match (&whole, &part) {
         (Err(whole), Err(part)) => assert_eq!(whole.code, part.code, "{expression}"),
         _ => assert_eq!(whole, part, "`{expression}` reads {:?}", analysis.reads),
@@ -94,7 +94,7 @@ fn history() -> impl Strategy<Value = History> {
     })
 }
 
-/// Random expressions about steps, most of them odd, all of them made of what authors use.
+/// Random expressions about steps, mostly unusual, built from constructs that authors use.
 fn expression() -> impl Strategy<Value = String> {
     let source = select(vec![
         "steps",
@@ -204,7 +204,7 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
-/// What authors write, each with a twist where a careless analysis would go wrong.
+/// Realistic expressions, each with a twist that a careless analysis would get wrong.
 const WRITTEN: &[&str] = &[
     "steps[-1].output.ok = false",
     "$steps[-1].meta.ok",

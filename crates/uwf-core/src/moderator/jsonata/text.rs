@@ -1,8 +1,8 @@
-//! Expressions as an author would write them, for messages.
+//! Renders expressions as an author would write them, for messages.
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 
-/// The text of a node; parts that are long or rare become `…`.
+/// The text of a node. Long or rare parts become `…`.
 pub(super) fn of(node: &AstNode) -> String {
     match node {
         AstNode::String(text) => format!("'{text}'"),
@@ -68,7 +68,7 @@ fn step(step: &PathStep) -> String {
     text
 }
 
-/// A field name, quoted where a bare one would not parse.
+/// A field name, in quotes if it would not parse without them.
 fn field(name: &str) -> String {
     let bare = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())

@@ -1,19 +1,19 @@
-//! Walking the library's syntax tree.
+//! Walks the library's syntax tree.
 
 use std::collections::BTreeSet;
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 use jsonata_core::value::with_stack;
 
-/// What the context value (`$` and bare names) of a node is.
+/// The context value (`$` and bare names) of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Focus {
     /// The whole context, `{start, steps}`.
     Root,
-    /// A value the enclosing path or predicate goes through. Never the root, unless that was itself named by
-    /// `$`, `$$` or a function's implied argument, which the analysis sees where it happens.
+    /// A value that the enclosing path or predicate iterates over. It is never the root, unless `$`, `$$` or the implied argument of
+    /// a function names the root itself; the analysis handles those cases where they occur.
     Item,
-    /// Either: bodies of functions, which may be called anywhere, and grouping and sorting terms.
+    /// Unknown: bodies of functions, which may be called anywhere, and grouping and sorting terms.
     Unknown,
 }
 
@@ -95,9 +95,9 @@ macro_rules! children {
 children!(children, "The direct children of a node, in source order, with what their context is.",);
 children!(children_mut, "As [`children`], for rewriting.", mut);
 
-/// Calls `visit` on a node and everything below it, parents first.
+/// Calls `visit` on a node and all its descendants, parents first.
 pub(super) fn each<'a>(node: &'a AstNode, visit: &mut dyn FnMut(&'a AstNode)) {
-    // A tree may be a thousand levels deep, more than a small thread's stack takes.
+    // A tree may have a thousand levels, too many for a small thread's stack.
     with_stack(|| {
         visit(node);
         for (child, _) in children(node, Focus::Unknown) {
@@ -106,7 +106,7 @@ pub(super) fn each<'a>(node: &'a AstNode, visit: &mut dyn FnMut(&'a AstNode)) {
     });
 }
 
-/// Names the expression itself binds anywhere, by `:=` or as parameters of functions.
+/// Names that the expression binds, by `:=` or as parameters of functions.
 pub(super) fn bound_names(tree: &AstNode) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     each(tree, &mut |node| match node {
