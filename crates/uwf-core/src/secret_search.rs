@@ -1,9 +1,9 @@
-//! Finds secrets in texts, as a reader may come to see them.
+//! Finds secrets in texts, in every form in which a reader may see them.
 //!
-//! A secret is looked for in several views of a text, because what is stored is read, cleaned and decoded later. Symbols that are
-//! not seen, and escape sequences of terminals, are left out (`view`); escapes of JSON and of URLs are decoded. Base64 and
-//! hexadecimal forms of a secret are patterns of their own (`forms`), which may also be wrapped into lines. A view knows
-//! the place of each of its bytes in the text, so what is found is a range of the text itself.
+//! A secret is searched for in several views of a text, because stored text is later displayed, cleaned and decoded. Views leave out
+//! invisible symbols and terminal escape sequences (`view`), or decode escapes of JSON and of URLs. Base64 and
+//! hexadecimal forms of a secret are separate patterns (`forms`), which may be wrapped over several lines. A view knows
+//! the place of each of its bytes in the text, so each match is a range of the text itself.
 
 mod forms;
 mod view;
@@ -15,20 +15,21 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use self::view::{End, View};
 
-/// Bytes of the shortest value that is searched for: a shorter one would turn up by chance all over an answer.
+/// The shortest value that is searched for, in bytes. Shorter values would match by chance all over an answer.
 pub const SHORTEST: usize = 8;
 
-/// How often a text is searched. Where a secret is replaced, the text around it is read in another way.
+/// Most passes over a text. After a secret is replaced, the text around it may decode differently, so it is searched again.
 const MOST_ROUNDS: usize = 4;
 
-/// Symbols of an encoded form after which its rest is waited for in the next line. With fewer, the end of each line would be.
+/// Symbols of an encoded form at the end of a line from which `settled` waits for the next line. With fewer, it would wait at almost
+/// every line.
 const LEAST_WRAPPED: usize = 8;
 
-/// Looks for the values of some secrets.
+/// Searches texts for a set of secrets.
 #[derive(Debug, Default)]
 pub struct SecretSearch {
     plain: Patterns,
-    /// Patterns of base64 and hexadecimal forms, which may be wrapped into lines.
+    /// Patterns of base64 and hexadecimal forms, which may be wrapped over several lines.
     encoded: Patterns,
 }
 
@@ -37,12 +38,12 @@ pub struct SecretSearch {
 pub struct FoundSecret {
     /// Byte range in the text.
     pub range: Range<usize>,
-    /// Which of the values, in the order they were given in; of several that overlap, the longest.
+    /// Index of the value, in the order given to `new`. If several values overlap, the longest.
     pub value: usize,
 }
 
 impl SecretSearch {
-    /// Knows these values. Each should have [`SHORTEST`] bytes.
+    /// Creates a search for these values. Each should have at least [`SHORTEST`] bytes.
     pub fn new<'v>(values: impl IntoIterator<Item = &'v str>) -> SecretSearch {
         let mut search = SecretSearch::default();
         for (number, value) in values.into_iter().enumerate() {
@@ -52,12 +53,12 @@ impl SecretSearch {
         search
     }
 
-    /// The secrets in a text, from its beginning to its end. They do not overlap.
+    /// Finds the secrets in a text, in order and without overlaps.
     pub fn found(&self, text: &[u8]) -> Vec<FoundSecret> {
         self.searched(text, End::Over, |_, _| ())
     }
 
-    /// The same; `look` is shown each view that is searched, and the same without white space.
+    /// As [`found`](Self::found). `look` gets each view that is searched, and the same view without white space.
     fn searched(&self, text: &[u8], end: End, mut look: impl FnMut(&View<'_>, &View<'_>)) -> Vec<FoundSecret> {
         let mut all = Vec::new();
         let mut found = Vec::new();
@@ -81,8 +82,8 @@ impl SecretSearch {
         found
     }
 
-    /// How much of a text that grows can be shown: the rest could be part of a secret, or of an escape that decides how the text
-    /// before it is read.
+    /// Returns how many bytes of a growing text are safe to show. The rest could be part of a secret, or of an escape that changes how the
+    /// text before it is read.
     pub fn settled(&self, text: &[u8]) -> usize {
         let mut settled = text.len();
         let found = self.searched(text, End::Grows, |view, wrapped| {
@@ -95,7 +96,7 @@ impl SecretSearch {
             settled = begun.into_iter().flatten().fold(settled, usize::min);
         });
         while settled < text.len() {
-            // Neither a secret, which may end as another one begins, nor an escape must be cut in two.
+            // Don't cut a secret or an escape in two. A secret may end like another one begins.
             let secret = found.iter().find(|secret| secret.range.contains(&settled));
             let mut whole = secret.map_or(settled, |secret| secret.range.start);
             view::of(View::masked(text, []), End::Grows, |view| whole = view.before_gap(whole));
@@ -108,7 +109,7 @@ impl SecretSearch {
     }
 }
 
-/// Matches as they are to be replaced: those that overlap are one.
+/// Merges overlapping matches into one.
 fn merged(found: &mut [(Range<usize>, usize, usize)]) -> Vec<FoundSecret> {
     found.sort_unstable_by_key(|(range, length, value)| (range.start, std::cmp::Reverse(*length), *value));
     let mut merged: Vec<(FoundSecret, usize)> = Vec::new();
@@ -142,7 +143,7 @@ impl Patterns {
     }
 
     fn automaton(&self) -> Option<&AhoCorasick> {
-        // The kind that is made quickest: most processes search a few short texts.
+        // Use the automaton that is fastest to build, because most processes search a few short texts.
         let build = || {
             let kind = Some(AhoCorasickKind::NoncontiguousNFA);
             AhoCorasick::builder().kind(kind).match_kind(MatchKind::Standard).build(&self.texts).ok()
@@ -153,7 +154,7 @@ impl Patterns {
     fn found(&self, view: &View<'_>) -> Vec<(Range<usize>, usize, usize)> {
         let bytes = view.bytes();
         let Some(automaton) = self.automaton() else {
-            // It is too large to be built.
+            // The automaton would be too large.
             let each = self.texts.iter().zip(&self.values).flat_map(|(text, value)| {
                 let starts = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(text.as_bytes()));
                 starts.map(|at| (view.origin(at..at + text.len()), text.len(), *value))

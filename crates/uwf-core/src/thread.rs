@@ -1,4 +1,4 @@
-//! Threads: their ids, and the one model of a step.
+//! Threads: their ids, and the model of a step.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +13,8 @@ mod step;
 /// Length of a thread id in symbols.
 pub const ID_LEN: usize = 26;
 
-/// Id of a thread: 26 Crockford symbols. New ones are standard ULIDs; any such id is accepted, since other
-/// implementations made some whose first symbol no ULID has.
+/// Id of a thread: 26 Crockford symbols. New ids are standard ULIDs. Any such id is accepted, because other
+/// implementations created ids whose first symbol is not valid in a ULID.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct ThreadId(String);
@@ -33,9 +33,9 @@ impl ThreadId {
         &self.0
     }
 
-    /// Unix milliseconds the id was made at, `None` when it is not a standard ULID.
+    /// Unix milliseconds at which the id was created; `None` if it is not a standard ULID.
     pub fn time_ms(&self) -> Option<u64> {
-        // 26 symbols hold 130 bits; the crate drops the two that a ULID does not have.
+        // 26 symbols hold 130 bits, but a ULID has 128. The crate drops the other two.
         let is_ulid = self.0.starts_with(|first: char| ('0'..='7').contains(&first));
         ulid::Ulid::from_string(&self.0).ok().filter(|_| is_ulid).map(|ulid| ulid.timestamp_ms())
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn times_agree_with_the_ulid_specification() {
-        // The specification's own example: 01ARZ3NDEKTSV4RRFFQ69G5FAV was made at 1469922850259 ms.
+        // The specification's own example: 01ARZ3NDEKTSV4RRFFQ69G5FAV was created at 1469922850259 ms.
         let id: ThreadId = "01arz3ndektsv4rrffq69g5fav".parse().unwrap();
         assert_eq!(id.as_str(), "01ARZ3NDEKTSV4RRFFQ69G5FAV");
         assert_eq!(id.time_ms(), Some(1_469_922_850_259));

@@ -1,4 +1,4 @@
-//! Workflow files: reading them (today's form and older ones), checking them, drawing them.
+//! Workflow files: reads them (in today's form and older ones), checks them, draws them.
 
 mod graph;
 mod model;

@@ -6,8 +6,9 @@ use data_encoding::{BASE64, BASE64URL, HEXLOWER, HEXUPPER};
 
 use super::{SHORTEST, view};
 
-/// A secret as it is, and as JSON has it, also within a text that is JSON itself (the arguments of a tool), with other symbols than
-/// ASCII as they are or by number, with `/` as it is or as `\\/`. Views have no unseen symbols, so each form also exists without them.
+/// Forms without encoding: the secret itself, as a JSON string, and as a JSON string within JSON (the arguments of a tool). In JSON,
+/// symbols
+/// beyond ASCII may be written as numbers, and `/` as `\\/`. Views have no invisible symbols, so each form also exists without them.
 pub(super) fn plain(value: &str) -> BTreeSet<String> {
     let quoted = |text: &str| {
         let quoted = serde_json::Value::from(text).to_string();
@@ -18,20 +19,20 @@ pub(super) fn plain(value: &str) -> BTreeSet<String> {
         let once = [quoted(&value), by_number(&quoted(&value))];
         let slashed = once.clone().map(|form| form.replace('/', "\\/"));
         let twice = once.clone().map(|form| quoted(&form));
-        // As forms of web pages send it.
+        // Web forms send blanks like this.
         let spaced = value.replace(' ', "+");
         [value, spaced].into_iter().chain(once).chain(slashed).chain(twice)
     });
     forms.collect()
 }
 
-/// A secret in base64, of both alphabets and wherever it stands in what is encoded, and in hexadecimal digits.
+/// Encoded forms: base64 in both alphabets, at any offset in the encoded data, and hexadecimal digits.
 pub(super) fn encoded(value: &str) -> BTreeSet<String> {
     let bytes = value.as_bytes();
     let mut forms: BTreeSet<String> = [BASE64.encode(bytes), BASE64URL.encode(bytes)].into();
     for before in 0..3 {
         let shifted = [&[0; 2][..before.min(2)], bytes].concat();
-        // Symbols that depend on these bytes alone.
+        // Keep only the symbols that depend on no other bytes.
         let (from, to) = ((before * 8).div_ceil(6), shifted.len() * 8 / 6);
         for encoding in [&BASE64, &BASE64URL] {
             forms.insert(encoding.encode(&shifted)[from..to].to_owned());
@@ -44,7 +45,7 @@ pub(super) fn encoded(value: &str) -> BTreeSet<String> {
     forms
 }
 
-/// JSON with symbols beyond ASCII by their numbers, as many programs write it.
+/// JSON with symbols beyond ASCII as numbers, as many programs write it.
 fn by_number(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for symbol in json.chars() {

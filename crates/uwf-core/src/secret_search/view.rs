@@ -7,25 +7,25 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::escapes;
 
-/// How many sequences within each other are waited for.
+/// Most unfinished sequences within each other that are considered.
 const WAITS: usize = 3;
 
-/// Stands for a secret that was found already, and is to what is around it as the text that replaces it.
+/// Replaces a secret that was found already. It affects the text around it like the final replacement.
 const MASK: &str = "[█]";
 
-/// How often escapes of JSON are decoded: a tool's arguments are JSON in JSON.
+/// How often JSON escapes are decoded: a tool's arguments are JSON in JSON.
 const DECODED: usize = 2;
 
-/// How often escape sequences are removed. A sequence may come to be when one inside it is gone, but nothing cleans a text so often.
+/// How often escape sequences are removed. Removing a sequence may create another one, but no program cleans a text this often.
 const CLEANED: usize = 4;
 
-/// A text as it may come to be seen.
+/// A text in one form in which a reader may see it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct View<'t> {
     bytes: Cow<'t, [u8]>,
-    /// Start of each run of bytes, here and in the text. Empty if both are equal.
+    /// Start of each run of bytes, in the view and in the text. Empty if both are equal.
     runs: Vec<(usize, usize)>,
-    /// Ends in the text of bytes that stand for several there, by their place here.
+    /// Bytes that stand for several bytes of the text: their place in the view, and the end of their range in the text.
     wide: Vec<(usize, usize)>,
     /// Offset in the text of an unfinished escape sequence.
     open_from: Option<usize>,
@@ -34,7 +34,7 @@ pub(super) struct View<'t> {
 /// Whether the text can still grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// Nothing.
+    /// It can't.
     Over,
     /// It can, so an unfinished sequence at its end is undecided.
     Grows,
@@ -46,7 +46,7 @@ impl End {
     }
 }
 
-/// Shows each view of a text, the text itself among them.
+/// Calls `show` for each view of a text, including the text itself.
 pub(super) fn of(whole: View<'_>, end: End, mut show: impl FnMut(&View<'_>)) {
     let valid = whole.valid();
     let mut bases = vec![valid.percent_decoded(end).map(View::valid)];
@@ -62,13 +62,13 @@ pub(super) fn of(whole: View<'_>, end: End, mut show: impl FnMut(&View<'_>)) {
     }
 }
 
-/// A text without symbols that are not seen.
+/// A text without invisible symbols.
 pub(super) fn seen(text: &str) -> String {
     let view = View { bytes: Cow::Borrowed(text.as_bytes()), ..View::default() };
     view.seen().as_ref().map_or(text, View::text).to_owned()
 }
 
-/// Shows a view as it is, without unseen symbols, and without escape sequences and unseen symbols.
+/// Shows a view unchanged, without invisible symbols, and without escape sequences and invisible symbols.
 fn cleaned(mut view: View<'_>, waits: usize, show: &mut dyn FnMut(&View<'_>)) {
     for pass in 0..=CLEANED {
         let text = view.text();
@@ -77,7 +77,7 @@ fn cleaned(mut view: View<'_>, waits: usize, show: &mut dyn FnMut(&View<'_>)) {
         let last_line = text.rfind('\n').map_or(0, |end| end + 1);
         let open = if waits > 0 { escapes::open_at(&text[last_line..]) } else { None };
         if let Some(open) = open {
-            // Once it is closed, what follows comes after what was before it.
+            // When the sequence is complete, the text after it will follow the text before it. So show the text before it as well.
             let before = view.keeping(std::iter::once(0..last_line + open));
             let line = view.origin_of(last_line);
             view.open_from = earliest(view.open_from, Some(line));
@@ -99,7 +99,7 @@ fn earliest(one: Option<usize>, other: Option<usize>) -> Option<usize> {
 }
 
 impl<'t> View<'t> {
-    /// A text with something visible in the place of these ranges.
+    /// A view of a text with a visible mark in place of these ranges.
     pub(super) fn masked(text: &'t [u8], ranges: impl IntoIterator<Item = Range<usize>>) -> View<'t> {
         let whole = View { bytes: Cow::Borrowed(text), ..View::default() };
         let mut ranges = ranges.into_iter().peekable();
@@ -128,7 +128,7 @@ impl View<'_> {
         self.open_from
     }
 
-    /// The range of the text that a range stands for. It is not empty.
+    /// The range of the text that a range of the view stands for. It is not empty.
     pub(super) fn origin(&self, range: Range<usize>) -> Range<usize> {
         let last = range.end - 1;
         self.origin_of(range.start)..self.wide_end(last).unwrap_or_else(|| self.origin_of(last) + 1)
@@ -141,12 +141,12 @@ impl View<'_> {
         }
     }
 
-    /// A place of the text, or the beginning of what is left out, or decoded as one, around it.
+    /// Returns a place of the text. If the place lies in a part that was left out or decoded as a whole, returns the start of that part.
     pub(super) fn before_gap(&self, place: usize) -> usize {
         let next = self.runs.partition_point(|(_, origin)| *origin < place);
         let is_between = self.runs.get(next).is_none_or(|(_, origin)| *origin > place);
         let Some((begin, origin)) = next.checked_sub(1).map(|run| self.runs[run]) else {
-            // Before the first run, if there are any.
+            // Before the first run, if the view has runs.
             return if self.runs.is_empty() || !is_between { place } else { 0 };
         };
         let end = self.runs.get(next).map_or(self.bytes.len(), |(begin, _)| *begin);
@@ -158,12 +158,12 @@ impl View<'_> {
         }
     }
 
-    /// The bytes as text, as which every view is made.
+    /// The bytes as text. Every view is built from text.
     fn text(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
 
-    /// The end in the text of a byte that stands for several there.
+    /// The end of the range in the text, for a byte that stands for several.
     fn wide_end(&self, at: usize) -> Option<usize> {
         let found = self.wide.binary_search_by_key(&at, |(wide, _)| *wide).ok()?;
         Some(self.wide[found].1)
@@ -190,7 +190,7 @@ impl View<'_> {
         }
     }
 
-    /// Without bytes that are no text.
+    /// Without bytes that are not valid text.
     fn valid(self) -> Self {
         if std::str::from_utf8(&self.bytes).is_ok() {
             return self;
@@ -204,13 +204,13 @@ impl View<'_> {
         self.keeping(ranges)
     }
 
-    /// Replaces a lone `\r` by `\n`; `None` if there is none.
+    /// Replaces each lone `\r` by `\n`; `None` if the text has none.
     fn with_line_ends(&self) -> Option<View<'static>> {
         let mut bytes = self.bytes.iter().zip(self.bytes.iter().skip(1).chain([&0]));
         bytes.any(|(byte, next)| *byte == b'\r' && *next != b'\n').then(|| self.seen_with(true))
     }
 
-    /// Without unseen symbols; `None` if there are none.
+    /// Without invisible symbols; `None` if the text has none.
     fn seen(&self) -> Option<View<'static>> {
         if self.bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
             return None;
@@ -218,7 +218,7 @@ impl View<'_> {
         Some(self.seen_with(false))
     }
 
-    /// Without unseen symbols, `\r` among them unless it ends a line alone and such line ends are kept.
+    /// Without invisible symbols. This includes `\r`, unless it ends a line alone and `line_ends` is set.
     fn seen_with(&self, line_ends: bool) -> View<'static> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut symbols = self.text().char_indices().peekable();
@@ -248,7 +248,7 @@ impl View<'_> {
         self.keeping(words.filter(|word| !word.is_empty()))
     }
 
-    /// Decodes `%XX`; `None` if there is none.
+    /// Decodes `%XX`; `None` if the text has none.
     fn percent_decoded(&self, end: End) -> Option<View<'static>> {
         self.decoded(
             b'%',
@@ -261,13 +261,14 @@ impl View<'_> {
         )
     }
 
-    /// Decodes JSON escapes; `None` if there are none.
+    /// Decodes JSON escapes; `None` if the text has none.
     fn json_decoded(&self, end: End) -> Option<View<'static>> {
         self.decoded(b'\\', json_escape, 12, end)
     }
 
-    /// With each escape decoded. `escape` gives what bytes begin with and how many it takes; one at the end of the text that is shorter
-    /// than `longest` may not be whole.
+    /// Decodes each escape. `escape` returns the symbol at the start of some bytes and the length of its escape. An escape at the end of
+    /// the
+    /// text that is shorter than `longest` may be incomplete.
     fn decoded(
         &self,
         mark: u8,
@@ -295,7 +296,7 @@ impl View<'_> {
                 && may_go_on(rest, found.as_ref().map(|(bytes, _)| bytes.as_slice()))
             {
                 decoded.open_from = earliest(decoded.open_from, Some(origin));
-                // Once it is whole, what follows comes after what was before it.
+                // When the escape is complete, its symbol will follow the text before it. So leave the unfinished escape out.
                 break;
             }
             match found {
@@ -315,16 +316,16 @@ impl View<'_> {
     }
 }
 
-/// Whether an escape at the end of a text could become another one when more comes.
+/// Whether an escape at the end of a text could become another one when the text grows.
 fn may_go_on(rest: &[u8], found: Option<&[u8]>) -> bool {
     match found {
-        // Half of a symbol that JSON writes as two escapes.
+        // The first half of a symbol that JSON writes as two escapes.
         Some(bytes) => bytes == "\u{fffd}".as_bytes(),
         None => rest[1..].iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'u'),
     }
 }
 
-/// The symbol that an escape of JSON stands for, as UTF-8, and the bytes of the escape.
+/// The symbol that a JSON escape stands for, as UTF-8, and the length of the escape in bytes.
 fn json_escape(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
     let plain = |byte: u8| Some((vec![byte], 2));
     let unit = |at: usize| {
@@ -353,17 +354,17 @@ fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Whether a symbol is not seen where a text is shown, or is shown as one that could not be read.
+/// Whether a symbol is invisible, or is displayed as unreadable.
 fn is_unseen(symbol: char) -> bool {
     match symbol {
         '\n' | '\t' => false,
-        // What `unicode-width` gives a width, though browsers and terminals show nothing.
+        // `unicode-width` gives these symbols a width, but browsers and terminals show nothing.
         '\u{ad}' | '\u{115f}' | '\u{2028}' | '\u{2029}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffd}' => true,
         _ => symbol.is_control() || symbol.width() == Some(0),
     }
 }
 
-/// A view in the making.
+/// A view that is being built.
 #[derive(Default)]
 struct Draft {
     bytes: Vec<u8>,
@@ -375,7 +376,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds bytes that are so in the text.
+    /// Adds bytes that are the same in the text.
     fn push(&mut self, bytes: &[u8], origin: usize) {
         if bytes.is_empty() {
             return;
@@ -400,7 +401,7 @@ impl Draft {
     fn view(self) -> View<'static> {
         let Draft { bytes, mut runs, wide, open_from, .. } = self;
         if runs.is_empty() {
-            // Nothing is left of the text, which is not the same as all of it.
+            // An empty view. Without any run it would count as the whole text.
             runs.push((0, usize::MAX));
         }
         View { bytes: Cow::Owned(bytes), runs, wide, open_from }

@@ -1,15 +1,15 @@
-//! A step of a thread, for all who show it, put it into a prompt or decide by it.
+//! A step of a thread, as shown to readers, put into prompts and used in decisions.
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Keys every header may carry, for people and conditions; where the role's schema lacks them, they are not part of the output.
+/// Keys every header may carry, for people and conditions. If the role's schema lacks a key, it is not part of the output.
 pub const ALWAYS_ALLOWED: [&str; 5] = ["status", "next", "confidence", "artifacts", "scope"];
 
-/// A step of a thread. Its reader loads what it needs: a part that is not loaded is empty, 0 or `None`.
+/// A step of a thread. Its reader loads only the parts it needs. Parts that are not loaded are empty, 0 or `None`.
 ///
-/// As JSON it is what agents get of a step.
+/// Agents get steps in this form, as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
@@ -17,35 +17,35 @@ pub struct Step {
     pub index: usize,
     /// The `StepNode`.
     pub hash: Hash,
-    /// Role that was played.
+    /// The role that was played.
     pub role: String,
-    /// Its structured output, valid under the role's schema; null when it is not readable.
+    /// The structured output, valid under the role's schema; null if it is not readable.
     pub output: Value,
-    /// What the agent wrote beside its output; `None` when that was all.
+    /// The text that the agent wrote beside its output; `None` if it wrote no other text.
     #[serde(rename = "text")]
     pub message: Option<String>,
-    /// Configured command of the agent, or the whole command line it was given as.
+    /// The configured command of the agent, or its whole command line.
     pub agent: String,
-    /// Node that says how the output came to be. If a child thread played the role, that thread's last step.
+    /// The node that says how the output was obtained. If a child thread played the role, that thread's last step.
     pub detail: Hash,
-    /// Unix milliseconds the `StepNode` was first put at.
+    /// Unix milliseconds at which the `StepNode` was first stored.
     pub timestamp: u64,
-    /// Alias of the agent, if it has one and the detail says so.
+    /// Alias of the agent, if it has one and the detail names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
-    /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), when the detail says so.
+    /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), if the detail says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted_by: Option<String>,
-    /// What its header said beside the output, of the keys every header may carry, when the detail says so.
+    /// The keys every header may carry that are in the header but not in the output, if they are in the detail.
     #[serde(default, rename = "frontmatter", skip_serializing_if = "Map::is_empty")]
     pub header: Map<String, Value>,
-    /// Failed attempts before the one that made it.
+    /// Failed attempts before the successful one.
     #[serde(skip)]
     pub failed_attempts: usize,
     /// Whether a child thread played the role.
     #[serde(skip)]
     pub is_child_thread: bool,
-    /// What of it is damaged.
+    /// Damaged parts.
     #[serde(skip)]
     pub unreadable: Unreadable,
 }
@@ -53,14 +53,14 @@ pub struct Step {
 /// Why parts of a step are not readable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Why its output is not.
+    /// Why the output is not readable.
     pub output: Option<String>,
-    /// Why its detail is not.
+    /// Why the detail is not readable.
     pub detail: Option<String>,
 }
 
 impl Step {
-    /// A step of which is known what it delivered and nothing else.
+    /// A step with only a position, a role and an output.
     pub fn new(index: usize, role: impl Into<String>, output: Value) -> Step {
         Step {
             index,

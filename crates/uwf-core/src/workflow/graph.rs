@@ -1,5 +1,5 @@
-//! Draws a workflow: roles in the order people read them, one arrow for all transitions between the same two, and where a
-//! thread has gone, as Mermaid, as DOT, and as a picture of its own.
+//! Draws a workflow as Mermaid, as DOT, or as an SVG picture. Roles are in reading order, and one arrow stands for all transitions between
+//! the same two roles. The drawing can also show the course of a thread.
 
 mod dot;
 mod lanes;
@@ -18,20 +18,20 @@ use crate::text::{ellipsize, one_line};
 
 pub use page::{GRAPH_CSS, GraphOnPage, Ledger};
 
-/// Characters of a line of a condition's description on an arrow.
+/// Longest line of a condition's description on an arrow, in characters.
 const LINE: usize = 28;
 
-/// Lines of it; all of it is in the tooltip, where a format has some.
+/// Most lines of such a description. Formats with tooltips show all of it there.
 const LINES: usize = 2;
 
-/// Which way a thread has gone.
+/// The course of a thread through the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
     /// The roles that were played, in order.
     pub roles: Vec<String>,
-    /// Where it stands: a role, `$START` or `$END`.
+    /// The current position: a role, `$START` or `$END`.
     pub at: String,
-    /// What it is doing there, in a word.
+    /// The state of the thread at that position, in a word.
     pub state: String,
 }
 
@@ -41,7 +41,7 @@ pub struct Drawing {
     name: String,
     nodes: Vec<DrawnNode>,
     edges: Vec<DrawnEdge>,
-    /// Whether it shows the way of a thread.
+    /// Whether it shows the course of a thread.
     has_course: bool,
 }
 
@@ -50,11 +50,11 @@ pub struct Drawing {
 struct DrawnNode {
     /// Its name in the workflow.
     name: String,
-    /// What it is for.
+    /// Its purpose.
     description: String,
     /// How often it was played.
     played: usize,
-    /// What the thread is doing here.
+    /// The state of the thread, if the thread is at this node.
     state: Option<String>,
 }
 
@@ -64,16 +64,16 @@ struct DrawnEdge {
     from: usize,
     to: usize,
     conditions: Vec<DrawnCondition>,
-    /// How often the thread went this way.
+    /// How often the thread took this arrow.
     taken: usize,
 }
 
-/// What a transition depends on.
+/// The condition of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DrawnCondition {
-    /// Nothing, and it is the only one or the first.
+    /// None, and the transition is the first or the only one.
     Always,
-    /// Nothing, after others.
+    /// None, after other transitions.
     Otherwise,
     /// A condition of the workflow.
     Named { name: String, description: String, expression: String },
@@ -89,7 +89,7 @@ impl DrawnCondition {
         }
     }
 
-    /// Everything about it, in lines.
+    /// Its name, description and expression, one per line.
     fn tooltip(&self) -> Option<String> {
         let DrawnCondition::Named { name, description, expression } = self else { return None };
         let description = one_line(description);
@@ -99,7 +99,7 @@ impl DrawnCondition {
 }
 
 impl DrawnEdge {
-    /// The names of its conditions in one line, and how often it was taken; `None` when there is nothing to say.
+    /// The names of its conditions in one line, and how often it was taken; `None` if it has neither.
     fn title(&self) -> Option<String> {
         let names: Vec<String> = self.conditions.iter().filter_map(DrawnCondition::name).map(one_line).collect();
         let taken = (self.taken > 0).then(|| format!("{}×", self.taken));
@@ -108,7 +108,7 @@ impl DrawnEdge {
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 
-    /// What its condition means, in a few short lines; nothing when several lead the same way.
+    /// The description of its condition, in a few short lines; empty if the arrow has several conditions.
     fn description(&self) -> Vec<String> {
         match &self.conditions[..] {
             [DrawnCondition::Named { description, .. }] => wrapped(&one_line(description)),
@@ -116,14 +116,14 @@ impl DrawnEdge {
         }
     }
 
-    /// Everything about its conditions; `None` when there is nothing to say.
+    /// All facts about its conditions; `None` if it has none.
     fn tooltip(&self) -> Option<String> {
         let parts: Vec<String> = self.conditions.iter().filter_map(DrawnCondition::tooltip).collect();
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 }
 
-/// A text in at most [`LINES`] lines of about [`LINE`] characters.
+/// Wraps a text into at most [`LINES`] lines of about [`LINE`] characters.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -144,7 +144,7 @@ fn wrapped(text: &str) -> Vec<String> {
 }
 
 impl Drawing {
-    /// The graph of a workflow, with the way of a thread through it.
+    /// Draws the graph of a workflow, optionally with the course of a thread.
     #[must_use]
     pub fn of(workflow: &Workflow, course: Option<&Course>) -> Drawing {
         let names: Vec<&str> = std::iter::once(START).chain(role_order(workflow)).chain([END]).collect();
@@ -160,7 +160,7 @@ impl Drawing {
         for (from, name) in names.iter().enumerate() {
             let first = edges.len();
             for (at, transition) in workflow.graph.get(*name).into_iter().flatten().enumerate() {
-                // A role is always found: the list was made from the same names.
+                // The list was made from the same names, so every role is found.
                 let Some(to) = index(&transition.role) else { continue };
                 let condition = condition(workflow, transition, at);
                 match edges[first..].iter_mut().find(|edge| edge.to == to) {
@@ -201,7 +201,7 @@ fn condition(workflow: &Workflow, transition: &Transition, at: usize) -> DrawnCo
     }
 }
 
-/// How often a course goes from one node to another.
+/// Counts how often a course goes from one node to another.
 fn taken(course: &Course) -> BTreeMap<(String, String), usize> {
     let end = (course.at == END).then_some(END);
     let stations: Vec<&str> =
@@ -213,7 +213,7 @@ fn taken(course: &Course) -> BTreeMap<(String, String), usize> {
     taken
 }
 
-/// What is shown for a node: `$START` and `$END` without their sign.
+/// The displayed name of a node: `$START` and `$END` without their sign.
 fn shown(name: &str) -> &str {
     match name {
         START => "START",
@@ -222,8 +222,8 @@ fn shown(name: &str) -> &str {
     }
 }
 
-/// Names of roles as people read the graph: by their distance from `$START`, roles of one distance in the order of their
-/// transitions, then those that nothing leads to, by name. `$START` and `$END` are not among them.
+/// Names of roles in reading order: by their distance from `$START`, at the same distance in the order of their
+/// transitions. Unreachable roles come last, by name. `$START` and `$END` are not included.
 #[must_use]
 pub fn role_order(workflow: &Workflow) -> Vec<&str> {
     let mut order: Vec<&str> = Vec::new();
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use crate::workflow::NamedCondition;
 
-    /// A graph of these arrows, the nodes numbered from the start; the last is the end.
+    /// A graph with these arrows. Nodes are numbered from the start, and the last node is the end.
     pub(super) fn drawing(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
         let node =
             |name: usize| DrawnNode { name: name.to_string(), description: String::new(), played: 0, state: None };
@@ -337,7 +337,7 @@ mod tests {
         NamedCondition { description: description.to_owned(), expression: expression.to_owned() }
     }
 
-    /// Two ways from the reviewer to the end, one back, and a role of which only somebody else knows the way.
+    /// Two ways from the reviewer to the end, one way back, and an unreachable role with an unknown condition.
     fn reviewed() -> Workflow {
         Workflow {
             name: "fix \"it\"".to_owned(),

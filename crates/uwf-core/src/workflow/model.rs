@@ -1,4 +1,4 @@
-//! The workflow as it is stored, and as it comes out of a file.
+//! A workflow in its stored form and as read from a file.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ pub use crate::moderator::END;
 use crate::usage::ThreadLimits;
 use crate::workspace::Workspace;
 
-/// A workflow. In its stored form `M` is the hash of a role's schema: serialised it is the payload of a `Workflow` node.
+/// A workflow. In its stored form `M` is the hash of a role's schema, and it serialises to the payload of a `Workflow` node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workflow<M = Hash> {
-    /// What people call it; the registry maps this name to the node's hash.
+    /// Its name; the registry maps this name to the node's hash.
     pub name: String,
-    /// What it is for; may be empty.
+    /// Its purpose; may be empty.
     pub description: String,
     /// Role name → role.
     pub roles: BTreeMap<String, Role<M>>,
@@ -26,35 +26,35 @@ pub struct Workflow<M = Hash> {
     pub conditions: BTreeMap<String, NamedCondition>,
     /// Role or [`START`] → transitions, tried in order.
     pub graph: BTreeMap<String, Vec<Transition>>,
-    /// How far a thread of it may go, unless it is started with other limits.
+    /// Default limits of its threads.
     #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
-    /// Where a thread of it works, unless somebody says otherwise.
+    /// Default workspace of its threads.
     #[serde(default, skip_serializing_if = "Workspace::is_default")]
     pub workspace: Workspace,
 }
 
-/// One role: pure data, it never names an agent. All texts may be empty.
+/// One role: pure data, without an agent. All texts may be empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Role<M = Hash> {
     /// One line for listings.
     pub description: String,
-    /// Who the agent is and what it is after.
+    /// Who the agent is and what it should achieve.
     pub goal: String,
-    /// What the role needs to be able to do.
+    /// Abilities the role needs.
     pub capabilities: Vec<String>,
-    /// How to go about it.
+    /// How to do the work.
     pub procedure: String,
-    /// What to hand in, in words.
+    /// The required output, in words.
     pub output: String,
-    /// The JSON Schema of the structured output: stored, the node of it.
+    /// The JSON Schema of the structured output; in the stored form the hash of its node.
     pub meta: M,
 }
 
-/// A condition transitions refer to by name.
+/// A condition that transitions reference by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedCondition {
-    /// What it means, for people; may be empty.
+    /// Its meaning, for people; may be empty.
     pub description: String,
     /// JSONata over the thread's context.
     pub expression: String,
@@ -76,22 +76,22 @@ pub type WorkflowDraft = Workflow<Meta>;
 /// A role as read from a file.
 pub type RoleDraft = Role<Meta>;
 
-/// Where a role's output schema is.
+/// A role's output schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meta {
     /// Written in the file.
     Inline(Value),
-    /// A schema node that is already stored; whether it exists is for the caller to check.
+    /// A schema node that is already stored. The caller checks whether it exists.
     Stored(Hash),
 }
 
 impl WorkflowDraft {
-    /// Turns the draft into the stored form; `store` gives the hash of each inline schema and is called in
-    /// order of role names with the role's name and the schema, titled `<workflow>.<role>` when it has no
+    /// Turns the draft into the stored form. `store` stores each inline schema and returns its hash. It is called in
+    /// the order of role names, with the role's name and the schema, whose title is `<workflow>.<role>` if it has no
     /// title of its own.
     ///
     /// # Errors
-    /// Whatever `store` fails with.
+    /// Returns the first error of `store`.
     pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<Hash, E>) -> Result<Workflow, E> {
         let Workflow { name: workflow, description, roles, conditions, graph, limits, workspace } = self;
         let roles = roles.into_iter().map(|(name, role)| {
@@ -107,7 +107,7 @@ impl WorkflowDraft {
     }
 }
 
-/// A boolean schema has no room for a title and stays as it is.
+/// Adds a title. A boolean schema can't have a title and stays unchanged.
 fn titled(schema: Value, workflow: &str, role: &str) -> Value {
     match schema {
         Value::Object(map) if !map.contains_key("title") => {

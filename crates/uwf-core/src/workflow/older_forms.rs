@@ -1,4 +1,4 @@
-//! The forms workflow files had before, turned into today's before anything is hashed.
+//! Converts older forms of workflow files into today's form, before anything is hashed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use crate::document::fields::{Fields, list, text};
 use crate::document::join;
 use yaml_tree::{Entry, Node};
 
-/// Keys of a role, today's first. `name` repeats the key the role stands under.
+/// Keys of a role, today's first. `name` repeats the role's key.
 pub(crate) const ROLE_KEYS: [&str; 11] = [
     "description",
     "goal",
@@ -27,10 +27,10 @@ pub(crate) const ROLE_KEYS: [&str; 11] = [
 
 pub(crate) const TABLE_KEYS: [&str; 3] = ["from", "to", "when"];
 
-/// What people write instead, in the words of today's form.
+/// Keys of today's form that people write in the table, and the keys they mean.
 const TABLE_MEANT: [(&str, &str); 4] = [("condition", "when"), ("if", "when"), ("expression", "when"), ("role", "to")];
 
-/// The names a role's field had before.
+/// The older names of a role's field.
 pub(crate) fn older_names(key: &str) -> &'static [&'static str] {
     match key {
         "goal" => &["systemPrompt"],
@@ -40,7 +40,7 @@ pub(crate) fn older_names(key: &str) -> &'static [&'static str] {
     }
 }
 
-/// The field of a role under today's or an older name. Two of them are an error unless they say the same.
+/// The field of a role under today's or an older name. If two names are present with different values, reports an error.
 pub(super) fn role_field<'n>(fields: Fields<'n>, key: &str, problems: &mut Problems) -> Option<&'n Entry> {
     let names = std::iter::once(key).chain(older_names(key).iter().copied());
     let mut found: Option<&Entry> = None;
@@ -62,7 +62,7 @@ fn same(a: &Node, b: &Node) -> bool {
     document::to_json(a, &mut ignored) == document::to_json(b, &mut ignored)
 }
 
-/// A role may repeat its name, but not have another.
+/// Reports a role whose `name` differs from its key.
 pub(super) fn check_role_name(fields: Fields<'_>, role: &str, problems: &mut Problems) {
     if let Some(entry) = fields.get("name")
         && entry.value.as_raw() != Some(role)
@@ -146,8 +146,8 @@ fn end_of_row<'n>(reader: &mut WorkflowReader, fields: Fields<'n>, key: &str) ->
     Some((entry, graph_name(&name).to_owned()))
 }
 
-/// The name of the condition a transition asks for. What is no name of a condition and could not be one is an
-/// expression: it becomes a condition of its own, one per expression, named after the first edge that has it.
+/// The name of the condition of a transition. Text that is neither a condition's name nor could be one is an
+/// expression. Each expression becomes a condition, named after the first edge that has it.
 pub(super) fn named(
     reader: &mut WorkflowReader,
     written: &str,
@@ -161,7 +161,7 @@ pub(super) fn named(
     let expression = written.trim();
     if reader.inlined.names.is_empty() {
         let known = conditions.iter().map(|(name, condition)| (condition.expression.clone(), name.clone()));
-        // In reverse, so that of equal conditions the first by name is found.
+        // Reverse the order, so that the first by name wins among equal conditions.
         reader.inlined.names = known.rev().collect();
     }
     if let Some(name) = reader.inlined.names.get(expression) {
@@ -178,12 +178,12 @@ pub(super) fn named(
     name
 }
 
-/// Whether a text is a plain word, so that it must be meant as the name of a condition.
+/// Whether a text is a plain word, which must be the name of a condition.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// `planner-to-end`, or `planner-to-end-2` where that is taken; `when` where the roles' names are no words.
+/// `planner-to-end`, or `planner-to-end-2` if that is taken. `when` if the roles' names are not words.
 fn fresh_name(
     (from, to): (&str, &str),
     numbers: &mut HashMap<String, usize>,

@@ -1,4 +1,4 @@
-//! Reads the shape of a workflow file: its tree becomes a draft, and whatever has the wrong shape a problem.
+//! Reads the shape of a workflow file into a draft, and reports parts with the wrong shape as problems.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -18,14 +18,14 @@ use crate::workspace::Workspace;
 use yaml_tree::Position;
 use yaml_tree::{Data, Entry, Node};
 
-/// What [`parse`] and [`check`] make of a file.
+/// The result of [`parse`] and [`check`].
 #[derive(Clone, Debug)]
 pub struct Parsed {
-    /// The workflow; see the function for when there is one.
+    /// The workflow; each function says when there is one.
     pub draft: Option<WorkflowDraft>,
-    /// Where its parts stand.
+    /// Where its parts are in the file.
     pub positions: Positions,
-    /// Everything wrong with the file, in order of place.
+    /// All problems in the file, in order of place.
     pub problems: Vec<Problem>,
 }
 
@@ -37,23 +37,23 @@ impl Parsed {
     }
 }
 
-/// Reads and validates a workflow file (YAML or JSON). This is the way to a workflow that can be stored:
-/// there is a draft only if no problem is an error.
+/// Reads and validates a workflow file (YAML or JSON). Use this for a workflow that will be stored:
+/// it returns a draft only if no problem is an error.
 ///
-/// `origin` is the file's name in messages, `file_stem` its name without directory and extension, if it is
+/// `origin` is the file's name in messages. `file_stem` is its name without directory and extension, if the text comes from
 /// a file.
 ///
-/// Schemas that roles name by hash are taken to be stored; [`check_with`] looks for them.
+/// A schema that a role names by hash is assumed to be stored; [`check_with`] verifies it.
 #[must_use]
 pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> Parsed {
     let Ok(parsed) = check_with(text, origin, file_stem, |_| Ok::<bool, Infallible>(true));
     parsed
 }
 
-/// As [`check`]; `is_stored` says whether a schema that a role names by hash is there.
+/// As [`check`]. `is_stored` says whether a schema that a role names by hash is in the store.
 ///
 /// # Errors
-/// Those of `is_stored`.
+/// `is_stored` fails.
 pub fn check_with<E>(
     text: &str,
     origin: &str,
@@ -69,10 +69,10 @@ pub fn check_with<E>(
     Ok(Parsed { draft, positions, problems: problems.finish() })
 }
 
-/// Reads a workflow file without validating it: types, older forms and unknown keys only.
+/// Reads a workflow file without validating it: only types, older forms and unknown keys.
 ///
-/// There is a draft whenever the file is a mapping, so that the rest of it can be validated as well. If a
-/// problem is an error, parts of the draft are made up and it must not be stored; [`check`] sees to that.
+/// If the file is a mapping, there is a draft, so that its other parts can be validated as well. If a
+/// problem is an error, parts of the draft are placeholders and it must not be stored; [`check`] prevents that.
 #[must_use]
 pub fn parse(text: &str, origin: &str) -> Parsed {
     let (draft, positions, problems) = read(text, origin);
@@ -133,7 +133,7 @@ impl WorkflowReader {
         self.problems.error("missing-key", at, message.to_owned(), None);
     }
 
-    /// A text that may be absent.
+    /// An optional text.
     fn text_field(&mut self, fields: Fields<'_>, parent: &str, key: &str) -> String {
         fields.get(key).map(|entry| self.text_entry(entry, &join(parent, key))).unwrap_or_default()
     }
@@ -259,7 +259,7 @@ impl WorkflowReader {
     }
 }
 
-/// Stands in for a role that could not be read, so that its name is known all the same.
+/// Replaces a role that could not be read, so that its name is still known.
 fn broken_role() -> RoleDraft {
     RoleDraft {
         description: String::new(),

@@ -1,4 +1,4 @@
-//! Reads `Workflow` payloads out of a store, ours and those of other implementations.
+//! Reads and writes `Workflow` payloads, including those of other implementations.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ impl Workflow {
         serde_json::to_value(self).expect("maps with text keys and plain texts always serialise")
     }
 
-    /// Reads the payload of a stored `Workflow` node, ours or one of another implementation: role texts may
-    /// be missing or have their older names (`systemPrompt`, `extractPrompt`, `outputSchema`), a
-    /// transition's `condition` may be left out, and the ends of the graph may be `__start__`, `__end__`.
+    /// Reads the payload of a stored `Workflow` node, including those of other implementations: role texts may
+    /// be missing or have older names (`systemPrompt`, `extractPrompt`, `outputSchema`), a
+    /// transition's `condition` may be missing, and the ends of the graph may be `__start__` and `__end__`.
     ///
     /// # Errors
     /// The first place that has the wrong shape.
@@ -72,7 +72,7 @@ fn entries<'v>(
     Ok(map.into_iter().flatten())
 }
 
-/// The first of a field's names that is there and not null.
+/// The value under the first of a field's names that is present and not null.
 fn field<'v>(fields: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     let names = std::iter::once(key).chain(older_names(key).iter().copied());
     names.filter_map(|name| fields.get(name)).find(|value| !value.is_null())

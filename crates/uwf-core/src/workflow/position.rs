@@ -1,13 +1,13 @@
-//! From a position of a workflow's graph to the moderator that decides there.
+//! Creates the moderator for a position of a workflow's graph.
 
 use super::model::Workflow;
 use crate::moderator::{Condition, Edge, Moderator, ModeratorError};
 
 impl Moderator {
-    /// The moderator of one position of a workflow: the last role, or `$START`.
+    /// Creates the moderator for one position of a workflow: the last role, or `$START`.
     ///
     /// # Errors
-    /// The graph lacks the position, a transition names no condition of the workflow, or one does not compile.
+    /// The graph lacks the position, a transition names an unknown condition, or a condition does not compile.
     pub fn at(workflow: &Workflow, position: &str) -> Result<Moderator, ModeratorError> {
         let transitions =
             workflow.graph.get(position).ok_or_else(|| ModeratorError::NoPosition { position: position.to_owned() })?;

@@ -1,4 +1,4 @@
-//! Where a thread can get to in a graph, and from where it can't get out.
+//! Positions that a thread can reach in a graph, and positions it can't leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::model::{END, START, Transition};
 /// Transitions of the roles and of `$START`.
 pub type TransitionGraph = BTreeMap<String, Vec<Transition>>;
 
-/// Positions that may follow a position: roles, and `$END`. Transitions behind one that always matches are never tried.
+/// The next positions after a position. Transitions after one that always matches are never tried.
 #[must_use]
 pub fn next<'g>(graph: &'g TransitionGraph, from: &str) -> Vec<&'g str> {
     let transitions = graph.get(from).map(Vec::as_slice).unwrap_or_default();
@@ -20,7 +20,7 @@ pub(crate) fn live(transitions: &[Transition]) -> &[Transition] {
     &transitions[..last.map_or(transitions.len(), |last| last + 1)]
 }
 
-/// All positions a thread can get to, the start and the end included.
+/// All positions a thread can reach, including the start and the end.
 pub(crate) fn reachable(graph: &TransitionGraph) -> BTreeSet<&str> {
     let mut reached = BTreeSet::from([START]);
     let mut open = vec![START];
@@ -58,8 +58,8 @@ pub(crate) fn dead_ends(graph: &TransitionGraph) -> BTreeSet<&str> {
     reachable(graph).into_iter().filter(|name| *name != END && next(graph, name).is_empty()).collect()
 }
 
-/// Roles a thread can get to, and from where it goes round for ever: no way leads to `$END` or to a dead end. Only a limit
-/// stops such a thread. Sorted by name.
+/// Reachable roles from which no path leads to `$END` or to a dead end. A thread in them loops until a limit
+/// stops it. Sorted by name.
 #[must_use]
 pub fn endless_roles(graph: &BTreeMap<String, Vec<Transition>>) -> Vec<&str> {
     let reachable = reachable(graph);

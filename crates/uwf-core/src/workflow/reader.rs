@@ -1,4 +1,4 @@
-//! What the readers of a workflow file's parts have in common.
+//! Shared state of the readers of a workflow file's parts.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use yaml_tree::Entry;
 
 use crate::document::{Positions, Problems};
 
-/// What is being read, and what has been found out on the way.
+/// The problems and positions found so far.
 pub(super) struct WorkflowReader {
     pub(super) problems: Problems,
     pub(super) positions: Positions,
@@ -25,6 +25,6 @@ impl WorkflowReader {
 pub(super) struct Inlined {
     /// Expression → name of its condition.
     pub(super) names: HashMap<String, String>,
-    /// Stem of a made-up name → last number given to it.
+    /// Stem of a generated name → last number given to it.
     pub(super) numbers: HashMap<String, usize>,
 }

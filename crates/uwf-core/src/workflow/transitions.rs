@@ -1,4 +1,4 @@
-//! Reads the shape of the graph, in whichever form it is written.
+//! Reads the shape of the graph, in today's or the older form.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use yaml_tree::{Entry, Node};
 
 pub(crate) const TRANSITION_KEYS: [&str; 2] = ["role", "condition"];
 
-/// What people write instead, in the words of other tools and of the older table.
+/// Keys of other tools and of the older table, and the keys they mean.
 const MEANT: [(&str, &str); 7] = [
     ("when", "condition"),
     ("if", "condition"),

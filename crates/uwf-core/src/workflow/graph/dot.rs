@@ -6,11 +6,11 @@ use super::{Drawing, shown};
 use crate::text::one_line;
 use crate::workflow::model::{END, START};
 
-/// The colour of where a thread went and stands.
+/// The colour of the course and the current position of a thread.
 const COURSE: &str = "#2563eb";
 
 impl Drawing {
-    /// The graph in DOT. What conditions and roles mean stands in tooltips, which Graphviz makes of them in SVG.
+    /// The graph in DOT. Descriptions of conditions and roles are in tooltips, which Graphviz keeps in SVG.
     #[must_use]
     pub fn dot(&self) -> String {
         let mut out = format!("digraph {} {{\n", quoted(&[one_line(&self.name)]));
@@ -58,7 +58,7 @@ fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "    {text}");
 }
 
-/// Lines as one quoted text: `"` and `\` are all that means anything in it.
+/// Quotes lines as one text. Only `"` and `\` need escapes.
 fn quoted(lines: &[String]) -> String {
     let lines: Vec<String> = lines.iter().map(|line| line.replace('\\', "\\\\").replace('"', "\\\"")).collect();
     format!("\"{}\"", lines.join("\\n"))

@@ -1,25 +1,25 @@
-//! The lanes beside the spine of a graph: which arrow runs in which, and how far away they and the labels lie.
+//! Assigns arrows to the lanes beside the spine of a graph, and places lanes and labels.
 
 use std::collections::BTreeMap;
 
 use super::measure::Size;
 
-/// Between the spine and the first lane, and between lanes.
+/// Gap between the spine and the first lane, and gap between lanes.
 const LEAST_LANE: f64 = 24.0;
 pub(super) const LANE: f64 = 16.0;
 
-/// Between a label and the line that it belongs to, and between it and whatever else is near.
+/// Gap between a label and its line, and gap between a label and other parts.
 pub(super) const BESIDE: f64 = 8.0;
 pub(super) const CLEAR: f64 = 12.0;
 
-/// Where an arrow runs.
+/// The side of the spine on which an arrow runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// To the next row.
+    /// Down the spine, to the next row.
     Spine,
-    /// Back, or to where it came from.
+    /// Left: back to an earlier row or to the same one.
     Left,
-    /// Over other roles.
+    /// Right: past other roles.
     Right,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Run {
     pub(super) label: Size,
 }
 
-/// All arrows that reach a row from one side, with the rows that they pass; or a loop, which has a short way of its own.
+/// All arrows that reach a row from one side, with the rows they pass; or a loop, which has a short path of its own.
 #[derive(Clone, Copy)]
 struct Bus {
     key: BusKey,
@@ -39,11 +39,11 @@ struct Bus {
     last: usize,
 }
 
-/// The row that is reached, and whether by a loop.
+/// The target row, and whether the bus is a loop.
 pub(super) type BusKey = (usize, bool);
 
 impl Run {
-    /// What it is a part of.
+    /// The bus of this run.
     pub(super) fn bus(&self) -> BusKey {
         (self.to, self.from == self.to)
     }
@@ -51,18 +51,18 @@ impl Run {
 
 /// The lanes of a side.
 pub(super) struct Lanes {
-    /// The distance of each from the spine.
+    /// Distance of each lane from the spine.
     pub(super) at: BTreeMap<BusKey, f64>,
-    /// How far from the spine the label of an arrow from row to row begins.
+    /// Distance between the spine and the label of an arrow, by the rows of the arrow.
     pub(super) labels: BTreeMap<(usize, usize), f64>,
-    /// How far from the spine anything lies.
+    /// The largest distance of any part from the spine.
     pub(super) reach: f64,
 }
 
 impl Lanes {
-    /// How far from the spine each lane lies: as near as labels and lanes before it allow.
+    /// Places each lane as near to the spine as labels and inner lanes allow.
     pub(super) fn of(side: Side, runs: &[Run], rows: usize, half: f64) -> Lanes {
-        // Between the rows, the first above all; how far from the spine something stands there.
+        // The occupied distance from the spine in each band between rows, starting above the first row.
         let mut taken = vec![half; rows + 1];
         if side == Side::Right {
             for run in of(runs, Side::Spine).filter(|run| run.label.width > 0.0) {
@@ -79,7 +79,7 @@ impl Lanes {
                 let others =
                     runs.iter().filter(|run| run.bus() == bus.key && !labels.contains_key(&(run.from, run.to)));
                 let others = others.map(|run| taken[band(run)] + CLEAR + run.label.width + BESIDE);
-                // A loop lies in its row, where no label is.
+                // A loop stays in its row, where labels don't appear.
                 line.chain(others).filter(|_| !bus.key.1).fold(half + nearest, f64::max)
             };
             let place = lane.iter().map(beside).fold(0.0, f64::max).ceil();
@@ -102,7 +102,7 @@ pub(super) fn of(runs: &[Run], side: Side) -> impl Iterator<Item = &Run> {
     runs.iter().filter(move |run| run.side == side)
 }
 
-/// The labels of the innermost arrow of each row, and how far from the spine they begin.
+/// Places the label of the innermost arrow of each row. Returns the distance of each from the spine.
 fn labels_beside_boxes(runs: &[&Run], lanes: &[Vec<Bus>], taken: &mut [f64]) -> BTreeMap<(usize, usize), f64> {
     let lane = |(lane, buses): (usize, &Vec<Bus>)| buses.iter().map(|bus| (bus.key, lane)).collect::<Vec<_>>();
     let lane_of: BTreeMap<BusKey, usize> = lanes.iter().enumerate().flat_map(lane).collect();
@@ -128,7 +128,7 @@ fn buses(runs: &[&Run]) -> Vec<Bus> {
     buses.into_values().collect()
 }
 
-/// Between which rows a label stands: that of an arrow up above its row, that of an arrow down below it.
+/// The band between rows that holds a label: above the row for an arrow up, below the row for an arrow down.
 fn band(run: &Run) -> usize {
     match run.side {
         Side::Left => run.from,
@@ -136,8 +136,8 @@ fn band(run: &Run) -> usize {
     }
 }
 
-/// What runs in which lane: each on the first that is free in its rows, the short ones first. Loops have the first lane for
-/// themselves.
+/// Assigns buses to lanes, shortest first. Each gets the first lane that is free in its rows. The first lane is reserved for loops, if the
+/// graph has any.
 fn lanes(buses: &[Bus]) -> Vec<Vec<Bus>> {
     let (loops, mut others): (Vec<Bus>, Vec<Bus>) = buses.iter().partition(|bus| bus.key.1);
     others.sort_by_key(|bus| (bus.last - bus.first, bus.first));

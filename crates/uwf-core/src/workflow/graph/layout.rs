@@ -1,10 +1,10 @@
-//! Where the parts of a graph lie: a spine of roles with arcs beside it.
+//! Places the parts of a graph: a spine of roles, with arcs beside it.
 //!
-//! Roles stand one below the other, each in a row. An arrow to the next row is a straight line; arrows that lead back run in lanes
-//! left of the spine, those that skip roles in lanes right of it. All arrows that reach a role from one side share a lane and
-//! arrive as one. What an arrow says stands at its line beside the box, so that these labels are a column, and all lanes beyond it.
-//! Where several arrows leave a box on one side, all but the innermost have their labels where they turn into their lanes. So no
-//! label meets a line, a box or another label.
+//! Roles form a column, one per row. An arrow to the next row is a straight line. Arrows back run in lanes
+//! left of the spine, and arrows that skip roles run in lanes right of it. All arrows that reach a role from one side share a lane and
+//! arrive as one. The label of an arrow is at its line beside the box. These labels form a column, and all lanes are outside of it.
+//! If several arrows leave a box on one side, only the innermost has its label there. The others have theirs where they turn into their
+//! lanes. So no label touches a line, a box or another label.
 
 use std::cmp::Ordering;
 
@@ -13,16 +13,16 @@ use super::measure::{Point, Rect, Size};
 use super::order::order;
 use super::{Drawing, DrawnEdge};
 
-/// Between two boxes of the spine.
+/// Gap between two boxes of the spine.
 const LEAST_GAP: f64 = 28.0;
 
-/// Where arrows leave and reach a side that has both, from its top and its bottom.
+/// Distance of the ports from the top and bottom of a box, on a side where arrows both leave and arrive.
 const PORT: f64 = 11.0;
 
-/// How far a label beside the spine may reach into the next row: not as far as the lines there.
+/// How far a label beside the spine may extend into the next row. The lines there are further away.
 const INTO: f64 = 6.0;
 
-/// Left of the first column of a ledger, and of each other one.
+/// Gap left of the first column of a ledger, and gap between columns.
 const LEDGER_GAP: f64 = 36.0;
 const COLUMN_GAP: f64 = 20.0;
 
@@ -30,28 +30,28 @@ const COLUMN_GAP: f64 = 20.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Arrow {
     pub(super) side: Side,
-    /// Its ends, and the corners between them.
+    /// Its ends and corners.
     pub(super) points: Vec<Point>,
-    /// The room of its label.
+    /// The area of its label.
     pub(super) label: Rect,
 }
 
-/// A picture before it is drawn.
+/// The positions of all parts of a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     /// The nodes from top to bottom.
     pub(super) order: Vec<usize>,
-    /// Their boxes, in the order of the drawing.
+    /// The boxes of the nodes, in the order of the drawing.
     pub(super) boxes: Vec<Rect>,
     /// The arrows, in the order of the drawing.
     pub(super) arrows: Vec<Arrow>,
     /// Right ends of the columns of the ledger.
     pub(super) columns: Vec<f64>,
-    /// Size of all of it, without a margin.
+    /// Total size, without a margin.
     pub(super) size: Size,
 }
 
-/// Where arrows leave and reach a side of a box, below its top.
+/// Where arrows leave and reach a side of a box, measured from its top.
 #[derive(Clone, Copy)]
 struct Ports {
     leaving: f64,
@@ -60,13 +60,13 @@ struct Ports {
 
 struct Spine {
     runs: Vec<Run>,
-    /// Of each row.
+    /// Height of each row.
     heights: Vec<f64>,
-    /// Half of the width of all boxes.
+    /// Half the width of a box.
     half: f64,
 }
 
-/// Lays a graph out; `boxes` are what its nodes need, `labels` what its arrows say, `columns` the widths of its ledger.
+/// Lays out a graph. `boxes` are the sizes of its nodes, `labels` those of its labels, `columns` the widths of its ledger.
 pub(super) fn layout(drawing: &Drawing, boxes: &[Size], labels: &[Size], columns: &[f64]) -> Layout {
     let order = order(drawing);
     let mut rows = vec![0; order.len()];
@@ -122,8 +122,8 @@ impl Spine {
         layout
     }
 
-    /// A side that arrows only leave or only reach has them in its middle. Elsewhere those that lead up leave above, and those
-    /// that lead down leave below, so that none crosses another beside its box.
+    /// The ports of each box on one side. If arrows only leave or only arrive, the port is in the middle. Otherwise arrows up leave
+    /// above and arrows down leave below, so that they don't cross beside the box.
     fn ports(&self, side: Side) -> Vec<Ports> {
         let mut both = vec![(false, false); self.heights.len()];
         for run in lanes::of(&self.runs, side) {
@@ -138,7 +138,7 @@ impl Spine {
         ports.collect()
     }
 
-    /// The tops of the rows: as near as their labels allow.
+    /// The tops of the rows, as close as their labels allow.
     fn tops(&self, [left, right]: &[Vec<Ports>; 2]) -> Vec<f64> {
         let heights = &self.heights;
         let above = |row: usize| row.checked_sub(1).map_or(0.0, |above| heights[above]);
@@ -182,7 +182,7 @@ impl Spine {
 }
 
 impl Layout {
-    /// Moves all of it to the right, and down so far that nothing is above the picture.
+    /// Moves everything to the right, and down until nothing is above the picture.
     fn moved(&mut self, right: f64) {
         let rects = || self.boxes.iter().chain(self.arrows.iter().map(|arrow| &arrow.label));
         let top = rects().map(|rect| rect.y).fold(0.0, f64::min);
@@ -209,13 +209,13 @@ mod tests {
 
     const BOX: Size = Size { width: 90.0, height: 40.0 };
 
-    /// Whether two parts have something in common.
+    /// Whether two rectangles overlap.
     fn overlap(one: &Rect, other: &Rect) -> bool {
         let is_apart = one.right() <= other.x || other.right() <= one.x;
         !(is_apart || one.bottom() <= other.y || other.bottom() <= one.y)
     }
 
-    /// The lines of an arrow, as thin parts of the picture; they touch the boxes at their ends, and do not count there.
+    /// The lines of an arrow as thin rectangles. A line that ends at a box does not overlap it.
     fn lines(arrow: &Arrow) -> Vec<Rect> {
         let line = |pair: &[Point]| {
             let (x, y) = (pair[0].0.min(pair[1].0), pair[0].1.min(pair[1].1));

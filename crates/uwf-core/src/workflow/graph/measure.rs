@@ -1,6 +1,6 @@
-//! Sizes and places, and how much room texts take.
+//! Sizes and places, and the space that texts take.
 
-/// How large something is.
+/// A width and a height.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Size {
     pub(super) width: f64,
@@ -10,10 +10,10 @@ pub(super) struct Size {
 /// A point of the picture.
 pub(super) type Point = (f64, f64);
 
-/// A part of the picture.
+/// A rectangle in the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Rect {
-    /// Its left end and its top.
+    /// Its left edge and its top.
     pub(super) x: f64,
     pub(super) y: f64,
     pub(super) size: Size,
@@ -33,14 +33,14 @@ impl Rect {
     }
 }
 
-/// Sizes of the texts in a picture; `GRAPH_CSS` says the same to the reader's program.
+/// Sizes of the texts in a picture. `GRAPH_CSS` sets the same sizes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Font {
     /// Names of roles.
     Name,
     /// Names of conditions.
     Title,
-    /// All else.
+    /// All other texts.
     Small,
 }
 
@@ -54,7 +54,7 @@ impl Font {
         }
     }
 
-    /// Height of its letters, and how much wider than others they are.
+    /// Height of its letters, and their width relative to the normal width.
     fn scale(self) -> (f64, f64) {
         match self {
             Font::Name => (14.0, 1.0),
@@ -63,14 +63,14 @@ impl Font {
         }
     }
 
-    /// About how wide a text is: as in DejaVu Sans, which is wider than most, since which font the reader has is not known.
+    /// The approximate width of a text. The reader's font is unknown, so this uses DejaVu Sans, which is wider than most fonts.
     pub(super) fn width(self, text: &str) -> f64 {
         let (size, wider) = self.scale();
         (text.chars().map(em).sum::<f64>() * size * wider).ceil()
     }
 }
 
-/// The width of a symbol, as a part of the height of its font.
+/// The width of a symbol relative to the height of its font.
 fn em(symbol: char) -> f64 {
     match symbol {
         'i' | 'j' | 'l' | '\'' | '|' | 'I' => 0.3,
@@ -78,7 +78,7 @@ fn em(symbol: char) -> f64 {
         'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' | '&' | '—' => 1.0,
         'A'..='Z' | '+' | '<' | '=' | '>' | '~' | '#' | '×' => 0.84,
         '\u{0}'..='\u{7f}' => 0.64,
-        // What is written in blocks, and signs in colour.
+        // Emoji, then East Asian scripts.
         '\u{1f000}'.. => 1.4,
         '\u{1100}'.. => 1.1,
         _ => 0.8,

@@ -7,8 +7,8 @@ use crate::text::one_line;
 use crate::workflow::model::{END, START};
 
 impl Drawing {
-    /// The graph as a Mermaid flowchart. Arrows carry the names of their conditions and what they mean; of a thread's way they
-    /// say how often it was taken, and the node where it stands is marked.
+    /// The graph as a Mermaid flowchart. Arrows carry the names and descriptions of their conditions. With the course of a thread,
+    /// they also show how often they were taken, and the current node is marked.
     #[must_use]
     pub fn mermaid(&self) -> String {
         let mut out = String::from("flowchart TD\n");
@@ -53,7 +53,7 @@ fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "    {text}");
 }
 
-/// Makes any text safe within quotes: Mermaid takes entities written with `#`.
+/// Escapes any text for use within quotes. Mermaid uses entities written with `#`.
 fn escape(text: &str) -> String {
     let text = one_line(text);
     let mut out = String::with_capacity(text.len());

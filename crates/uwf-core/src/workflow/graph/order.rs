@@ -1,12 +1,12 @@
-//! Which role stands below which.
+//! Orders the roles from top to bottom.
 
 use super::Drawing;
 
-/// The nodes from top to bottom: each above those that it leads to, loops apart; `$START` first, `$END` last.
+/// The nodes from top to bottom: each above its successors, loops aside; `$START` first, `$END` last.
 ///
-/// This is the order in which a search in depth finishes, turned around. Of each node the last transition is followed first: what
-/// happens otherwise is as a rule the way on, and what has a condition goes around or back. So the first transition that leads
-/// somewhere new stands right below. What nothing leads to stands below everything else.
+/// This is the reverse postorder of a depth-first search that follows the last transition of each node first. The unconditional
+/// transition usually continues the main path, and a condition leads around or back. So the target of a node's first transition is right
+/// below the node, unless it was placed before. Unreachable roles are below all others.
 pub(super) fn order(drawing: &Drawing) -> Vec<usize> {
     let mut ways: Vec<Vec<usize>> = vec![Vec::new(); drawing.nodes.len()];
     for edge in &drawing.edges {
@@ -25,7 +25,7 @@ pub(super) fn order(drawing: &Drawing) -> Vec<usize> {
     order
 }
 
-/// What a search from one node sees for the first time, in the order in which all behind it is seen. Takes the ways that it goes.
+/// Depth-first search from one node. Returns the newly visited nodes in postorder, and removes the ways it took.
 fn finished_from(start: usize, ways: &mut [Vec<usize>], seen: &mut [bool]) -> Vec<usize> {
     let mut finished = Vec::new();
     if std::mem::replace(&mut seen[start], true) {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn roles_come_after_their_predecessors_except_in_loops() {
-        // A short cut, a way back, and two ways that meet again.
+        // A shortcut, a way back, and two ways that meet again.
         assert_eq!(order(&drawing(5, &[(0, 1), (1, 2), (2, 3), (1, 4), (3, 1), (3, 4)])), [0, 1, 2, 3, 4]);
         assert_eq!(order(&drawing(5, &[(0, 2), (2, 1), (2, 3), (1, 3), (3, 4)])), [0, 2, 1, 3, 4]);
     }

@@ -1,23 +1,23 @@
-//! What a web page adds to the picture of a graph: links, and a ledger beside it.
+//! Additions to the picture of a graph on a web page: links, and a ledger beside it.
 
 use std::collections::BTreeMap;
 
-/// How the pictures look: the whole stylesheet, for light and dark. In a picture that stands alone it is inside; a page serves it
+/// The whole stylesheet of the pictures, for light and dark. A standalone picture contains it; a page serves it
 /// with its own styles.
 ///
 /// | class | what it is |
 /// |---|---|
 /// | `graph` | the picture, an `svg` |
-/// | `page` | its background, only where it stands alone |
-/// | `node`, `edge` | a role and an arrow with all that belongs to it, each a link or a group |
+/// | `page` | its background, only in a standalone picture |
+/// | `node`, `edge` | a role and an arrow with all their parts, each a link or a group |
 /// | `terminal` | beside `node`: `$START` and `$END` |
-/// | `taken` | beside `edge`: the thread went this way |
-/// | `here` | beside `node`: the thread stands here; its state is one more class, `stuck` for instance |
+/// | `taken` | beside `edge`: the thread took this arrow |
+/// | `here` | beside `node`: the thread is here; its state is one more class, for example `stuck` |
 /// | `idle` | beside `node` and `edge`: the thread was not here |
-/// | `box`, `name`, `small` | in a node: its shape, its name, what stands below it |
-/// | `arrow`, `head`, `title`, `small` | in an edge: its line, the end of it, names of conditions, what they mean; `otherwise` beside `title` if there is none |
-/// | `hit` | in an edge that is a link: the broad invisible line that is easy to point at |
-/// | `ledger` | the ledger; in it `row` is the ground of a row, `heading` and `cell` its texts, `total` beside `cell` those of `$END` |
+/// | `box`, `name`, `small` | in a node: its shape, its name, the text below the name |
+/// | `arrow`, `head`, `title`, `small` | in an edge: its line, its head, names of conditions, descriptions; `otherwise` beside `title` if there is no condition |
+/// | `hit` | in an edge that is a link: a broad invisible line that is easy to point at |
+/// | `ledger` | the ledger; in it `row` is the background of a row, `heading` and `cell` are its texts, `total` beside `cell` marks the row of `$END` |
 pub const GRAPH_CSS: &str = "\
 .graph text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328 }
 .graph .title { font-size: 12px; font-weight: 600 }
@@ -76,27 +76,27 @@ pub const GRAPH_CSS: &str = "\
 }
 ";
 
-/// What a page adds to a picture.
+/// Additions of a page to a picture.
 pub struct GraphOnPage<'p> {
-    /// Begins every id in the picture, so that several can stand on one page. Roles and arrows have ids if they are links, and keep
-    /// them as long as the workflow is the same.
+    /// Prefix of every id in the picture, so that a page can contain several pictures. Roles and arrows have ids if they are links. The ids
+    /// don't change unless the workflow changes.
     pub ids: &'p str,
-    /// Where a role, `$START` or `$END` leads; one that leads nowhere is no link.
+    /// The link of a role, `$START` or `$END`, if it has one.
     pub node_href: &'p dyn Fn(&str) -> Option<String>,
-    /// Where the arrow from one of them to another leads.
+    /// The link of an arrow, by the nodes at its ends.
     pub edge_href: &'p dyn Fn(&str, &str) -> Option<String>,
-    /// What else there is to say of the arrow from one of them to another: it ends the tooltip, and the name that is read out.
+    /// A note about an arrow, by the nodes at its ends. It is added to the tooltip and to the accessible name.
     pub edge_note: &'p dyn Fn(&str, &str) -> Option<String>,
     /// Figures beside the roles.
     pub ledger: Option<&'p Ledger>,
 }
 
-/// Columns of short texts right of a graph, a row for each role. How often a role was played stands in the ledger if there is
-/// one, no longer in the box of the role.
+/// Columns of short texts right of a graph, with a row for each role. With a ledger, the count of a role's steps is in the
+/// ledger instead of the role's box.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// What is in each column. They stand in the row of `$START`.
+    /// Headings of the columns, in the row of `$START`.
     pub headings: Vec<String>,
-    /// The texts of a row, by the name of a role. That of `$END` is for what they add up to.
+    /// The texts of each row, by the name of a role. The row of `$END` is for the totals.
     pub rows: BTreeMap<String, Vec<String>>,
 }

@@ -1,17 +1,17 @@
-//! The lines of arrows, as SVG has them.
+//! The lines of arrows as SVG paths.
 
 use super::measure::{Point, Size};
 
-/// How round corners are.
+/// Radius of corners.
 const CORNER: f64 = 8.0;
 
-/// Half of the broadest border of a box: an arrow begins outside of it.
+/// Half of the broadest border of a box. Arrows begin outside of it.
 const BORDER: f64 = 1.0;
 
-/// Length of the end of an arrow, and half of its width.
+/// Length of an arrow's head, and half of its width.
 const HEAD: Size = Size { width: 8.0, height: 4.5 };
 
-/// An arrow's line: straight, with round corners, up to the head.
+/// An arrow's line up to the head: straight, with round corners.
 pub(super) fn way(points: &[Point]) -> String {
     let mut d = String::new();
     for (at, point) in points.iter().enumerate() {
@@ -31,13 +31,13 @@ pub(super) fn way(points: &[Point]) -> String {
     d
 }
 
-/// Where on the way from a corner to another point the corner begins to be round.
+/// The point on the way from a corner to another point at which the corner starts to bend.
 fn corner(corner: Point, other: Point) -> Point {
     let length = (other.0 - corner.0).hypot(other.1 - corner.1);
     towards(corner, other, CORNER.min(length / 2.0))
 }
 
-/// The point so far from one point in the direction of another.
+/// The point at a distance from one point in the direction of another.
 fn towards(point: Point, other: Point, distance: f64) -> Point {
     let (dx, dy) = (other.0 - point.0, other.1 - point.1);
     let part = distance / dx.hypot(dy).max(1.0);
@@ -48,7 +48,7 @@ fn towards(point: Point, other: Point, distance: f64) -> Point {
 pub(super) fn head(points: &[Point]) -> String {
     let [.., before, tip] = points else { return String::new() };
     let (x, y) = towards(*tip, *before, HEAD.width);
-    // Its base is across the line, whose direction is this.
+    // The direction of the base, which is across the line.
     let (dx, dy) = ((tip.0 - x) / HEAD.width * HEAD.height, (tip.1 - y) / HEAD.width * HEAD.height);
     format!("M{} L{} L{} z", pair(*tip), pair((x - dy, y + dx)), pair((x + dy, y - dx)))
 }
@@ -57,7 +57,7 @@ fn pair((x, y): Point) -> String {
     format!("{} {}", number(x), number(y))
 }
 
-/// A coordinate with one digit, which is more than anybody sees.
+/// A coordinate with one decimal, more than anyone can see.
 pub(super) fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

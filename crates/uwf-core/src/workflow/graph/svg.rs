@@ -1,4 +1,4 @@
-//! A graph as SVG: a picture that stands alone, or a part of a web page.
+//! A graph as SVG: a standalone picture or a part of a web page.
 
 use std::fmt::Write as _;
 
@@ -11,29 +11,29 @@ use super::{Drawing, DrawnCondition, DrawnEdge, DrawnNode, shown};
 use crate::text::{ellipsize, one_line};
 use crate::workflow::model::{END, START};
 
-/// Around the picture.
+/// Space around the picture.
 const MARGIN: f64 = 20.0;
 
-/// Longest name in a box or on an arrow, and longest text of a ledger, in characters; all of a name is in the tooltip.
+/// Longest name in a box or on an arrow, and longest text of a ledger, in characters. Tooltips have the full name.
 const NAME: usize = 32;
 const CELL: usize = 16;
 
-/// Beside the text in a box, and above and below it.
+/// Space beside the text in a box, and above and below it.
 const PADDING: Size = Size { width: 18.0, height: 9.0 };
 
-/// A box is at least this wide.
+/// Minimum width of a box.
 const LEAST_WIDTH: f64 = 104.0;
 
-/// How far the row of a role continues behind the last column of a ledger.
+/// How far the row of a role extends beyond the last column of a ledger.
 const ROW_END: f64 = 10.0;
 
-/// How round corners of boxes are.
+/// Radius of the corners of boxes.
 const BOX_CORNER: f64 = 7.0;
 
-/// How far below the middle of a line of small letters they stand.
+/// Distance between the middle of a line and the baseline of small letters.
 const BASELINE: f64 = 4.0;
 
-/// A picture while it is written.
+/// A picture that is being written.
 struct Picture<'d> {
     drawing: &'d Drawing,
     page: Option<&'d GraphOnPage<'d>>,
@@ -42,7 +42,7 @@ struct Picture<'d> {
     out: String,
 }
 
-/// What an arrow says, in lines.
+/// The label of an arrow, in lines.
 struct Label {
     title: Option<String>,
     small: Vec<String>,
@@ -62,15 +62,15 @@ impl Label {
 }
 
 impl Drawing {
-    /// The graph as a picture that stands alone: roles one below the other, arrows that lead back on the left, those that skip
-    /// roles on the right. It fits light and dark pages. What conditions and roles mean in full stands in tooltips.
+    /// The graph as a standalone picture: roles in a column, arrows back on the left, arrows that skip
+    /// roles on the right. It fits light and dark pages. Tooltips have the full descriptions of conditions and roles.
     #[must_use]
     pub fn svg(&self) -> String {
         self.picture(None)
     }
 
-    /// The same picture as a part of a web page, without styles in it: the page serves [`GRAPH_CSS`]. Roles and arrows are links
-    /// with names that can be read out.
+    /// The same picture as a part of a web page, without styles: the page serves [`GRAPH_CSS`]. Roles and arrows are links
+    /// with accessible names.
     #[must_use]
     pub fn svg_for_page(&self, page: &GraphOnPage<'_>) -> String {
         self.picture(Some(page))
@@ -94,7 +94,7 @@ fn name(node: &DrawnNode) -> String {
     short(shown(&node.name), NAME)
 }
 
-/// What a box says below its name; how often a role was played says the ledger, where there is one.
+/// The text below the name in a box. If there is a ledger, it shows how often a role was played, so the box does not.
 fn below(node: &DrawnNode, has_ledger: bool) -> Option<String> {
     let played = (node.played > 0 && !has_ledger).then(|| format!("{}×", node.played));
     let state = node.state.as_deref().map(|state| short(state, NAME));
@@ -102,7 +102,7 @@ fn below(node: &DrawnNode, has_ledger: bool) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// Everything about a node.
+/// The full name and description of a node.
 fn tooltip(node: &DrawnNode) -> String {
     let (name, description) = (one_line(shown(&node.name)), one_line(&node.description));
     if description.is_empty() { name } else { format!("{name}: {description}") }
@@ -119,7 +119,7 @@ fn box_size(node: &DrawnNode, has_ledger: bool) -> Size {
     Size { width: (text + 2.0 * PADDING.width).max(LEAST_WIDTH), height }
 }
 
-/// The texts of a row of a ledger; that of `$START` has the headings.
+/// The texts of a row of a ledger. The row of `$START` has the headings.
 fn cells<'l>(ledger: &'l Ledger, node: &DrawnNode) -> impl Iterator<Item = String> + use<'l> {
     let row = if node.name == START { Some(&ledger.headings) } else { ledger.rows.get(&node.name) };
     row.into_iter().flatten().take(ledger.headings.len()).map(|text| short(text, CELL))
@@ -128,7 +128,7 @@ fn cells<'l>(ledger: &'l Ledger, node: &DrawnNode) -> impl Iterator<Item = Strin
 fn column_widths(ledger: &Ledger) -> Vec<f64> {
     let width = |column: usize| {
         let texts = std::iter::once(&ledger.headings).chain(ledger.rows.values()).filter_map(|row| row.get(column));
-        // They may be those of a total.
+        // A total is as wide as a heading.
         texts.map(|text| Font::Title.width(&short(text, CELL))).fold(0.0, f64::max)
     };
     (0..ledger.headings.len()).map(width).collect()
@@ -160,7 +160,7 @@ impl Picture<'_> {
         for node in self.layout.order.clone() {
             self.node(node);
         }
-        // What was taken is drawn over what was not: arrows to the same role share their last part.
+        // Draw taken arrows over the others, because arrows to the same role share their last part.
         let (taken, others): (Vec<usize>, Vec<usize>) =
             (0..self.drawing.edges.len()).partition(|edge| self.drawing.edges[*edge].taken > 0);
         for edge in others.into_iter().chain(taken) {
@@ -208,7 +208,7 @@ impl Picture<'_> {
         class.extend(is_idle.then_some("idle"));
         if let Some(state) = &node.state {
             class.push("here");
-            // A state is one word; anything else must not become a class, or several.
+            // A state is one word. Don't let other text become one or more classes.
             class.extend(Some(state.as_str()).filter(|state| state.bytes().all(|byte| byte.is_ascii_lowercase())));
         }
         class.join(" ").trim_end().to_owned()
@@ -249,7 +249,7 @@ impl Picture<'_> {
 
     fn label(&mut self, index: usize, arrow: &Arrow) {
         let Rect { x, y, .. } = arrow.label;
-        // Its lines begin where the spine is.
+        // Align the lines to the side that faces the spine.
         let (anchor, x) = match arrow.side {
             Side::Spine | Side::Right => (Anchor::Start, x),
             Side::Left => (Anchor::End, arrow.label.right()),
@@ -271,7 +271,7 @@ impl Picture<'_> {
         }
     }
 
-    /// What is in it, the links of the roles say too.
+    /// Hidden from screen readers, because the links of the roles have the same texts.
     fn ledger(&mut self, ledger: &Ledger) {
         self.line("<g class=\"ledger\" aria-hidden=\"true\">");
         let columns = self.layout.columns.clone();
@@ -296,7 +296,7 @@ impl Picture<'_> {
         self.line("</g>");
     }
 
-    /// Begins a link or a group; what ends it is returned.
+    /// Begins a link or a group. Returns its closing tag.
     fn open(&mut self, class: &str, id: &str, href: Option<&str>, said: &str) -> &'static str {
         let said = escape(said);
         let Some(page) = self.page else {
@@ -328,7 +328,7 @@ impl Picture<'_> {
     }
 }
 
-/// Which part of a text lies at its place.
+/// The part of a text that is placed at its position.
 #[derive(Clone, Copy)]
 enum Anchor {
     Start,
@@ -336,7 +336,7 @@ enum Anchor {
     End,
 }
 
-/// Makes a text safe between tags and within quotes. Symbols that XML does not allow are left out.
+/// Escapes a text for use between tags and within quotes. Symbols that XML does not allow are left out.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for symbol in text.chars() {

@@ -1,4 +1,4 @@
-//! Whether what a condition compares with can ever be there.
+//! Finds comparisons in conditions that can never be true.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ pub(super) enum Never {
     OtherTypes(Vec<String>),
 }
 
-/// Nesting of references and alternatives that is looked into; what lies deeper counts as anything.
+/// Deepest nesting of references and alternatives that is checked. Deeper schemas count as allowing anything.
 const MAX_DEPTH: usize = 16;
 
-/// Why no value of `schema` has `literal` at `path`; `None` when one may, or when that is hard to say: whatever can be
-/// an array counts as anything, since JSONata looks into arrays.
+/// Why no value of `schema` has `literal` at `path`; `None` if a value may, or if that is hard to determine. A place that can be
+/// an array counts as allowing anything, because JSONata maps over arrays.
 pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> Option<Never> {
     let here = descend(schema, path).ok()?;
     let mut allowed = Allowed { root: schema, values: BTreeSet::new(), types: BTreeSet::new() };
-    // Several schemas: alternatives, or parts of one. Only what none of them allows is certain.
+    // Several schemas may be alternatives or parts of one schema. A literal is impossible only if none of them allows it.
     if here.is_empty() || here.iter().any(|one| allowed.allows(one, literal, MAX_DEPTH)) {
         return None;
     }
@@ -35,7 +35,7 @@ pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> O
     }
 }
 
-/// Looks whether a literal is allowed, and collects what is allowed instead.
+/// Checks whether a literal is allowed, and collects what is allowed instead.
 struct Allowed<'s> {
     root: &'s Value,
     values: BTreeSet<String>,
@@ -54,7 +54,7 @@ impl Allowed<'_> {
         let branches = |key: &str| map.get(key).and_then(Value::as_array);
         for key in ["anyOf", "oneOf"] {
             let Some(branches) = branches(key) else { continue };
-            // No early end: the message says what each branch allows.
+            // Don't stop early: the message lists what each branch allows.
             let allowing = branches.iter().filter(|branch| self.allows(branch, literal, depth - 1)).count();
             if allowing == 0 {
                 return false;
@@ -97,7 +97,7 @@ impl Allowed<'_> {
     }
 }
 
-/// JSONata has one kind of number.
+/// Equality as in JSONata, which has a single type of number.
 fn equal(value: &Value, literal: &Value) -> bool {
     match (value.as_f64(), literal.as_f64()) {
         (Some(a), Some(b)) => a == b,

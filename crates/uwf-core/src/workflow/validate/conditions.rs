@@ -1,4 +1,4 @@
-//! Conditions: that they parse, and that what they read can be there.
+//! Checks that conditions parse, and that the values they read can exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
     }
 }
 
-/// Condition → roles after which it is tried, so that the last step has their output.
+/// Condition → roles after which it is tried, whose output is that of the last step.
 fn sources(draft: &WorkflowDraft) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut sources: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (from, transitions) in draft.graph.iter().filter(|(from, _)| draft.roles.contains_key(*from)) {
@@ -47,7 +47,7 @@ fn sources(draft: &WorkflowDraft) -> BTreeMap<&str, BTreeSet<&str>> {
     sources
 }
 
-/// Looks at one condition.
+/// Checks one condition.
 struct Check<'d> {
     draft: &'d WorkflowDraft,
     name: &'d str,
@@ -67,7 +67,7 @@ impl Check<'_> {
         }
         for read in condition.field_reads() {
             match &read.role {
-                // Reported already.
+                // Already reported.
                 Some(role) if unknown.contains(role.as_str()) => {}
                 Some(role) => self.read_of(role, read, problems),
                 None => last.iter().for_each(|role| self.read_of(role, read, problems)),
@@ -79,7 +79,7 @@ impl Check<'_> {
         if problems.is_full() {
             return;
         }
-        // An inline expression close to the name of a condition is most likely that name, mistyped.
+        // An inline expression that resembles the name of a condition is probably a misspelt name.
         let others = self.draft.conditions.keys().map(String::as_str).filter(|other| other != &self.name);
         let hint = nearest(&error.expression, others)
             .map(|other| format!("did you mean the condition `{other}`?"))
@@ -89,7 +89,7 @@ impl Check<'_> {
         problems.error("bad-condition", self.at, message, hint);
     }
 
-    /// Warns about names that are compared with roles and that no role has; returns them.
+    /// Warns about names that are compared with roles but are not roles of the workflow. Returns these names.
     fn roles_compared<'c>(&self, condition: &'c Condition, problems: &mut Problems) -> BTreeSet<&'c str> {
         let compared = condition.comparisons().iter().filter(|comparison| comparison.what == Compared::Role);
         let unknown: BTreeSet<&str> = compared
@@ -108,7 +108,7 @@ impl Check<'_> {
         unknown
     }
 
-    /// A comparison that no output of any role it is about can meet.
+    /// Warns about a comparison that no output of the compared roles can satisfy.
     fn comparison(&self, comparison: &Comparison, last: &BTreeSet<&str>, problems: &mut Problems) {
         let Compared::Field(read) = &comparison.what else { return };
         let roles: Vec<&str> = match &read.role {
@@ -161,9 +161,9 @@ impl Check<'_> {
     }
 }
 
-/// What a field is instead of the value it is compared with, and what to write.
+/// Describes the possible values of a field instead of the literal, and suggests a fix.
 fn reason(never: &Never, literal: &Value) -> (String, Option<String>) {
-    /// Values in a message; more are cut.
+    /// Most values in a message.
     const SHOWN: usize = 8;
     match never {
         Never::OtherValues(values) => {

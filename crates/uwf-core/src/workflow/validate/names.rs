@@ -1,11 +1,11 @@
-//! Names: what cannot be one, and what had better not be.
+//! Checks names: errors for invalid names, warnings for inconvenient ones.
 
 use crate::document::Problems;
 use crate::document::{Positions, join};
 use crate::workflow::model::{END, START, WorkflowDraft};
 use crate::workflow::older_forms::graph_name;
 
-/// Symbols of a name. It must fit a line of a listing, a file name and a command line.
+/// Longest name, in symbols. A name must fit into a line of a listing, a file name and a command line.
 pub(crate) const MAX_NAME: usize = 64;
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {
@@ -36,7 +36,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, file_stem: Opt
     }
 }
 
-/// Why a text cannot be a name, put after the name.
+/// Why a text can't be a name, as a clause after the name.
 fn fault(name: &str) -> Option<String> {
     let symbols = name.chars().count();
     if name.trim().is_empty() {
@@ -52,7 +52,7 @@ fn fault(name: &str) -> Option<String> {
     }
 }
 
-/// Why no workflow can have this name; `None` if one can.
+/// Why a workflow can't have this name; `None` if it can.
 #[must_use]
 pub fn name_fault(name: &str) -> Option<String> {
     let is_taken = name.starts_with(['-', '.', '$']) || name.contains(['/', '\\']);
@@ -84,7 +84,7 @@ fn is_kebab(name: &str) -> bool {
     name.split('-').all(is_word) && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// The name in kebab-case, if it has letters for that.
+/// The name in kebab-case, if it has letters for it.
 fn kebab(name: &str) -> Option<String> {
     let mut out = String::new();
     let mut after_lower = false;
@@ -101,7 +101,7 @@ fn kebab(name: &str) -> Option<String> {
         out.push(c.to_ascii_lowercase());
     }
     let words: Vec<&str> = out.split('-').filter(|word| !word.is_empty()).collect();
-    // Of a name in another script too little is left.
+    // Kebab-case would drop most of a name in another script.
     let is_most_of_it = |better: &String| better.len() * 2 > name.chars().count();
     Some(words.join("-")).filter(|better| is_kebab(better) && is_most_of_it(better))
 }

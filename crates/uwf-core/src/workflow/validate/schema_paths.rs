@@ -1,7 +1,7 @@
-//! Whether a value of a schema can have something at a path, and whether that can be a given value.
+//! Decides whether a value of a schema can have a field at a path.
 //!
-//! JSON Schema lets an object have properties it doesn't mention, but extraction yields mentioned ones only,
-//! so a schema that lists properties and says nothing of others counts as closed.
+//! JSON Schema allows properties that a schema doesn't mention, but extraction yields only mentioned ones.
+//! So a schema that lists properties and says nothing about others counts as closed.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,19 @@ pub(super) enum Possibility {
     Possible,
     /// Objects there have other fields.
     NoField {
-        /// The part of the path that cannot be.
+        /// The first part of the path that can't exist.
         field: String,
-        /// The fields that can.
+        /// The fields that can exist there.
         known: BTreeSet<String>,
     },
-    /// There can be no object.
+    /// No value there can be an object.
     NotAnObject {
-        /// The part of the path that would have to be an object; `output` for the whole.
+        /// The part of the path that must be an object; `output` for the whole.
         field: String,
     },
 }
 
-/// Whether some value of `schema` has a value at `path`, which passes through arrays as JSONata does.
+/// Whether some value of `schema` has a value at `path`, which passes through arrays as in JSONata.
 pub(super) fn can_have(schema: &Value, path: &[String]) -> Possibility {
     match descend(schema, path) {
         Ok(_) => Possibility::Possible,
@@ -34,7 +34,7 @@ pub(super) fn can_have(schema: &Value, path: &[String]) -> Possibility {
     }
 }
 
-/// The schemas of what is at `path`; none when nothing is said of it.
+/// The schemas of the value at `path`; empty if the schema says nothing about it.
 pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s Value>, Possibility> {
     let mut here = vec![schema];
     let mut field = "output".to_owned();
@@ -59,13 +59,13 @@ pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s 
     Ok(here)
 }
 
-/// What the objects under some schemas look like, arrays entered.
+/// The possible properties of the objects under some schemas, including objects in arrays.
 struct Objects<'s> {
     root: &'s Value,
     properties: Vec<(&'s String, &'s Value)>,
-    /// Whether they may have fields beside those.
+    /// Whether they may have other fields.
     open: bool,
-    /// Schemas looked at, by address: references may lead in circles.
+    /// Visited schemas, by address, because references may form cycles.
     seen: BTreeSet<usize>,
 }
 
@@ -81,7 +81,7 @@ impl<'s> Objects<'s> {
         let map = match schema {
             Value::Object(map) => map,
             Value::Bool(false) => return,
-            // `true` allows anything; anything else is no schema, which is reported elsewhere.
+            // `true` allows anything. Anything else is not a schema, which is reported elsewhere.
             _ => {
                 self.open = true;
                 return;
@@ -93,7 +93,7 @@ impl<'s> Objects<'s> {
         self.collect_own(map, applies_others);
     }
 
-    /// The subschemas that speak about the same value.
+    /// Collects the subschemas that apply to the same value.
     fn collect_applied(&mut self, map: &'s Map<String, Value>) {
         for key in ["allOf", "anyOf", "oneOf"] {
             for branch in map.get(key).and_then(Value::as_array).into_iter().flatten() {
@@ -116,7 +116,7 @@ impl<'s> Objects<'s> {
         self.open |= map.contains_key("$dynamicRef");
     }
 
-    /// A branch that only adds demands (`required`, `const`, …) opens nothing.
+    /// Collects a branch. A branch that only adds constraints (`required`, `const`, …) opens nothing.
     fn collect_branch(&mut self, branch: &'s Value) {
         let says_shape = |map: &Map<String, Value>| {
             [
@@ -144,8 +144,8 @@ impl<'s> Objects<'s> {
         }
     }
 
-    /// The schema's own rule. `applies_others` shows whether other schemas speak about the same value:
-    /// then saying nothing opens nothing.
+    /// Collects the schema's own keywords. If `applies_others`, other schemas apply to the same value,
+    /// so a schema that says nothing opens nothing.
     fn collect_own(&mut self, map: &'s Map<String, Value>, applies_others: bool) {
         let types: Option<Vec<&str>> = match map.get("type") {
             Some(Value::String(one)) => Some(vec![one]),
@@ -156,7 +156,7 @@ impl<'s> Objects<'s> {
         let shapes_object = may_be("object") && self.collect_properties(map);
         let shapes_array = may_be("array") && self.collect_items(map);
         match types {
-            // A type alone, with nothing about its inside.
+            // A type without any rule for its content.
             Some(types) => {
                 let bare = |name: &str, shapes: bool| types.contains(&name) && !shapes;
                 self.open |= !applies_others && (bare("object", shapes_object) || bare("array", shapes_array));
@@ -170,7 +170,7 @@ impl<'s> Objects<'s> {
         }
     }
 
-    /// Whether the schema says which properties there are.
+    /// Whether the schema says which properties exist.
     fn collect_properties(&mut self, map: &'s Map<String, Value>) -> bool {
         const OTHERS: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
         let properties = map.get("properties").and_then(Value::as_object);
@@ -181,7 +181,7 @@ impl<'s> Objects<'s> {
         properties.is_some_and(|properties| !properties.is_empty()) || OTHERS.iter().any(is_false)
     }
 
-    /// Whether the schema says what the items of an array are; they are entered.
+    /// Whether the schema describes the items of an array. Collects the items as well.
     fn collect_items(&mut self, map: &'s Map<String, Value>) -> bool {
         let prefix = map.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
         let rest = ["items", "contains", "unevaluatedItems"].into_iter().filter_map(|key| map.get(key));
@@ -191,10 +191,10 @@ impl<'s> Objects<'s> {
     }
 }
 
-/// What a reference within the same schema points at.
+/// The target of a reference within the same schema.
 pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let pointer = reference.strip_prefix('#')?;
-    // The pointer of a fragment is percent-encoded; such names are rare enough to count as anything.
+    // The pointer of a fragment is percent-encoded. Such names are rare, so they count as allowing anything.
     if pointer.contains('%') { None } else { root.pointer(pointer) }
 }
 

@@ -1,4 +1,4 @@
-//! The schemas of the roles' outputs.
+//! Checks the schemas of the roles' outputs.
 
 use json_cas::{Hash, schema};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             match found.severity {
                 Severity::Error => problems.error("bad-schema", positions.value(&at), found.message, None),
                 Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
-                // An unknown keyword is a key; that is where to look.
+                // An unknown keyword is a key, so report the position of the key.
                 Severity::Warning => {
                     problems.warning("schema-warning", positions.key(&at), found.message, None);
                 }
@@ -36,8 +36,8 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
     }
 }
 
-/// Whether a schema has a `status` that is any text. One with an `enum` was thought about: what is not in it, `needs_input` say, is
-/// no output.
+/// Whether a schema has a `status` that accepts any text. With an `enum`, the author chose the values, and a value that is missing from it,
+/// such as `needs_input`, is not an output.
 fn takes_any_status(schema: &Value) -> bool {
     let status = &schema["properties"]["status"];
     let is_narrow = ["enum", "const", "pattern"].iter().any(|keyword| status.get(keyword).is_some());
@@ -47,7 +47,7 @@ fn takes_any_status(schema: &Value) -> bool {
 /// Reports roles that name a stored schema which `is_stored` does not know.
 ///
 /// # Errors
-/// Those of `is_stored`.
+/// `is_stored` fails.
 pub(in crate::workflow) fn check_stored<E>(
     draft: &WorkflowDraft,
     positions: &Positions,

@@ -1,4 +1,4 @@
-//! The graph: every name in it known, every role reachable, and a way on from everywhere.
+//! Checks the graph: every name is known, every role is reachable, and every position has a next one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
     let routes = Routes { draft, positions };
     if !positions.is_broken("/roles") && !positions.is_broken("/graph") {
         routes.check_start(problems);
-        // With a mistyped name in the graph, what it leads to would only seem out of reach.
+        // If the graph has a misspelt name, the roles after it would only seem unreachable.
         if routes.check_names(problems) {
             routes.check_reach(problems);
         }
@@ -35,7 +35,7 @@ fn of_edge(from: &str, index: usize, field: &str) -> String {
     join(&join(&join("/graph", from), &index.to_string()), field)
 }
 
-/// Names in a message; more than anybody reads are cut.
+/// Lists names in a message, cut after the first dozen.
 fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     const SHOWN: usize = 12;
     let mut names = names.into_iter();
@@ -48,7 +48,7 @@ impl<'d> Routes<'d> {
         self.draft.roles.keys().map(String::as_str)
     }
 
-    /// Whether every name in the graph is that of a role, or one of the ends where it belongs.
+    /// Whether every name in the graph is a role, `$START` as a source, or `$END` as a target.
     fn check_names(&self, problems: &mut Problems) -> bool {
         let mut sound = true;
         for (from, transitions) in &self.draft.graph {
@@ -81,7 +81,7 @@ impl<'d> Routes<'d> {
         sound
     }
 
-    /// `end` is the name that would do here as well.
+    /// Reports an unknown role. `end` is the name that is also allowed there.
     fn unknown_role(&self, name: &str, end: &str, at: Position, problems: &mut Problems) {
         if problems.is_full() {
             return;
@@ -99,7 +99,7 @@ impl<'d> Routes<'d> {
         }
     }
 
-    /// Whether some of the position's transitions could not be read, so that they cannot be judged.
+    /// Whether some of the position's transitions could not be read, so that they can't be checked.
     fn is_unread(&self, from: &str) -> bool {
         self.positions.is_broken(&join("/graph", from))
     }
@@ -132,7 +132,9 @@ impl<'d> Routes<'d> {
         }
     }
 
-    /// What comes after a transition that always matches is never tried; without one, a thread may end early.
+    /// Reports transitions after one that always matches, which are never tried, and positions without such a transition, where a thread
+    /// may
+    /// end early.
     fn check_order(&self, from: &str, transitions: &[Transition], problems: &mut Problems) {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let live = live(transitions);
@@ -179,7 +181,7 @@ impl<'d> Routes<'d> {
         self.check_endless(problems);
     }
 
-    /// Roles in whose loops a thread can only go round and round.
+    /// Reports roles in loops that a thread can't leave.
     fn check_endless(&self, problems: &mut Problems) {
         let endless = endless_roles(&self.draft.graph);
         if let Some(first) = endless.iter().min_by_key(|name| self.positions.key(&join("/graph", name))) {
