@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::node;
 
-/// The two names of an agent, as every report has them.
+/// The two names of an agent, as in every report.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct AgentName {
     /// Alias in the configuration; absent for a command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
-    /// The value that a step stores and conditions read: the configured command of an alias, or the whole command line.
+    /// The name that steps store and conditions read: the configured command of an alias, or the whole command line.
     pub agent: String,
 }
 
 impl AgentName {
-    /// The names of an agent that was chosen by `name`, an alias or a command line, and that runs `command` with `args`.
+    /// Creates the names of an agent that was chosen by `name`, an alias or a command line, and that runs `command` with `args`.
     ///
     /// An alias without arguments that is equal to its command has both names.
     #[must_use]

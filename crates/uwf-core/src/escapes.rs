@@ -1,5 +1,5 @@
-//! Escape sequences of terminals in texts of agents (ECMA-48, section 5): they dress a text up for a terminal, or attack one, and
-//! are never part of what it says.
+//! Finds and removes terminal escape sequences in texts of agents (ECMA-48, section 5). They format a text for a terminal, or attack
+//! the terminal, and are never part of the content.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,8 +10,8 @@ const BELL: char = '\u{7}';
 /// The one-symbol form of `ESC \`, which ends a string.
 const STRING_END: char = '\u{9c}';
 
-/// The text without its escape sequences, each removed as a whole: colours, cursor movements, titles, links. A sequence ends with
-/// its line at the latest, so that one which is never closed hides no more than that. Other control characters stay.
+/// Returns the text without its escape sequences, each removed as a whole: colours, cursor movements, titles, links. A sequence ends with
+/// its line at the latest, so an unclosed sequence hides only the rest of its line. Other control characters stay.
 pub fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains(is_introducer) {
         return Cow::Borrowed(text);
@@ -19,14 +19,14 @@ pub fn without_escapes(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept(text).into_iter().map(|range| &text[range]).collect())
 }
 
-/// The parts of a text that are no escape sequences.
+/// The parts of a text that are not escape sequences.
 pub(crate) fn kept(text: &str) -> Vec<Range<usize>> {
     let mut kept = Vec::new();
     let (mut from, mut at) = (0, 0);
     while let Some(found) = text[at..].find(is_introducer) {
         at += found;
         match sequence(&text[at..]) {
-            // A control character that begins no sequence is one like any other.
+            // A control character that begins no sequence is kept like any other.
             0 => at += text[at..].chars().next().map_or(0, char::len_utf8),
             len => {
                 kept.push(from..at);
@@ -68,18 +68,18 @@ pub(crate) fn open_at(line: &str) -> Option<usize> {
     None
 }
 
-/// What begins a sequence: escape, or the one-symbol forms of `ESC [`, `ESC ]`, `ESC P`, `ESC X`, `ESC ^` and `ESC _`.
+/// Whether a symbol begins a sequence: escape, or the one-symbol forms of `ESC [`, `ESC ]`, `ESC P`, `ESC X`, `ESC ^` and `ESC _`.
 fn is_introducer(symbol: char) -> bool {
     matches!(symbol, ESCAPE | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}')
 }
 
-/// Bytes of the sequence that a text begins with; 0 if it begins with none.
+/// Length in bytes of the sequence at the start of a text; 0 if there is none.
 fn sequence(text: &str) -> usize {
     let mut symbols = text.chars();
     match symbols.next() {
         Some(ESCAPE) => {}
         Some('\u{9b}') => return control(text, '\u{9b}'.len_utf8()).unwrap_or(0),
-        // These symbols also stand for letters in texts whose encoding was mistaken: without an end they are none.
+        // If the encoding of a text was guessed wrong, these symbols stand for letters. So they count only if the sequence has an end.
         Some(other) => return string(text, other.len_utf8()).unwrap_or(0),
         None => return 0,
     }
@@ -96,7 +96,7 @@ fn sequence(text: &str) -> usize {
     }
 }
 
-/// Bytes of a control sequence: parameters and a final byte after its introducer.
+/// Length in bytes of a control sequence: parameters and a final byte after its introducer.
 fn control(text: &str, introducer: usize) -> Option<usize> {
     let end = introducer + parameters(&text[introducer..]);
     text[end..].starts_with(|symbol: char| ('@'..='~').contains(&symbol)).then_some(end + 1)
@@ -106,7 +106,7 @@ fn parameters(text: &str) -> usize {
     text.bytes().take_while(|byte| matches!(byte, b' '..=b'?')).count()
 }
 
-/// Bytes of a string up to its end, which is in the same line.
+/// Length in bytes of a string up to its end, which is in the same line.
 fn string(text: &str, introducer: usize) -> Option<usize> {
     let body = &text[introducer..];
     let line = body.find('\n').map_or(body, |end| &body[..end]);

@@ -1,7 +1,7 @@
-//! What happens in a thread, as everybody who watches one gets it: `thread live`, programs that read its JSON, the web page.
+//! Events of a thread, for `thread live`, for programs that read its JSON, and for the web page.
 //!
-//! Events follow from nodes, marks and the files of the running attempt; they are not stored. Whoever begins to watch gets
-//! the thread's past first, so that the events of a thread are complete whenever one began.
+//! Events are derived from nodes, marks and the files of the running attempt; they are not stored. A new watcher gets
+//! the thread's past first, so it sees all events of a thread whenever it starts.
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::agent_name::AgentName;
 use crate::node::Tokens;
 use crate::thread::{Step, ThreadId};
 
-/// Version of the format. A reader may meet new events and new fields in one version, and ignores them.
+/// Version of the format. Within a version, new events and new fields may be added. A reader ignores those it doesn't know.
 pub const VERSION: u32 = 1;
 
 /// Something that happened in a thread.
@@ -21,9 +21,9 @@ pub struct Event {
     pub v: u32,
     /// The thread.
     pub thread: ThreadId,
-    /// Threads above it among those that are watched: 0 for the watched thread, 1 for its child threads.
+    /// Number of watched threads above it: 0 for the watched thread, 1 for its child threads.
     pub depth: usize,
-    /// Unix milliseconds at which it happened, or was seen to have happened.
+    /// Unix milliseconds at which it happened, or was observed.
     pub at: u64,
     /// What happened.
     #[serde(flatten)]
@@ -50,11 +50,11 @@ pub enum What {
         /// The agent.
         #[serde(flatten)]
         agent: AgentName,
-        /// Process of the agent, on the machine that runs it.
+        /// The agent's process, on the machine that runs it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<u32>,
     },
-    /// A turn of the running agent, as far as it got. The same turn comes again while it grows; the last one counts.
+    /// A turn of the running agent so far. The event repeats while the turn grows; the last one counts.
     Turn {
         /// The attempt.
         attempt: String,
@@ -64,7 +64,7 @@ pub enum What {
         text: String,
         /// Tools it called.
         tool_calls: Vec<ToolCall>,
-        /// Tokens of the turn, if they were counted.
+        /// Tokens of the turn, if they are known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<Tokens>,
         /// Whether the turn is over.
@@ -74,12 +74,12 @@ pub enum What {
     Output {
         /// The attempt.
         attempt: String,
-        /// Where.
+        /// The stream.
         stream: Stream,
-        /// What, without what came before.
+        /// The new output, without earlier output.
         text: String,
     },
-    /// An attempt failed. The head is where it was.
+    /// An attempt failed. The head does not change.
     Failed {
         /// The attempt.
         attempt: String,
@@ -87,17 +87,17 @@ pub enum What {
         role: String,
         /// Why.
         error: String,
-        /// Node that keeps what the agent did.
+        /// Node with the record of what the agent did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         node: Option<Hash>,
     },
     /// A step became the head.
     Step(Box<Step>),
-    /// The thread's state changed: what it does now.
+    /// The thread's state changed.
     State {
-        /// The state, as `thread list` has it.
+        /// The state, as in `thread list`.
         state: String,
-        /// Why, if there is something to say.
+        /// The reason, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
@@ -105,14 +105,14 @@ pub enum What {
     End {
         /// `completed` or `killed`.
         status: String,
-        /// Why, if there is something to say.
+        /// The reason, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
 }
 
 impl What {
-    /// What it is called in `event`.
+    /// The value of `event` in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             What::Thread { .. } => "thread",
@@ -137,15 +137,15 @@ pub struct ToolCall {
     pub arguments: String,
     /// What the tool answered; empty while it runs.
     pub result: String,
-    /// Milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
-/// What a process prints to.
+/// An output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
-    /// Its answer.
+    /// The agent's answer.
     Stdout,
     /// Everything else.
     Stderr,

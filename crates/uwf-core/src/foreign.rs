@@ -1,11 +1,11 @@
-//! What is known of node types by which other implementations write, for stores that lack the schemas themselves.
+//! Schemas for the node types of other implementations, for stores that lack these schemas.
 
 use json_cas::Hash;
 use serde_json::{Value, json};
 
 use crate::node::{FOREIGN_TYPES, NodeKind};
 
-/// A schema that stands in for a foreign type: it says which fields are references, and asks for no more than readers
+/// A replacement for the schema of a foreign type. It says which fields are references, and requires only the fields that readers
 /// need. `None` for any other type.
 pub fn known_schema(type_hash: Hash) -> Option<Value> {
     let (kind, _) = FOREIGN_TYPES.iter().find(|(_, hash)| *hash == type_hash)?;
@@ -27,7 +27,7 @@ pub fn known_schema(type_hash: Hash) -> Option<Value> {
         NodeKind::HermesDetail => object(json!({"turns": references(), "raw": reference()}), &[]),
         NodeKind::HermesTurn => object(json!({}), &[]),
         NodeKind::HermesRaw => json!({"type": ["string", "object"]}),
-        // Other implementations have no such nodes.
+        // Other implementations don't write such nodes.
         NodeKind::ThreadEnd
         | NodeKind::Content
         | NodeKind::Agent

@@ -1,10 +1,10 @@
-//! The pure core of uwf: what a workflow is, which role comes next, what an agent is told, what its answer means.
+//! The pure core of uwf: what a workflow is, which role comes next, what an agent is asked, what its answer means.
 //!
-//! It is a crate of its own so that purity can be enforced: nothing here does I/O or reads a clock or the
-//! environment (fenced by this crate's `clippy.toml`). Functions take values and return values; what needs the
-//! outside world is returned as an effect for `uwf-engine` to carry out.
+//! A separate crate, so that purity can be enforced: nothing here does I/O or reads a clock or the
+//! environment (checked by this crate's `clippy.toml`). Functions take values and return values. Work that needs the
+//! outside world is returned as an effect, which `uwf-engine` carries out.
 //!
-//! Which role comes next is decided from the transitions of the last role and from the history:
+//! The moderator chooses the next role from the transitions of the last role and from the history:
 //!
 //! ```
 //! use serde_json::json;
@@ -28,7 +28,7 @@
 //! # }
 //! ```
 //!
-//! What an agent wrote is read as a value that fits the role's schema:
+//! The extractor reads an agent's answer as a value that fits the role's schema:
 //!
 //! ```
 //! use json_cas::schema::Schema;

@@ -1,6 +1,6 @@
 //! Amounts of money.
 
-/// An amount as people read it: `$0.50`, `$0.0547`, `3.10 EUR`. It has cents, and two more digits if they aren't zero.
+/// An amount in readable form: `$0.50`, `$0.0547`, `3.10 EUR`. It has cents, and two more digits if they aren't zero.
 pub fn money(amount: f64, currency: &str) -> String {
     let exact = format!("{amount:.4}");
     let amount = exact.strip_suffix("00").unwrap_or(&exact);

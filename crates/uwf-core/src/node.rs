@@ -1,7 +1,7 @@
-//! Node types: which kinds of node a thread is made of, and the shape of each payload.
+//! Node types: the kinds of node in a thread, and the shape of each payload.
 //!
-//! The schemas are the files in `schemas/`; their hashes are pinned below and never change. A new field is a new
-//! type beside the old one. A node's kind is decided by its type hash alone, never by a title.
+//! The schemas are the files in `schemas/`. Their hashes are pinned below and never change. A new field needs a new
+//! type beside the old one. Only the type hash decides a node's kind, never a title.
 
 use json_cas::{Draft, Hash};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::number;
 
-/// What a node is, as told by the hash of its type.
+/// The kind of a node, by the hash of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeKind {
     /// A workflow: roles, conditions, graph.
@@ -25,9 +25,9 @@ pub enum NodeKind {
     Content,
     /// An agent instance: same settings, same hash.
     Agent,
-    /// One try at a step: one that failed, or without `error` the one that succeeded, for what it said on stderr.
+    /// One attempt at a step: a failed one, or without `error` the successful one if its agent wrote to stderr.
     Attempt,
-    /// Everything about how an output came to be.
+    /// How an output was obtained.
     ReactSession,
     /// One exchange with a model or a command.
     ReactTurn,
@@ -41,14 +41,14 @@ pub enum NodeKind {
     HermesRaw,
 }
 
-/// One of this project's own node types: its kind, pinned hash and schema text.
+/// A node type of this project: its kind, pinned hash and schema text.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeType {
-    /// Kind of the nodes typed by it.
+    /// Kind of its nodes.
     pub kind: NodeKind,
     /// Pinned hash of the schema node.
     pub hash: Hash,
-    /// The schema, JSON.
+    /// The schema, as JSON.
     pub schema: &'static str,
 }
 
@@ -81,8 +81,8 @@ own_types! {
     REACT_TOOL_CALL = ReactToolCall, "0JH93PCDMMDP8", "react-tool-call";
 }
 
-/// Type hashes under which other json-cas stores hold the same kinds of node. They are read and continued; new
-/// nodes are written under [`OWN_TYPES`].
+/// Type hashes of the same kinds of node in other json-cas stores. uwf reads and continues such nodes, and writes new
+/// nodes under [`OWN_TYPES`].
 pub const FOREIGN_TYPES: &[(NodeKind, Hash)] = &[
     (NodeKind::Workflow, Hash::literal("0KZQB61FPVDKS")),
     (NodeKind::Workflow, Hash::literal("2XY1PEX26ZD0Y")),
@@ -100,7 +100,7 @@ pub const FOREIGN_TYPES: &[(NodeKind, Hash)] = &[
 ];
 
 impl NodeKind {
-    /// The kind a type hash stands for, ours or a foreign one; `None` for any other type (a role's schema, say).
+    /// The kind of a type hash, whether own or foreign; `None` for any other type, for example a role's schema.
     pub fn of(type_hash: Hash) -> Option<NodeKind> {
         OWN_TYPES
             .iter()
@@ -110,7 +110,7 @@ impl NodeKind {
             .map(|(kind, _)| kind)
     }
 
-    /// The name readers know the kind by.
+    /// The name of the kind, for readers.
     pub fn title(self) -> &'static str {
         match self {
             NodeKind::Workflow => "Workflow",
@@ -132,10 +132,10 @@ impl NodeKind {
 
 /// A payload that mirrors one of [`OWN_TYPES`] and so is valid under its schema by construction.
 pub trait Payload: Serialize {
-    /// The type its nodes are written under.
+    /// The type of its nodes.
     const TYPE: Hash;
 
-    /// The node ready to be put.
+    /// The node, ready to be stored.
     fn draft(&self) -> Draft {
         draft(Self::TYPE, self)
     }
@@ -149,14 +149,14 @@ fn draft<P: Serialize + ?Sized>(type_hash: Hash, payload: &P) -> Draft {
 /// First node of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartNode {
-    /// The workflow this thread runs, for ever.
+    /// The workflow, which never changes.
     pub workflow: Hash,
     /// The task, never empty.
     pub prompt: String,
     /// Child threads only: the parent's head when the child was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Hash>,
-    /// Child threads only: how many threads are above.
+    /// Child threads only: number of threads above.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub depth: Option<u32>,
 }
@@ -166,16 +166,16 @@ pub struct StartNode {
 pub struct StepNode {
     /// The thread's start node.
     pub start: Hash,
-    /// The step before, `None` for the first.
+    /// The previous step, `None` for the first.
     pub prev: Option<Hash>,
-    /// Role that was played.
+    /// The role that was played.
     pub role: String,
-    /// Value valid under the role's schema; a node typed by that schema.
+    /// A value that is valid under the role's schema, in a node whose type is that schema.
     pub output: Hash,
-    /// How the output came to be: a react-session, a content node, or the last step of a child thread.
+    /// How the output was obtained: a react-session, a content node, or the last step of a child thread.
     pub detail: Hash,
-    /// The agent: the configured command of an alias (`uwf-hermes`, `codex`), or the whole command line that was given
-    /// with `--agent`. Alias, arguments and settings are in the detail.
+    /// The agent: the configured command of an alias (`uwf-hermes`, `codex`), or the whole command line from
+    /// `--agent`. Alias, arguments and settings are in the detail.
     pub agent: String,
 }
 
@@ -185,16 +185,16 @@ pub struct StepNode {
 pub struct ThreadEnd {
     /// The thread's start node.
     pub start: Hash,
-    /// The last step, `None` when it ended before one.
+    /// The last step, `None` if the thread has no steps.
     pub last_step: Option<Hash>,
     /// Completed or killed.
     pub status: EndStatus,
     /// Why: `end`, `no-match`, `killed`.
     pub reason: String,
-    /// 0 done, 130 killed, 1 killed by the supervisor.
+    /// 0 completed, 130 killed, 1 killed by the supervisor.
     #[serde(with = "number::nearest")]
     pub return_code: i32,
-    /// What the thread did, when a model was there to say it.
+    /// A summary of the thread, if a model was available to write it.
     pub summary: Option<String>,
 }
 
@@ -204,7 +204,7 @@ pub struct ThreadEnd {
 pub enum EndStatus {
     /// The graph reached its end.
     Completed,
-    /// Somebody ended it.
+    /// The thread was killed.
     Killed,
 }
 
@@ -218,85 +218,85 @@ pub struct Content {
 /// An agent instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
-    /// Alias in the configuration, or the command line it was given as.
+    /// Alias in the configuration, or the command line.
     pub name: String,
     /// Program.
     pub command: String,
     /// Its arguments, before thread and role.
     pub args: Vec<String>,
-    /// Further settings, never a secret.
+    /// Other settings, never a secret.
     pub config: Map<String, Value>,
     /// Version the agent reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Model alias it was given.
+    /// Model alias that was passed to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// One failed try at a step.
+/// One failed attempt at a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
-    /// Role that was tried.
+    /// The role.
     pub role: String,
     /// Agent node.
     pub agent: Hash,
-    /// Content node: what the agent printed.
+    /// Content node: the agent's output.
     pub raw: Hash,
-    /// Content node: what it said on stderr.
+    /// Content node: the agent's stderr.
     pub stderr: Hash,
-    /// Exit code, `None` when it was ended by a signal or never started.
+    /// Exit code, `None` if the agent was ended by a signal or never started.
     #[serde(default, with = "number::nearest_if_any")]
     pub exit_code: Option<i32>,
-    /// Why the try failed; `None` when it did not. Of one that asked a person something, [`ASKED`] and what.
+    /// Why the attempt failed; `None` if it succeeded. If the agent asked a person something, [`ASKED`] and the question.
     pub error: Option<String>,
 }
 
-/// How the error of an attempt begins that is no failure: its agent asked a person something.
+/// Prefix of `error` for an attempt that did not fail: its agent asked a person something.
 pub const ASKED: &str = "asked a person: ";
 
 impl Attempt {
-    /// Whether it failed.
+    /// Whether the attempt failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.error.as_ref().is_some_and(|error| !error.starts_with(ASKED))
     }
 }
 
-/// One failed try at a step of which is known what the agent did until then: an attempt with its turns. It is a type
-/// of its own beside [`Attempt`], whose schema is pinned; readers of attempts read both.
+/// A failed attempt at a step, with a trace of the agent's turns. A separate type beside [`Attempt`], whose schema is pinned.
+/// Readers of attempts read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TracedAttempt {
     /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// React-turn nodes in order; the last one may be of an exchange that never came to its end.
+    /// React-turn nodes in order. The last one may be of an unfinished exchange.
     pub turns: Vec<Hash>,
     /// Tokens of all turns, `None` if they were not counted.
     pub tokens: Option<Tokens>,
-    /// Where the trace comes from, as in a session.
+    /// Source of the trace, as in a session.
     pub source: String,
     /// The agent's own session id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
 
-/// Everything about how an output came to be.
+/// How an output was obtained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReactSession {
     /// Agent node.
     pub agent: Hash,
-    /// Role that was played.
+    /// The role that was played.
     pub role: String,
     /// React-turn nodes in order.
     pub turns: Vec<Hash>,
     /// Content node: the agent's raw text.
     pub raw: Hash,
-    /// Attempt nodes: the failed tries at the same position, oldest first; then the one that succeeded, when its agent said
-    /// something on stderr.
+    /// Attempt nodes: the failed attempts at the same position, oldest first, then the successful one if its agent wrote
+    /// to stderr.
     pub attempts: Vec<Hash>,
     /// All tokens, `None` if they were not counted.
     #[serde(default, with = "number::known")]
@@ -306,14 +306,14 @@ pub struct ReactSession {
     /// Wall time of the agent, milliseconds.
     #[serde(with = "number::nearest")]
     pub duration_ms: u64,
-    /// Where the trace comes from: `wire`, `session-file`, `acp`, `stdout`…
+    /// Source of the trace: `wire`, `session-file`, `acp`, `stdout`…
     pub source: String,
     /// Rung of the extraction ladder that gave the output.
     pub extracted_by: ExtractedBy,
     /// The agent's own session id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Always-allowed keys the role's schema lacks.
+    /// Always-allowed keys that the role's schema lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extras: Option<Map<String, Value>>,
     /// Each rung tried, in order.
@@ -321,24 +321,24 @@ pub struct ReactSession {
     pub extraction: Vec<Rung>,
 }
 
-/// A session in which the agent continued where it had stopped at an earlier visit of its role. It is a type of its own beside
-/// [`ReactSession`], whose schema is pinned; readers of sessions read both.
+/// A session in which the agent resumed its session from an earlier visit of its role. A separate type beside
+/// [`ReactSession`], whose schema is pinned. Readers of sessions read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResumedSession {
-    /// The session; its turns are those of this visit.
+    /// The session, with the turns of this visit only.
     #[serde(flatten)]
     pub session: ReactSession,
-    /// Always true: a session that was begun anew is a [`ReactSession`].
+    /// Always true. A session that started fresh is a [`ReactSession`].
     pub resumed: bool,
 }
 
-/// One rung of the extraction ladder as it went.
+/// The result of one rung of the extraction ladder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rung {
     /// `submit`, `frontmatter`, `json`, `feedback`, `llm`.
     pub rung: String,
-    /// What was wrong, empty when the rung gave the output.
+    /// The errors; empty if the rung gave the output.
     pub errors: Vec<String>,
     /// Each tolerance applied, in words.
     pub fixes: Vec<String>,
@@ -348,24 +348,24 @@ pub struct Rung {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractedBy {
-    /// Given as a value: submit tool, `agent submit`, or an agent that prints JSON.
+    /// Passed as a value: by the tool `submit`, by `agent submit`, or by an agent that prints JSON.
     Submit,
     /// Read from the answer's frontmatter.
     Frontmatter,
-    /// Asked for again in the same session.
+    /// Requested again in the same session.
     Feedback,
-    /// Read out of the text by a model.
+    /// Read from the text by a model.
     Llm,
 }
 
 /// Token counts of a turn or a session; `None` is "unknown".
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
-    /// Tokens read.
+    /// Input tokens.
     #[serde(default, with = "number::known")]
     #[schemars(with = "Option<u64>")]
     pub input: Option<u64>,
-    /// Tokens written.
+    /// Output tokens.
     #[serde(default, with = "number::known")]
     #[schemars(with = "Option<u64>")]
     pub output: Option<u64>,
@@ -384,7 +384,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The counts that are in range; the others are unknown. Every count that another program reports goes through here or through
+    /// Returns the counts with out-of-range values as unknown. Every count that another program reports passes through this function or
     /// [`number::count`].
     #[must_use]
     pub fn in_range(self) -> Tokens {
@@ -398,7 +398,7 @@ impl Tokens {
         }
     }
 
-    /// The counts of both together; a kind that one of them lacks is not known of both.
+    /// Adds both counts. A kind is unknown if either lacks it.
     #[must_use]
     pub fn plus(&self, other: &Tokens) -> Tokens {
         let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| number::sum(one, other));
@@ -411,7 +411,7 @@ impl Tokens {
         }
     }
 
-    /// These counts with as much of the others as is known; a kind that these lack stays unknown.
+    /// Adds the known counts of `other`. A kind that `self` lacks stays unknown.
     #[must_use]
     pub fn plus_known(&self, other: &Tokens) -> Tokens {
         let known = |count: Option<u64>| Some(count.unwrap_or(0));
@@ -424,14 +424,14 @@ impl Tokens {
         })
     }
 
-    /// Adds the counts of both. A known cost counts even if the other cost is unknown, because limits must include it.
+    /// Adds both counts. A known cost counts even if the other cost is unknown, because limits must include it.
     #[must_use]
     pub fn at_least(&self, other: &Tokens) -> Tokens {
         let known = [self.cost, other.cost].into_iter().flatten().reduce(|one, other| one + other);
         Tokens { cost: known.map(|cost| cost.min(number::MAX_MONEY)), ..self.plus(other) }
     }
 
-    /// Tokens read and written; `None` if one of them is unknown.
+    /// Sum of input and output tokens; `None` if one of them is unknown.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         self.input.zip(self.output).map(|(input, output)| number::sum(input, output))
@@ -444,7 +444,7 @@ impl Tokens {
 pub struct ReactTurn {
     /// Content nodes that together are the input, in order.
     pub input: Vec<Hash>,
-    /// Content node: what came back.
+    /// Content node: the response.
     pub output: Hash,
     /// React-tool-call nodes.
     pub tool_calls: Vec<Hash>,
@@ -459,13 +459,13 @@ pub struct ReactTurn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReactToolCall {
-    /// Tool.
+    /// Name of the tool.
     pub name: String,
     /// Content node: arguments as the model wrote them.
     pub arguments: Hash,
-    /// Content node: what the tool answered.
+    /// Content node: the tool's answer.
     pub result: Hash,
-    /// Milliseconds.
+    /// Duration in milliseconds.
     #[serde(with = "number::nearest")]
     pub duration_ms: u64,
 }
@@ -476,7 +476,7 @@ macro_rules! payloads {
     };
 }
 
-/// A workflow with limits, or with a workspace for its threads, has a second type beside the first, whose schema is pinned.
+/// A workflow with limits or with a workspace has a second type beside the first, whose schema is pinned.
 impl Payload for crate::workflow::Workflow {
     const TYPE: Hash = WORKFLOW;
 

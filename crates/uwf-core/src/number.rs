@@ -1,18 +1,18 @@
-//! Numbers of other programs: the range in which they count, and how nodes hold them.
+//! Numbers from other programs: their valid range, and their form in nodes.
 //!
 //! A node holds whole numbers up to [`MAX_WHOLE`] as such. A larger one becomes a floating-point number, which is neither exact nor
-//! read as a count. So a number is checked twice: a reported one where it comes in, and each one where it becomes part of a node or is
-//! read from it, because agents also store nodes themselves.
+//! read as a count. So numbers are checked twice: on receipt, and when they are written to or read from a node,
+//! because agents also store nodes themselves.
 
 use serde_json::{Number, Value};
 
-/// The largest whole number that a node and a reader of JSON hold exactly: 2^53−1.
+/// The largest whole number that nodes and JSON readers hold exactly: 2^53−1.
 pub const MAX_WHOLE: u64 = (1 << 53) - 1;
 
-/// The largest amount of money that counts, in any currency.
+/// The largest valid amount of money, in any currency.
 pub const MAX_MONEY: f64 = 1e12;
 
-/// A reported count of tokens or milliseconds; `None` if it is out of range. A fraction is left out.
+/// A reported count of tokens or milliseconds; `None` if it is out of range. A fraction is dropped.
 #[must_use]
 pub fn count(value: &Value) -> Option<u64> {
     let number =
@@ -26,7 +26,7 @@ pub fn money(value: &Value) -> Option<f64> {
     value.as_f64().filter(|amount| is_money(*amount))
 }
 
-/// Whether an amount of money can be one: neither negative nor above [`MAX_MONEY`].
+/// Whether an amount of money is valid: neither negative nor above [`MAX_MONEY`].
 #[must_use]
 pub fn is_money(amount: f64) -> bool {
     (0.0..=MAX_MONEY).contains(&amount)
@@ -38,12 +38,12 @@ pub fn sum(one: u64, other: u64) -> u64 {
     one.saturating_add(other).min(MAX_WHOLE)
 }
 
-/// A whole number that a payload holds.
+/// A whole number in a payload.
 pub(crate) trait Whole: Copy + Into<i128> + TryFrom<i128> {
     const LEAST: i128;
     const MOST: i128;
 
-    /// The number of this type that is nearest to another.
+    /// The nearest number of this type.
     fn nearest(number: i128) -> Self {
         let Ok(nearest) = Self::try_from(number.clamp(Self::LEAST, Self::MOST)) else {
             unreachable!("the range is within that of the type")
@@ -67,13 +67,13 @@ impl Whole for i32 {
     const MOST: i128 = i32::MAX as i128;
 }
 
-/// A number without its fraction; one that is too large or too small for the type is the nearest.
+/// A number without its fraction, clamped to the range of the type.
 fn without_fraction(number: &Number) -> i128 {
     let whole = number.as_u64().map(i128::from).or_else(|| number.as_i64().map(i128::from));
     whole.unwrap_or_else(|| number.as_f64().unwrap_or_default() as i128)
 }
 
-/// How a payload holds a whole number: the nearest one in its range.
+/// Serialises a whole number in a payload as the nearest one in its range.
 pub(crate) mod nearest {
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::Number;
@@ -82,7 +82,7 @@ pub(crate) mod nearest {
 
     pub(crate) fn serialize<T: Whole, S: Serializer>(number: &T, serializer: S) -> Result<S::Ok, S::Error> {
         let number: i128 = T::nearest((*number).into()).into();
-        // All of them fit an `i64`.
+        // All of them fit into an `i64`.
         serializer.serialize_i64(number as i64)
     }
 
@@ -91,7 +91,7 @@ pub(crate) mod nearest {
     }
 }
 
-/// Limits an optional number.
+/// As `nearest`, for an optional number.
 pub(crate) mod nearest_if_any {
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::Number;
@@ -111,7 +111,7 @@ pub(crate) mod nearest_if_any {
     }
 }
 
-/// How a payload holds a count that may be unknown: one out of range is.
+/// Serialises a count that may be unknown. A count out of range is unknown.
 pub(crate) mod known {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;
@@ -131,7 +131,7 @@ pub(crate) mod known {
     }
 }
 
-/// Limits an amount of money.
+/// As `known`, for an amount of money.
 pub(crate) mod known_money {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;

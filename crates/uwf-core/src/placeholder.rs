@@ -1,6 +1,6 @@
-//! The placeholders of the format example: written by the prompt, never taken for an answer.
+//! The placeholders of the format example. Prompts contain them, and they never count as an answer.
 
-/// Words a placeholder may consist of, joined by ` or `: `<text>`, `<text or null>`, `<true or false>`.
+/// Words of a placeholder, joined by ` or `: `<text>`, `<text or null>`, `<true or false>`.
 pub(crate) const WORDS: &[&str] = &[
     TEXT,
     "string",
@@ -34,22 +34,22 @@ pub(crate) const WORDS: &[&str] = &[
 pub(crate) const TEXT: &str = "text";
 /// Word for the hash of a stored node.
 pub(crate) const HASH: &str = "hash";
-/// Word for a value the schema says nothing about.
+/// Word for a value that the schema doesn't describe.
 pub(crate) const ANY: &str = "any value";
 /// Word for a key the schema leaves open.
 pub(crate) const KEY: &str = "key";
 
-/// Between the values of an `enum`.
+/// Separator between the values of an `enum`.
 pub(crate) const CHOICE: &str = " | ";
-/// Before the only value that is allowed.
+/// Prefix of the only allowed value.
 pub(crate) const EXACTLY: &str = "exactly ";
 
-/// Writes a placeholder.
+/// Returns a placeholder.
 pub(crate) fn placeholder(words: &str) -> String {
     format!("<{words}>")
 }
 
-/// Whether a text is a placeholder rather than something an agent meant.
+/// Whether a text is a placeholder rather than a value.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let text = text.trim();
     let Some(inner) = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) else {

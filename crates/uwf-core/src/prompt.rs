@@ -1,12 +1,12 @@
-//! Phase ②, the pure part: what an agent is asked.
+//! Phase ②, the pure part: builds the prompt of an agent.
 //!
-//! Every prompt stands on its own: the form of the answer, the role, the task, and the history as far as it fits into the
-//! budget (`history.rs` says what comes first). Only an agent that continues in its own earlier session gets no more than
-//! what is new since.
+//! Every prompt is complete: it has the form of the answer, the role, the task, and as much history as fits into the
+//! budget (`history.rs` sets the priorities). Only an agent that continues its own earlier session gets no more than
+//! the new steps.
 //!
-//! A prompt is a list of parts, and each part is stored once and referenced by every prompt that holds it: the
-//! instruction depends only on workflow, role, schema and answer form, the task only on itself, a part of steps only on
-//! those steps and how much of them is shown. So a thread's prompts grow by little more than what is new.
+//! A prompt is a list of parts. Each part is stored once, and every prompt that contains it references it. The
+//! instruction depends only on workflow, role, schema and answer form. The task depends only on itself. A part of steps depends only on
+//! those steps and how much of them is shown. So the prompts of a thread need little more space than their new parts.
 
 mod example;
 pub(crate) mod fence;
@@ -36,7 +36,7 @@ pub(crate) use format::{header_example, json_example};
 use crate::thread::Step;
 use crate::workflow::Role;
 
-/// Everything a prompt is made from.
+/// The input of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptInput<'a> {
     /// Name of the workflow.
@@ -47,37 +47,37 @@ pub struct PromptInput<'a> {
     pub role: &'a Role,
     /// JSON Schema of the role's output.
     pub schema: &'a Value,
-    /// What the thread was started with.
+    /// The task of the thread.
     pub task: &'a str,
     /// Number of steps the thread has.
     pub steps: usize,
-    /// Position of the role's own last step, from 1; `None` when it plays for the first time.
+    /// Position of the role's own last step, from 1; `None` on its first visit.
     pub own: Option<usize>,
-    /// Whether the agent continues in the session of that step, and so must be shown only what is new since.
+    /// Whether the agent continues the session of that step, so that it needs only the steps since.
     pub is_resumed: bool,
-    /// Bytes the prompt may have. Only the form of the answer, the role and replies, which cannot be cut, may make it longer, with
-    /// [`LEAST`] bytes of task and steps.
+    /// Size of the prompt in bytes. Only the form of the answer, the role and replies, which can't be cut, may exceed it, together
+    /// with [`LEAST`] bytes of task and steps.
     pub budget: usize,
-    /// Command that prints what is left out, such as `uwf agent context 01… writer`.
+    /// Command that prints omitted parts, such as `uwf agent context 01… writer`.
     pub context_command: &'a str,
     /// How the agent answers.
     pub output: AnswerForm,
-    /// What the agent has asked a person at this step, oldest first, and what that said.
+    /// Questions of the agent to a person at this step, with the replies, oldest first.
     pub replies: &'a [Reply],
 }
 
-/// Which of its turns in the thread the role has.
+/// The kind of a role's visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Visit {
     /// The first one.
     First,
     /// A later one.
     Return,
-    /// A later one of an agent that continues in the session of the one before.
+    /// A later one in which the agent continues its session from the previous visit.
     Resumed,
 }
 
-/// How an agent's answer is read.
+/// The form of an agent's answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AnswerForm {
     /// Markdown with a YAML header.
@@ -87,7 +87,7 @@ pub enum AnswerForm {
     Json,
 }
 
-/// A prompt in parts.
+/// A prompt as a list of parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     /// The parts in order; the first is the instruction, the second the task.
@@ -97,25 +97,25 @@ pub struct Prompt {
 /// One part of a prompt, stored as one content node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
+    /// Its kind.
     pub kind: PartKind,
-    /// Its text; the prompt is the texts of its parts, nothing between them.
+    /// Its text. The prompt is the concatenation of these texts.
     pub text: String,
 }
 
-/// What a part of a prompt is.
+/// The kind of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
     /// Format and role: the same at every visit, in every thread of the workflow.
     Instruction,
     /// The task: the same for every role of the thread.
     Task,
-    /// Steps between these positions in the thread, counted from 1, both included; and on a first visit the note, when it
-    /// follows steps to which others will be added.
+    /// Steps between these positions in the thread, from 1, inclusive. On a first visit the part also has the note, if more steps will
+    /// be added to its block.
     Steps(usize, usize),
-    /// Which visit it is, and how to read what was left out.
+    /// Says which visit it is, and how to read omitted parts.
     Note,
-    /// What the agent asked a person at this step, and the replies.
+    /// The agent's questions to a person at this step, and the replies.
     Replies,
 }
 
@@ -125,14 +125,14 @@ impl Prompt {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
 
-    /// The texts of its parts, which are stored one by one.
+    /// The texts of its parts, which are stored separately.
     pub fn texts(&self) -> Vec<String> {
         self.parts.iter().map(|part| part.text.clone()).collect()
     }
 }
 
 impl PromptInput<'_> {
-    /// Position of the first step that is to be shown if it fits.
+    /// Position of the first step that may be shown.
     fn first(&self) -> usize {
         self.own.filter(|_| self.is_resumed).map_or(1, |own| own + 1)
     }
@@ -146,12 +146,12 @@ impl PromptInput<'_> {
     }
 }
 
-/// Builds a prompt: the form of the answer, whose work it is, goal, capabilities, procedure, output, the task, previous
-/// steps from the oldest to the newest, and a note where something needs saying. `read` is asked for steps by their
-/// position, from 1, and for few more than are shown.
+/// Builds a prompt: the form of the answer, workflow and role, goal, capabilities, procedure, output, the task, previous
+/// steps from the oldest to the newest, and a note if needed. `read` loads a step by its
+/// position, from 1. It is called for few more steps than are shown.
 ///
 /// # Errors
-/// Those of `read`.
+/// `read` fails.
 pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<Prompt, E> {
     let replies = replies::part(input.replies);
     let budget = input.budget.saturating_sub(replies.as_ref().map_or(0, |part| part.text.len()));
@@ -166,7 +166,7 @@ pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
     let Parts { steps, note } = self::parts(input, &divided, cuts_task);
     parts.extend(steps);
     match (note, parts.last_mut()) {
-        // Neither will be needed like this again, so there is no use in a part for each. Returns have all the same note.
+        // Neither part will be reused, so don't store them separately. The note of a return is the same every time.
         (Some(note), Some(Part { kind: PartKind::Steps(_, last), text }))
             if input.visit() == Visit::First && *last % STEPS_PER_PART != 0 =>
         {
@@ -178,22 +178,22 @@ pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
     Ok(Prompt { parts })
 }
 
-/// Bytes that task and steps have at least, however small the budget: no agent could work without them.
+/// Minimum size of task and steps in bytes, however small the budget: no agent can work without them.
 pub const LEAST: usize = 4 << 10;
 
 /// A cut task has a multiple of this many bytes.
 const TASK_UNIT: usize = 1 << 10;
 
-/// What fits beside the frame of a prompt.
+/// The parts of a prompt that share the budget.
 struct Divided {
-    /// Bytes the task may have.
+    /// Bytes for the task.
     for_task: usize,
     /// The steps that are shown.
     steps: Vec<StepSection>,
 }
 
-/// Divides the budget, less what the frame takes, between the task and the steps. The task is whole when it fits beside
-/// the steps; where both are long, each gets half.
+/// Divides the budget, less the frame, between the task and the steps. The task is whole if it fits beside
+/// the steps. If both are long, each gets half.
 fn divide<E>(
     input: &PromptInput<'_>,
     frame: usize,
@@ -207,7 +207,7 @@ fn divide<E>(
     let steps =
         history::within(half.max(left.saturating_sub(whole_task)), input.first()..=input.steps, input.own, read)?;
     let shown: usize = steps.iter().map(|section| section.text.len()).sum();
-    // In round numbers, so that most prompts cut it alike and it is stored once.
+    // Round the size, so that most prompts cut the task alike and it is stored once.
     let for_task = if shown + whole_task <= left { whole_task } else { half / TASK_UNIT * TASK_UNIT };
     Ok(Divided { for_task, steps })
 }
@@ -254,12 +254,12 @@ fn parts(input: &PromptInput<'_>, divided: &Divided, cuts_task: bool) -> Parts {
     Parts { steps: with_gaps.chunk_by(share).map(steps_part).collect(), note }
 }
 
-/// Steps that share a part: a file for each would cost a long prompt a sync and a disk block per step. The bounds are
-/// fixed positions of the thread, so that prompts that show a whole block alike share the part. The newest steps have a
-/// part each until their block is full: else every prompt would store all of them anew.
+/// Steps that share a part. A file for each step would cost a long prompt a sync and a disk block per step. The bounds are
+/// fixed positions in the thread, so that all prompts that show a whole block share its part. The newest steps have
+/// separate parts until their block is full. Otherwise every prompt would store all of them again.
 const STEPS_PER_PART: usize = 16;
 
-/// Bytes from which a step keeps a part of its own: it fills a disk block, and was stored like that when it was new.
+/// Bytes from which a step has a part of its own: it fills a disk block, and was already stored as a part when it was new.
 const OWN_PART: usize = 4 << 10;
 
 fn block(index: usize) -> usize {

@@ -1,13 +1,13 @@
-//! What a JSON Schema says about one place in a value, seen by the reader of answers and the writer of prompts.
+//! The rules of a JSON Schema for one place in a value, for the answer reader and the prompt writer.
 //!
-//! This is a reading aid, not a validator: it resolves local `$ref`s, flattens `allOf`, lists the alternatives of
-//! `anyOf` and `oneOf`, and leaves judging to `json_cas::schema`.
+//! This is a reading aid, not a validator: it resolves local `$ref`s, flattens `allOf`, and lists the alternatives of
+//! `anyOf` and `oneOf`. Validation is left to `json_cas::schema`.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Subschemas flattened for one place at most; more only come from schemas built to explode.
+/// Most subschemas flattened for one place. Only maliciously built schemas have more.
 const MAX_FLATTENED: usize = 512;
 
 /// Depth to which alternatives are searched for the types they allow.
@@ -16,27 +16,27 @@ const MAX_ALTERNATIVE_DEPTH: usize = 8;
 /// Schemas that all apply to one place.
 pub(crate) type Schemas<'s> = Vec<&'s Value>;
 
-/// What a schema says about keys it does not list.
+/// The schema's rule for keys it does not list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Unlisted<'s> {
-    /// Nothing: JSON Schema allows them, but nobody asked for them.
+    /// None: JSON Schema allows them, but the author didn't ask for them.
     Unspecified,
-    /// They are refused.
+    /// They are rejected.
     Refused,
     /// They are allowed, with these schemas.
     Allowed(Schemas<'s>),
 }
 
-/// Everything that holds for one place.
+/// The rules for one place.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Shape<'s> {
     /// Schema objects that all apply, `$ref` and `allOf` resolved.
     pub(crate) all: Vec<&'s Map<String, Value>>,
-    /// Groups of alternatives (`anyOf`, `oneOf`), still to be chosen from.
+    /// Groups of alternatives (`anyOf`, `oneOf`) without a choice yet.
     pub(crate) groups: Vec<&'s [Value]>,
     /// Schema objects that may apply (`if`, `then`, `else`, `dependentSchemas`).
     maybe: Vec<&'s Map<String, Value>>,
-    /// Groups already chosen from, so that alternatives which refer back to them come to an end.
+    /// Groups with a choice, so that alternatives which refer back to them end.
     taken: Vec<&'s [Value]>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn shape<'s>(root: &'s Value, schemas: &[&'s Value]) -> Shape<'s> {
     shape
 }
 
-/// The subschema a local `$ref` names: `#` or `#/a/b`.
+/// The subschema that a local `$ref` points to: `#` or `#/a/b`.
 fn resolve<'s>(root: &'s Value, target: &Value) -> Option<&'s Value> {
     root.pointer(target.as_str()?.strip_prefix('#')?)
 }
@@ -93,7 +93,7 @@ impl<'s> Shape<'s> {
         self.keyword(key).find_map(Value::as_str)
     }
 
-    /// The same place with one more schema applying, and one group of alternatives fewer.
+    /// The same place with one more schema, and one group of alternatives fewer.
     pub(crate) fn choose(&self, root: &'s Value, group: usize, branch: &'s Value) -> Shape<'s> {
         let mut chosen = self.clone();
         chosen.taken.push(chosen.groups.remove(group));
@@ -112,8 +112,8 @@ impl<'s> Shape<'s> {
         chosen
     }
 
-    /// Types allowed by `type`, `enum` and `const` here, alternatives left aside. `None`: nothing is said.
-    /// Without any of them `properties` means an object and `items` a list.
+    /// Types allowed by `type`, `enum` and `const`, without alternatives. `None` if the schema doesn't restrict them.
+    /// Without these keywords, `properties` implies an object and `items` a list.
     pub(crate) fn own_types(&self) -> Option<BTreeSet<&'s str>> {
         let mut types: Option<BTreeSet<&str>> = None;
         for said in self.keyword("type") {
@@ -139,7 +139,7 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// Types allowed here, alternatives included. `None`: any.
+    /// Types allowed here, including alternatives. `None` allows any type.
     pub(crate) fn types(&self, root: &'s Value) -> Option<BTreeSet<&'s str>> {
         self.types_to_depth(root, MAX_ALTERNATIVE_DEPTH)
     }
@@ -156,7 +156,7 @@ impl<'s> Shape<'s> {
         Some(types)
     }
 
-    /// Whether a value of this type may stand here.
+    /// Whether a value of this type is allowed here.
     pub(crate) fn may_be(&self, root: &'s Value, name: &str) -> bool {
         self.types(root).is_none_or(|types| types.contains(name) || (name == "integer" && types.contains("number")))
     }
@@ -172,12 +172,12 @@ impl<'s> Shape<'s> {
         Some(first.iter().filter(|value| rest.iter().all(|other| other.contains(value))).collect())
     }
 
-    /// How many values its `enum`s list.
+    /// Number of values in its `enum`s.
     pub(crate) fn listed_values(&self) -> usize {
         self.keyword("enum").filter_map(Value::as_array).map(Vec::len).sum()
     }
 
-    /// Listed keys in the order of the schema, those only `required` or a condition names last.
+    /// Listed keys in the order of the schema. Keys that only `required` or a condition names come last.
     pub(crate) fn keys(&self) -> Vec<&'s str> {
         let mut keys: Vec<&str> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -191,7 +191,7 @@ impl<'s> Shape<'s> {
         keys
     }
 
-    /// Listed keys with those of all alternatives.
+    /// Listed keys, including the keys of all alternatives.
     pub(crate) fn keys_of_all(&self, root: &'s Value) -> Vec<&'s str> {
         let mut keys = self.keys();
         let mut open: Vec<(&'s [Value], usize)> =
@@ -210,12 +210,12 @@ impl<'s> Shape<'s> {
         keys
     }
 
-    /// Keys that must be there.
+    /// Required keys.
     pub(crate) fn required(&self) -> Vec<&'s str> {
         self.keyword("required").flat_map(|keys| list(Some(keys))).filter_map(Value::as_str).collect()
     }
 
-    /// Schemas of a listed key; empty when the key is only named by `required`, `None` when it is not listed.
+    /// Schemas of a listed key. Empty if only `required` names the key, `None` if it is not listed.
     pub(crate) fn property(&self, key: &str) -> Option<Schemas<'s>> {
         let of = |maps: &[&'s Map<String, Value>]| -> Schemas<'s> {
             maps.iter().filter_map(|map| map.get("properties")?.get(key)).collect()
@@ -228,7 +228,7 @@ impl<'s> Shape<'s> {
         (!schemas.is_empty() || self.required().contains(&key)).then_some(schemas)
     }
 
-    /// What holds for keys that are not listed.
+    /// The rule for unlisted keys.
     pub(crate) fn unlisted(&self) -> Unlisted<'s> {
         let mut allowed: Option<Schemas<'s>> = None;
         for key in ["additionalProperties", "unevaluatedProperties"] {
@@ -243,7 +243,7 @@ impl<'s> Shape<'s> {
         let patterns: Vec<&Map<String, Value>> =
             self.keyword("patternProperties").filter_map(Value::as_object).collect();
         if !patterns.is_empty() {
-            // Which pattern a key meets is for the validator; with one pattern only there is no doubt.
+            // The validator decides which pattern a key matches. A single pattern is unambiguous.
             let schemas: Schemas<'s> = patterns.iter().flat_map(|map| map.values()).collect();
             return Unlisted::Allowed(if schemas.len() == 1 { schemas } else { Vec::new() });
         }
@@ -263,14 +263,14 @@ impl<'s> Shape<'s> {
     }
 }
 
-/// Types both sides allow; an integer is a number.
+/// Types that both sides allow. An integer is also a number.
 fn meet<'s>(left: &BTreeSet<&'s str>, right: &BTreeSet<&'s str>) -> BTreeSet<&'s str> {
     let has =
         |types: &BTreeSet<&str>, name: &str| types.contains(name) || (name == "integer" && types.contains("number"));
     left.union(right).filter(|name| has(left, name) && has(right, name)).copied().collect()
 }
 
-/// Name JSON Schema gives to the type of a value.
+/// The JSON Schema name of a value's type.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

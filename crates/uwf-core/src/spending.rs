@@ -1,6 +1,6 @@
-//! What threads have spent: sums of tokens, money and time over runs of agents.
+//! Spending of threads: sums of tokens, money and time over runs of agents.
 //!
-//! What is not known is never counted as nothing: each sum says of how many runs it lacks the number.
+//! Unknown numbers never count as 0: each sum also says how many runs lack the number.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,21 @@ use crate::usage;
 /// Built-in agents that take no model.
 const WITHOUT_MODEL: [&str; 5] = ["uwf-docx-diff", "uwf-human", "uwf-mock", "uwf-office", "uwf-workflow"];
 
-/// Built-in agents that take the default model when they are given none.
+/// Built-in agents that use the default model unless they get another one.
 const WITH_DEFAULT_MODEL: [&str; 2] = ["uwf-llm", "uwf-react"];
 
-/// One run of an agent: a step, or an attempt that failed.
+/// One run of an agent: a step, or a failed attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Tokens, `None` when they were not counted.
+    /// Tokens, `None` if they were not counted.
     pub tokens: Option<Tokens>,
-    /// Whether some of its turns were not counted, so that `tokens` are the least it took.
+    /// Whether some of its turns were not counted, so that `tokens` is a lower bound.
     pub is_partial: bool,
     /// Milliseconds it took.
     pub duration_ms: u64,
-    /// Whether nothing came of it.
+    /// Whether it failed.
     pub has_failed: bool,
-    /// Whether it takes no model: a person, a script. Then it costs nothing, and that is known.
+    /// Whether it takes no model: a person, a script. Then its cost is known to be 0.
     pub is_free: bool,
     /// Usage of the model that read its answer, if one did. It isn't part of `tokens`, because that model has its own price.
     pub reading: Option<Reading>,
@@ -38,18 +38,18 @@ pub struct Run {
 /// Usage of a model that read the answer of an agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Tokens, `None` when they were not counted.
+    /// Tokens, `None` if they were not counted.
     pub tokens: Option<Tokens>,
-    /// Whether `tokens` lacks some.
+    /// Whether `tokens` is incomplete.
     pub is_partial: bool,
 }
 
-/// The prices of the models that a run paid for.
+/// The prices of the models that a run used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunPrices<'p> {
-    /// That of the agent's model.
+    /// Price of the agent's model.
     pub agent: Option<Priced<'p>>,
-    /// That of the model that read the answer.
+    /// Price of the model that read the answer.
     pub reading: Option<Priced<'p>>,
 }
 
@@ -61,7 +61,7 @@ struct Part<'r> {
 }
 
 impl<'r> Part<'r> {
-    /// Whether each token is counted.
+    /// Whether all tokens are counted.
     fn is_counted(&self) -> bool {
         !self.is_partial && self.tokens.is_some_and(|tokens| tokens.input.is_some() && tokens.output.is_some())
     }
@@ -70,7 +70,7 @@ impl<'r> Part<'r> {
         money(self.tokens?, self.price)
     }
 
-    /// Whether all of its cost is known. The provider's figure is for everything, even if it did not count each kind of token.
+    /// Whether its whole cost is known. The provider's figure covers everything, even if the provider did not count each kind of token.
     fn is_cost_known(&self) -> bool {
         match self.money() {
             Some((_, MoneySource::Provider, _)) => !self.is_partial,
@@ -81,8 +81,8 @@ impl<'r> Part<'r> {
 }
 
 impl Run {
-    /// What it adds to the usage of a thread: what is not known is nothing there. Money is US dollars, so prices in another
-    /// currency add none.
+    /// The contribution to the usage of a thread. Unknown numbers count as 0 here. Money is in US dollars, so prices in another
+    /// currency add nothing.
     #[must_use]
     pub fn amount(&self, prices: RunPrices<'_>) -> usage::Amount {
         let mut sum = usage::Amount { seconds: self.duration_ms as f64 / 1000.0, ..usage::Amount::default() };
@@ -112,19 +112,19 @@ impl Reading {
     }
 }
 
-/// An agent as far as costs go.
+/// An agent as a cause of costs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spender {
-    /// What the configuration called it.
+    /// Its name in the configuration.
     pub alias: Option<String>,
-    /// Its model, by the alias or the provider's name for it.
+    /// Its model, by alias or by the provider's name.
     pub model: Option<String>,
     /// Whether it takes no model.
     pub is_free: bool,
 }
 
 impl Spender {
-    /// An agent, with the model it takes by this configuration when none was recorded.
+    /// An agent with its model. If none was recorded, the configured one.
     #[must_use]
     pub fn of(agent: &node::Agent, config: &Config) -> Spender {
         let command = agent.command.as_str();
@@ -138,7 +138,7 @@ impl Spender {
     }
 }
 
-/// The price of a model, which the table has by its alias, or by its provider's name for it.
+/// The price of a model. The table lists it by its alias or by the provider's name.
 #[must_use]
 pub fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> {
     let prices = config.prices.as_ref()?;
@@ -148,23 +148,23 @@ pub fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> 
     Some(Priced { price, currency: &prices.currency })
 }
 
-/// The model that reads answers of agents, by the configuration.
+/// The configured model that reads answers of agents.
 #[must_use]
 pub fn reading_model(config: &Config) -> Option<&str> {
     config.model_for(EXTRACT)
 }
 
-/// The prices of a run whose agent has this model.
+/// The prices of a run, by the model of its agent.
 #[must_use]
 pub fn run_prices<'c>(config: &'c Config, model: Option<&str>) -> RunPrices<'c> {
     RunPrices { agent: price(config, model), reading: price(config, reading_model(config)) }
 }
 
-/// Where an amount of money is known from.
+/// The source of an amount of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MoneySource {
-    /// The provider, or the agent's program, said it with the answer.
+    /// Reported by the provider, or by the agent's program, with the answer.
     Provider,
     /// The tokens times the prices of the configuration.
     Prices,
@@ -179,7 +179,7 @@ pub struct Priced<'p> {
     pub currency: &'p str,
 }
 
-/// A sum of money, as reports have it.
+/// A sum of money, as in reports.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Money")]
 struct Amount<'c> {
@@ -188,7 +188,7 @@ struct Amount<'c> {
     from: MoneySource,
 }
 
-/// What some runs took together.
+/// The total of some runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
@@ -196,30 +196,30 @@ pub struct Spent {
     pub steps: usize,
     /// Runs that failed.
     pub failed_attempts: usize,
-    /// Tokens, as far as they are known.
+    /// Known tokens.
     pub tokens: TokenSums,
-    /// Runs whose tokens are not known, or not all of them.
+    /// Runs with unknown or incomplete tokens.
     pub tokens_unknown: usize,
-    /// Money, as far as it is known: a sum for each currency and source.
+    /// Known money: a sum for each currency and source.
     #[serde(serialize_with = "amounts")]
     #[schemars(with = "Vec<Amount<'_>>")]
     pub cost: BTreeMap<(String, MoneySource), f64>,
-    /// Runs whose cost is not known, or not all of it.
+    /// Runs with unknown or incomplete cost.
     pub cost_unknown: usize,
-    /// Milliseconds that agents were at work.
+    /// Milliseconds that agents worked.
     pub duration_ms: u64,
 }
 
-/// Tokens of some runs together; a kind that none of them says anything of is not there.
+/// Token sums of several runs; a kind that no run reports is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TokenSums {
-    /// Tokens read.
+    /// Input tokens.
     pub input: Option<u64>,
-    /// The part of them that came from a cache.
+    /// Input tokens that came from a cache.
     pub cached: Option<u64>,
-    /// Tokens written.
+    /// Output tokens.
     pub output: Option<u64>,
-    /// The part of them that was reasoning.
+    /// Output tokens for reasoning.
     pub reasoning: Option<u64>,
 }
 
@@ -232,19 +232,19 @@ fn amounts<S: serde::Serializer>(
 }
 
 impl Spent {
-    /// Adds a run. The prices count where a provider has not reported the cost.
+    /// Adds a run. The prices apply if the provider has not reported the cost.
     pub fn add(&mut self, run: &Run, prices: RunPrices<'_>) {
         *(if run.has_failed { &mut self.failed_attempts } else { &mut self.steps }) += 1;
         self.duration_ms = self.duration_ms.saturating_add(run.duration_ms);
         self.add_parts(run.parts(prices));
     }
 
-    /// Adds a reading alone, without the run whose answer was read.
+    /// Adds a reading without the run whose answer it read.
     pub fn add_reading(&mut self, reading: &Reading, price: Option<Priced<'_>>) {
         self.add_parts([reading.part(price)].into_iter());
     }
 
-    /// Adds the parts of one run, which is unknown once if any of them is.
+    /// Adds the parts of one run. The run counts as unknown once, even if several parts are unknown.
     fn add_parts<'r>(&mut self, parts: impl Iterator<Item = Part<'r>>) {
         let (mut is_counted, mut is_cost_known) = (true, true);
         for part in parts {
@@ -259,13 +259,13 @@ impl Spent {
         self.cost_unknown += usize::from(!is_cost_known);
     }
 
-    /// Adds something of which only that it was is known.
+    /// Adds a run without any known numbers.
     pub fn add_unknown(&mut self) {
         self.tokens_unknown += 1;
         self.cost_unknown += 1;
     }
 
-    /// Adds what other runs took together.
+    /// Adds the total of other runs.
     pub fn merge(&mut self, other: Spent) {
         let Spent { steps, failed_attempts, tokens, tokens_unknown, cost, cost_unknown, duration_ms } = other;
         self.steps += steps;
@@ -279,7 +279,7 @@ impl Spent {
         }
     }
 
-    /// How much of each currency, whatever it is known from.
+    /// The sum of each currency, over all sources.
     #[must_use]
     pub fn by_currency(&self) -> BTreeMap<&str, f64> {
         let mut sums = BTreeMap::new();
@@ -291,7 +291,7 @@ impl Spent {
 }
 
 impl TokenSums {
-    /// Tokens read and written, as far as they are known.
+    /// Known input and output tokens.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0))
@@ -314,7 +314,7 @@ impl TokenSums {
 }
 
 fn money<'p>(tokens: &Tokens, price: Option<Priced<'p>>) -> Option<(&'p str, MoneySource, f64)> {
-    // An agent's program may report anything.
+    // An agent's program may report any number.
     if let Some(cost) = tokens.cost.filter(|cost| number::is_money(*cost)) {
         return Some((DEFAULT_CURRENCY, MoneySource::Provider, cost));
     }

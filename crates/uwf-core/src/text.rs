@@ -1,4 +1,4 @@
-//! Texts made short enough for a message, a line or a model.
+//! Shortens texts for a message, a line or a model.
 
 use std::borrow::Cow;
 
@@ -17,19 +17,19 @@ pub fn one_line(text: &str) -> String {
     words.join(" ")
 }
 
-/// As much of the beginning as fits into `cap` bytes, whole characters.
+/// The beginning of a text in at most `cap` bytes, with whole characters.
 #[must_use]
 pub fn beginning(text: &str, cap: usize) -> &str {
     &text[..text.floor_char_boundary(cap)]
 }
 
-/// The end of a text, of at most so many bytes and whole symbols.
+/// The end of a text in at most `cap` bytes, with whole characters.
 #[must_use]
 pub fn end(text: &str, cap: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(cap))..]
 }
 
-/// A text of at most about `cap` bytes: its beginning, with a line that says how much is missing.
+/// A text of at most about `cap` bytes: its beginning, and a line with the number of missing bytes.
 #[must_use]
 pub fn without_end(text: &str, cap: usize) -> Cow<'_, str> {
     if text.len() <= cap {
@@ -39,8 +39,8 @@ pub fn without_end(text: &str, cap: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}\n[… {} bytes cut …]", text.len() - head.len()))
 }
 
-/// A text of at most about `cap` bytes: its beginning and its end, with a line between them that says how much is
-/// missing. Of what an agent writes, the beginning says what it is about and the end what came of it.
+/// A text of at most about `cap` bytes: its beginning and its end, and between them a line with the number of missing
+/// bytes. The beginning of an agent's text says what it is about, and the end has the result.
 #[must_use]
 pub fn without_middle(text: &str, cap: usize) -> Cow<'_, str> {
     if text.len() <= cap {

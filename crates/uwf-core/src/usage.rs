@@ -1,4 +1,4 @@
-//! What a thread has used so far, and how far it may go.
+//! The usage of a thread so far, and its limits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::document::{DurationText, Problems, by_schema};
 use crate::money::dollars;
 use crate::number::{self, MAX_MONEY, MAX_WHOLE};
 
-/// What was used: by a thread, or by one of its roles.
+/// The usage of a thread or of one of its roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Amount {
     /// Steps.
     pub steps: u64,
-    /// Tokens read and written, as far as agents report them.
+    /// Input and output tokens, as far as agents report them.
     pub tokens: u64,
     /// US dollars, as far as providers report them.
     pub cost: f64,
@@ -34,78 +34,78 @@ impl Amount {
     }
 }
 
-/// What a thread has used, as conditions see it: `$usage`.
+/// The usage of a thread, as conditions see it: `$usage`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// By the whole thread.
+    /// Usage of the whole thread.
     #[serde(flatten)]
     pub total: Amount,
-    /// By each role that was played.
+    /// Usage of each role that was played.
     pub roles: BTreeMap<String, Amount>,
 }
 
 impl Usage {
-    /// Adds what a step of a role used.
+    /// Adds the usage of a step.
     pub fn add(&mut self, role: &str, amount: Amount) {
         self.total.add(amount);
         self.roles.entry(role.to_owned()).or_default().add(amount);
     }
 }
 
-/// How far a thread may go. What is absent is not limited.
+/// The limits of a thread. An absent value is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadLimits {
-    /// Most steps.
+    /// Maximum number of steps.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     #[schemars(with = "Option<u64>")]
     pub max_steps: Option<u64>,
-    /// Most seconds since the thread began.
+    /// Maximum time in seconds since the thread began.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     #[schemars(with = "Option<u64>")]
     pub max_time: Option<u64>,
-    /// Most tokens.
+    /// Maximum number of tokens.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     #[schemars(with = "Option<u64>")]
     pub max_tokens: Option<u64>,
-    /// Most US dollars.
+    /// Maximum cost in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<f64>,
 }
 
-/// A limit that is reached.
+/// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Reached {
-    /// Of steps.
+    /// Limit of steps.
     #[error("the thread has {steps} {}, its limit is {limit}", if *steps == 1 { "step" } else { "steps" })]
     Steps {
-        /// How many it has.
+        /// Steps so far.
         steps: u64,
-        /// How many it may have.
+        /// Maximum number of steps.
         limit: u64,
     },
-    /// Of time.
+    /// Limit of time.
     #[error("the thread began {} ago, its limit is {}", time(*.seconds), time(*.limit))]
     Time {
         /// Seconds since it began.
         seconds: u64,
-        /// How many it may have.
+        /// Maximum number of seconds.
         limit: u64,
     },
-    /// Of tokens.
+    /// Limit of tokens.
     #[error("the thread has used {tokens} tokens, its limit is {limit}")]
     Tokens {
-        /// How many it has used.
+        /// Tokens so far.
         tokens: u64,
-        /// How many it may use.
+        /// Maximum number of tokens.
         limit: u64,
     },
-    /// Of money.
+    /// Limit of money.
     #[error("the thread has cost {}, its limit is {}", dollars(*.cost), dollars(*.limit))]
     Cost {
-        /// US dollars it has cost.
+        /// US dollars so far.
         cost: f64,
-        /// How many it may cost.
+        /// Maximum in US dollars.
         limit: f64,
     },
 }
@@ -135,7 +135,7 @@ impl From<LimitKeys> for ThreadLimits {
 }
 
 impl ThreadLimits {
-    /// These limits, and those of `others` where there is none.
+    /// These limits, with missing ones from `others`.
     #[must_use]
     pub fn or(self, others: ThreadLimits) -> ThreadLimits {
         ThreadLimits {
@@ -146,19 +146,19 @@ impl ThreadLimits {
         }
     }
 
-    /// Whether nothing is limited.
+    /// Whether there are no limits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == ThreadLimits::default()
     }
 
-    /// Whether one of them needs more than the number of steps and the time: what the steps used must be read.
+    /// Whether a limit applies to more than the number of steps and the time, so that the usage of the steps must be read.
     #[must_use]
     pub fn read_usage(&self) -> bool {
         self.max_tokens.is_some() || self.max_cost.is_some()
     }
 
-    /// The limit that is reached by a thread that has used so much and began `age` ago, if one is.
+    /// The first limit that a thread has reached with this usage, `age` after it began.
     #[must_use]
     pub fn reached(&self, used: Amount, age: Duration) -> Option<Reached> {
         let Amount { steps, tokens, cost, .. } = used;

@@ -1,7 +1,7 @@
-//! What a thread looks like to a reader: markdown made to be read, from what is known of a thread.
+//! Renders a thread for readers as markdown.
 //!
-//! Texts of agents are embedded so that nothing in them is taken for structure of the page: their headings are put
-//! below its own, what they leave open is closed, and what could still swallow the rest of the page is fenced.
+//! Texts of agents are embedded so that nothing in them counts as structure of the page: their headings are placed
+//! below its own, open blocks are closed, and a text that could still swallow the rest of the page is fenced.
 
 mod embed;
 mod inline;

@@ -1,16 +1,16 @@
-//! Where the threads of a workflow work.
+//! The workspace of a workflow's threads.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a thread works when nobody says it as it starts.
+/// The default workspace of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Workspace {
-    /// `directory`: in the directory it is started in.
+    /// `directory`: the directory in which it is started.
     #[default]
     Directory,
-    /// `worktree`: in a git worktree of its own.
+    /// `worktree`: a git worktree of its own.
     Worktree,
 }
 

@@ -1,17 +1,17 @@
-//! An example of an answer with placeholders for values: it parses, and is never taken for an answer.
+//! Builds an example answer with placeholders as values. It parses but never counts as an answer.
 
 use serde_json::{Map, Value};
 
 use crate::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, placeholder};
 use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
 
-/// Nesting shown, each choice between alternatives counted as a level; a shape that holds itself is shown once.
+/// Deepest nesting in the example. Each choice between alternatives counts as a level. A recursive shape is shown once.
 const MAX_LEVELS: usize = 12;
 
-/// Values of an `enum` shown in the example; the list below it has them all.
+/// Most values of an `enum` in the example. The list below it has all of them.
 const MAX_SHOWN: usize = 6;
 
-/// An answer with a placeholder in each place.
+/// An example answer with a placeholder in each place.
 pub(super) fn example(root: &Value) -> Value {
     let here = shape(root, &[root]);
     let mut writer = Writer { root, above: Vec::new() };
@@ -23,7 +23,7 @@ pub(super) fn example(root: &Value) -> Value {
 
 struct Writer<'s> {
     root: &'s Value,
-    /// Objects and lists the current place is part of.
+    /// Schemas of the objects and lists around the current place.
     above: Vec<*const Map<String, Value>>,
 }
 
@@ -84,7 +84,7 @@ impl<'s> Writer<'s> {
     }
 }
 
-/// The shape with the first alternative that is more than `null`.
+/// The shape with the first alternative that allows more than `null`.
 fn first_branch<'s>(root: &'s Value, here: &Shape<'s>) -> Option<Shape<'s>> {
     let group = here.groups.first()?;
     let is_null = |branch: &Value| {
@@ -106,7 +106,7 @@ fn choice(allowed: &[&Value]) -> String {
     }
 }
 
-/// A value as it is written in a header.
+/// A value in the form of a header.
 pub(super) fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -129,7 +129,7 @@ fn null_last(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// Block YAML. Only for examples: texts are written bare, which placeholders may be.
+/// Renders a value as block YAML, for examples only: texts are unquoted, which is safe for placeholders.
 pub(super) fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
     match value {
@@ -152,7 +152,7 @@ fn block(value: &Value, depth: usize, text: &mut String) {
             for item in items {
                 let mut inner = String::new();
                 block(item, depth + 1, &mut inner);
-                // The first line of a member stands behind its dash.
+                // The first line of a member follows its dash.
                 text.push_str(&format!("{blanks}- {}", inner.trim_start()));
             }
         }

@@ -1,13 +1,13 @@
-//! Texts of others, set off so that nothing in them is read as structure.
+//! Fences foreign texts, so that nothing in them is read as structure.
 
-/// The text between two lines of backticks longer than any run of them inside.
+/// A text between two lines of backticks that are longer than any run of backticks in it.
 pub(crate) fn fenced(info: &str, text: &str) -> String {
     let mut fenced = String::new();
     push_fenced(&mut fenced, info, text);
     fenced
 }
 
-/// The same behind what there is.
+/// Appends a fenced text.
 pub(super) fn push_fenced(to: &mut String, info: &str, text: &str) {
     let marks = "`".repeat(longest_run(text).max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -27,8 +27,8 @@ fn longest_run(text: &str) -> usize {
     longest
 }
 
-/// The start of a text that fits into a number of bytes, cut at a line where one ends in its second half, else between
-/// two characters; and how many bytes are left out.
+/// The start of a text within a number of bytes, and the number of bytes left out. It is cut after a line that ends in its
+/// second half, otherwise between two characters.
 pub(crate) fn head(text: &str, bytes: usize) -> (&str, usize) {
     if text.len() <= bytes {
         return (text, 0);

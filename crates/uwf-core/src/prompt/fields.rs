@@ -1,4 +1,4 @@
-//! What each key of an answer means, in words.
+//! Describes each key of an answer in words.
 
 use serde_json::{Map, Value};
 
@@ -6,16 +6,16 @@ use super::example::bare;
 use crate::schema_shape::{Shape, Unlisted, shape};
 use crate::text::one_line;
 
-/// Nesting described; what is deeper is named by its type only.
+/// Deepest nesting that is described. Only the types of deeper values are named.
 const MAX_DEPTH: usize = 6;
 
-/// Lists within lists described in one line.
+/// Most lists within lists that are described in one line.
 const MAX_LISTS: usize = 3;
 
-/// Lines of the list; a schema with more is described by its first ones.
+/// Most lines of the list. Later keys of a larger schema are left out.
 const MAX_LINES: usize = 200;
 
-/// The list of keys, one a line; empty when there is nothing to say.
+/// The list of keys, one per line; empty if the schema has none.
 pub(super) fn fields(root: &Value) -> String {
     let here = shape(root, &[root]);
     let above = here.all.iter().map(|map| std::ptr::from_ref(*map)).collect();
@@ -31,7 +31,7 @@ pub(super) fn fields(root: &Value) -> String {
 struct List<'s> {
     root: &'s Value,
     lines: Vec<String>,
-    /// Objects the current one is part of, to see a shape that holds itself.
+    /// Schemas of the objects around the current place, to detect a recursive shape.
     above: Vec<*const Map<String, Value>>,
 }
 
@@ -73,7 +73,7 @@ impl<'s> List<'s> {
         self.below(value, depth + 1);
     }
 
-    /// What is inside a value: its keys, or those of its members.
+    /// Describes the content of a value: its keys, or the keys of its members.
     fn below(&mut self, value: &Shape<'s>, depth: usize) {
         if self.holds_itself(value) {
             return;
@@ -100,7 +100,7 @@ impl<'s> List<'s> {
         }
     }
 
-    /// The alternatives that have keys, each under a line of its own when there are several.
+    /// Describes the alternatives that have keys. If there are several, each is below a line of its own.
     fn alternatives(&mut self, here: &Shape<'s>, depth: usize) {
         for group in &here.groups {
             let branches = group.iter().map(|branch| shape(self.root, &[branch]));
@@ -117,7 +117,7 @@ impl<'s> List<'s> {
         }
     }
 
-    /// Whether it is a list of what it is part of.
+    /// Whether a list has members of a shape that contains the list.
     fn members_hold_it(&self, value: &Shape<'s>) -> bool {
         self.holds_itself(&shape(self.root, &value.item(0)))
     }
@@ -190,14 +190,14 @@ impl<'s> List<'s> {
     }
 }
 
-/// A branch without alternatives of its own, so that endless ones end.
+/// A branch without its alternatives, so that recursive alternatives end.
 fn shape_once<'s>(root: &'s Value, branch: &'s Value) -> Shape<'s> {
     let mut once = shape(root, &[branch]);
     once.groups.clear();
     once
 }
 
-/// A list of things, in words.
+/// Describes a list of some members.
 fn list_of(member: &str) -> String {
     for (one, many) in
         [("text", "texts"), ("object", "objects"), ("number", "numbers"), ("whole number", "whole numbers")]
@@ -212,7 +212,7 @@ fn list_of(member: &str) -> String {
     }
 }
 
-/// Limits a model can keep to.
+/// Limits that a model can respect.
 fn limits(value: &Shape<'_>) -> Vec<String> {
     const LIMITS: [(&str, &str); 10] = [
         ("minimum", "at least {}"),

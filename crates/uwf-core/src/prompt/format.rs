@@ -8,7 +8,7 @@ use super::fence::fenced;
 use super::fields::fields;
 use crate::schema_shape::shape;
 
-/// What is said about each key that every header may carry.
+/// Each key that every header may carry, with its meaning.
 const EXTRAS: [(&str, &str); 5] = [
     ("status", "one word"),
     ("next", "what should follow"),
@@ -17,7 +17,7 @@ const EXTRAS: [(&str, &str); 5] = [
     ("scope", "the part of the work that is covered"),
 ];
 
-/// How to answer, in full: the form, then what each key means.
+/// The complete description of an answer: its form, and the meaning of each key.
 pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
     let mut text = String::from("# How to answer\n\n");
     match form {
@@ -54,17 +54,17 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
     text
 }
 
-/// The form of the header, for the instruction and for feedback.
+/// An example header, for the instruction and for feedback.
 pub(crate) fn header_example(schema: &Value) -> String {
     fenced("yaml", &format!("---\n{}---\n", to_yaml(&example(schema))))
 }
 
-/// The form of the JSON value, for the instruction and for feedback.
+/// An example JSON value, for the instruction and for feedback.
 pub(crate) fn json_example(schema: &Value) -> String {
     fenced("json", &format!("{:#}", example(schema)))
 }
 
-/// The keys that every answer may have and the schema does not define, and how to ask a person with one of them.
+/// The keys that every answer may have and the schema does not define. One of them lets the agent ask a person.
 fn extras(schema: &Value, form: AnswerForm) -> String {
     let keys = shape(schema, &[schema]).keys_of_all(schema);
     let free: Vec<&(&str, &str)> = EXTRAS.iter().filter(|(key, _)| !keys.contains(key)).collect();

@@ -1,17 +1,18 @@
-//! Which previous steps a prompt shows, and how much of each.
+//! Chooses the previous steps that a prompt shows, and how much of each.
 //!
-//! Every prompt stands on its own, since most agents remember nothing, so the history goes in at every visit as far as it
-//! fits. What matters most goes first, and each takes its bytes from what those before it have left:
+//! Most agents remember nothing, so every prompt contains the history as far as it fits. Steps are
+//! considered by importance, and each takes its bytes from the rest that earlier ones left:
 //!
-//! 1. the role's own last answer: whole when it fits beside a short form of the newest step;
-//! 2. the newest steps: whole, else cut to half of what is left (the only step of a thread to all of it);
+//! 1. the role's own last answer: whole if it fits beside a short form of the newest step;
+//! 2. the newest steps: whole, otherwise cut to half of the rest (the only step of a thread to all of it);
 //! 3. the other steps since that answer, then the first steps of the thread, which often hold the plan: whole if they take
-//!    no more than half of what is left, else shortened;
-//! 4. all others from the newest to the oldest: whole as far as all fit, else the newest whole in three quarters of what is
-//!    left, and older ones shortened in the rest. Both begin with a whole part where that costs no more than half of them.
+//!    no more than half of the rest, otherwise shortened;
+//! 4. all others from the newest to the oldest: whole if all fit. Otherwise the newest are whole in three quarters of the
+//!    rest, and older ones shortened in the remaining quarter. Both groups begin with a whole part if that drops no more than half of
+//!    the group.
 //!
-//! What is shown stands in the order of the thread, and where steps are missing that is said. Reading stops where the
-//! bytes do: however long the thread is, no more steps are read than are shown and a few.
+//! The chosen steps appear in thread order, and a line marks each gap. Reading stops when the
+//! bytes are used up: however long the thread is, it reads only a few more steps than it shows.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -20,27 +21,27 @@ use super::is_first_of_part;
 use super::step::StepSection;
 use crate::thread::Step;
 
-/// Newest steps that come before any other but the role's own last answer.
+/// Number of newest steps that come before all others, except the role's own last answer.
 const NEWEST: usize = 3;
 
-/// Most steps that count as answers to the role's own: between two of its turns there may be thousands.
+/// Most steps that count as answers to the role's own. There may be thousands between two of its visits.
 const MOST_ANSWERS: usize = 8;
 
-/// First steps of the thread that come before those in the middle.
+/// Number of first steps of the thread that come before the steps in the middle.
 const FIRST: usize = 3;
 
-/// The most bytes the lines take that say which steps are missing: there is one at most before each step that need not
-/// follow the one before it, and one at the end.
+/// Most bytes of the lines that mark gaps. There is at most one before each step that may not
+/// follow the previous one, and one at the end.
 pub(super) fn gaps(steps: &RangeInclusive<usize>) -> usize {
     let longest = gap(*steps.end(), steps.end() + 3).len();
     (MOST_ANSWERS + FIRST + 3).min(steps.clone().count()) * longest
 }
 
-/// The steps to be shown, in the order of the thread, that fit into a number of bytes; `own` is the role's last one. All
-/// are counted from 1, and `read` is asked for few more than fit.
+/// The steps to show within a number of bytes, in thread order. `own` is the role's last step. Positions
+/// count from 1. `read` is called for few more steps than fit.
 ///
 /// # Errors
-/// Those of `read`.
+/// `read` fails.
 pub(super) fn within<E>(
     bytes: usize,
     steps: RangeInclusive<usize>,
@@ -76,9 +77,9 @@ pub(super) fn within<E>(
 
 struct PromptHistory {
     left: usize,
-    /// A step that matters most and does not fit is cut to what is left divided by this.
+    /// An important step that does not fit is cut to the remaining bytes divided by this.
     part: usize,
-    /// By position; `None` for a step of which nothing fitted.
+    /// By position; `None` if nothing of the step fitted.
     shown: BTreeMap<usize, Option<StepSection>>,
 }
 
@@ -88,7 +89,7 @@ impl PromptHistory {
         self.shown.insert(index, section);
     }
 
-    /// The role's own last answer, which may take so many bytes.
+    /// Shows the role's own last answer, in at most `bytes` if whole.
     fn show_own(&mut self, step: &Step, bytes: usize) {
         let whole = Some(StepSection::whole(step)).filter(|whole| whole.text.len() <= bytes);
         self.show(step.index, whole.or_else(|| StepSection::cut_to(step, self.left / self.part)));
@@ -99,7 +100,7 @@ impl PromptHistory {
         self.show(step.index, whole.or_else(|| StepSection::cut_to(step, self.left / self.part)));
     }
 
-    /// One of the other answers, or of the first steps.
+    /// Shows one of the other answers, or of the first steps.
     fn show_near(&mut self, step: &Step) {
         let long = Some(StepSection::long(step)).filter(|long| long.text.len() <= self.left / 2);
         self.show(
@@ -108,8 +109,8 @@ impl PromptHistory {
         );
     }
 
-    /// Steps from the newest to the oldest. All are whole if they fit; nobody knows before they were read up to the first
-    /// that does not.
+    /// Shows steps from the newest to the oldest. All are whole if they fit. This is known only after reading up to the first
+    /// step that does not fit.
     fn show_others<E>(&mut self, steps: impl Iterator<Item = Result<Step, E>>) -> Result<(), E> {
         let mut steps = steps.fuse();
         let mut fitting = Vec::new();
@@ -156,9 +157,9 @@ impl PromptHistory {
     }
 }
 
-/// The oldest of some steps, newest first, from which they are shown alike: the first of a part, so that the prompts of many
-/// steps show the same parts and each is stored once. Long steps fill few parts; if that would leave out more than half of the
-/// steps, it is simply the oldest. `None` if there are no steps.
+/// The oldest of some steps to show in the same form; the steps are given newest first. It is the first step of a part, so that the
+/// prompts of many steps share parts, and each part is stored once. Long steps fill few parts: if this would drop more than half of the
+/// steps, it is the oldest step instead. `None` if there are no steps.
 fn from_full_part(newest_first: &[usize]) -> Option<usize> {
     let oldest = *newest_first.last()?;
     let starts_part = newest_first.iter().rev().find(|index| is_first_of_part(**index));
@@ -166,7 +167,7 @@ fn from_full_part(newest_first: &[usize]) -> Option<usize> {
     Some(starts_part.copied().filter(|from| kept(*from) * 2 >= newest_first.len()).unwrap_or(oldest))
 }
 
-/// The line that says which steps are missing, if any are, between the last position that was shown and the next.
+/// The line that marks missing steps between the last shown position and the next; empty if none are missing.
 pub(super) fn gap(last: usize, next: usize) -> String {
     match (last + 1, next.saturating_sub(1)) {
         (from, to) if from > to => String::new(),

@@ -1,5 +1,5 @@
-//! The first parts of a prompt: the form of the answer and whose work it is, then the task. The one is the same in every
-//! thread of a workflow, the other for every role of a thread.
+//! The first parts of a prompt: the form of the answer and the role, then the task. The first is the same in every
+//! thread of a workflow, the second for every role of a thread.
 
 use serde_json::Value;
 
@@ -25,12 +25,12 @@ pub fn instruction(workflow: &str, role_name: &str, role: &Role, schema: &Value,
     text
 }
 
-/// The task as every role of a thread is shown it; `None` when there is none.
+/// The task as shown to every role of a thread; `None` if it is empty.
 pub fn task(task: &str) -> Option<String> {
     task_within(task, usize::MAX).map(|(text, _)| text)
 }
 
-/// The task as far as it fits into a number of bytes, and whether that is all of it.
+/// The task within a number of bytes, and whether it is complete.
 pub(super) fn task_within(task: &str, bytes: usize) -> Option<(String, bool)> {
     let task = task.trim_end();
     if task.trim().is_empty() {
@@ -44,12 +44,12 @@ pub(super) fn task_within(task: &str, bytes: usize) -> Option<(String, bool)> {
         if text.len() <= bytes || cap == 0 {
             return Some((text, left_out == 0));
         }
-        // The cap is looked for rather than computed: a mark is added, and a fence may be as long as its text.
+        // Search for the cap instead of computing it: a mark is added, and a fence may be as long as its text.
         cap = cap.saturating_sub(text.len() - bytes);
     }
 }
 
-/// A section under the role; none for an empty text.
+/// Adds a section below the role, unless its text is empty.
 pub(super) fn section(text: &mut String, title: &str, content: &str) {
     let content = content.trim();
     if !content.is_empty() {

@@ -1,11 +1,11 @@
-//! The end of a prompt: which visit of the role this is, and how to read what was left out.
+//! The end of a prompt: which visit of the role this is, and how to read omitted parts.
 //!
-//! It holds no counts: the headings of the steps above it number them. So the note of a role's second return is that of
-//! its first, and is stored once.
+//! It has no counts, because the headings of the steps number them. So the note is the same at the role's first
+//! and second return, and is stored once.
 
 use super::Visit;
 
-/// What a note may have to say.
+/// The facts that a note may mention.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts<'a> {
     pub(super) visit: Visit,
@@ -15,15 +15,15 @@ pub(super) struct Facts<'a> {
     pub(super) shows_own: bool,
     /// Whether steps after it are shown.
     pub(super) shows_news: bool,
-    /// Whether some step is cut or missing.
+    /// Whether a step is cut or missing.
     pub(super) cuts_steps: bool,
     /// Whether the task is cut.
     pub(super) cuts_task: bool,
-    /// Command that prints what is left out.
+    /// Command that prints omitted parts.
     pub(super) command: &'a str,
 }
 
-/// The note, `None` when there is nothing to say.
+/// The note, `None` if it would be empty.
 pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
     let Facts { role, command, .. } = facts;
     let mut lines = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
     (!lines.is_empty()).then(|| format!("\n# Note\n\n{}\n", lines.join("\n")))
 }
 
-/// The most bytes a note can have at this visit, which shows steps or does not.
+/// Most bytes of a note on this kind of visit.
 pub(super) fn most(visit: Visit, has_steps: bool, role: &str, command: &str) -> usize {
     let facts =
         Facts { visit, role, shows_own: true, shows_news: true, cuts_steps: has_steps, cuts_task: true, command };

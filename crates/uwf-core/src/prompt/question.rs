@@ -1,4 +1,4 @@
-//! What a person who plays a role is asked, and the form of the answer for people.
+//! The question to a person who plays a role, and the form of the answer for people.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use super::fence::head;
 use super::fields::fields;
 use crate::workflow::Role;
 
-/// Bytes of the task that a question repeats; the thread has the rest.
+/// Bytes of the task that a question repeats. The thread has all of it.
 const TASK_SHOWN: usize = 2 << 10;
 
-/// Everything a question is made from.
+/// The input of a question.
 #[derive(Debug, Clone, Copy)]
 pub struct QuestionInput<'a> {
     /// Name of the workflow.
@@ -21,11 +21,11 @@ pub struct QuestionInput<'a> {
     pub role: &'a Role,
     /// JSON Schema of the role's output.
     pub schema: &'a Value,
-    /// What the thread was started with.
+    /// The task of the thread.
     pub task: &'a str,
 }
 
-/// The question as plain text: role, goal, what is asked for, and the schema in words. Ends in a newline.
+/// The question as plain text: role, goal, required output, and the schema in words. Ends in a newline.
 pub fn question(input: &QuestionInput<'_>) -> String {
     let role = input.role;
     let mut text = format!("You are asked to play role `{}` of workflow `{}`.\n", input.role_name, input.workflow);
@@ -39,13 +39,13 @@ pub fn question(input: &QuestionInput<'_>) -> String {
     text
 }
 
-/// The form of an answer in words, a key a line; for a schema without keys its type.
+/// The form of an answer in words, one key per line. For a schema without keys, its type.
 pub fn answer_in_words(schema: &Value) -> String {
     let described = fields(schema);
     if described.is_empty() { to_yaml(&example(schema)) } else { described }
 }
 
-/// The header of an answer with a placeholder in each place, as it is filled in by hand: two `---` lines around YAML.
+/// The header of an answer with a placeholder in each place, to be filled in by hand: two `---` lines around YAML.
 pub fn header_form(schema: &Value) -> String {
     format!("---\n{}---\n", to_yaml(&example(schema)))
 }
@@ -55,7 +55,7 @@ pub fn json_form(schema: &Value) -> String {
     example(schema).to_string()
 }
 
-/// A title and an indented text; nothing for an empty text.
+/// Adds a title and an indented text, unless the text is empty.
 fn paragraph(text: &mut String, title: &str, content: &str) {
     let content = content.trim();
     if content.is_empty() {

@@ -1,9 +1,9 @@
-//! What an agent asked a person in the midst of a step, and what that person said.
+//! Questions that an agent asks a person during a step, and the replies.
 
 use super::fence::head;
 use super::{Part, PartKind, Prompt};
 
-/// Bytes of its question that an agent gets again.
+/// Bytes of its question that an agent gets back.
 const QUESTION_SHOWN: usize = 8 << 10;
 
 /// A question and the reply to it.
@@ -11,11 +11,11 @@ const QUESTION_SHOWN: usize = 8 << 10;
 pub struct Reply {
     /// What the agent asked.
     pub question: String,
-    /// What a person said.
+    /// The person's reply.
     pub reply: String,
 }
 
-/// All of them, at the end of a prompt that begins anew; `None` when nothing was asked.
+/// All questions and replies, at the end of a prompt for a new session; `None` if there are none.
 pub(super) fn part(replies: &[Reply]) -> Option<Part> {
     if replies.is_empty() {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn part(replies: &[Reply]) -> Option<Part> {
     Some(Part { kind: PartKind::Replies, text })
 }
 
-/// The prompt of an agent that continues in the session in which it asked.
+/// The prompt of an agent that continues the session in which it asked.
 pub fn reply(reply: &str) -> Prompt {
     let text = format!(
         "# The person's reply\n\n{}\n\nContinue with this reply, and answer in the form you were given.\n",

@@ -1,17 +1,17 @@
-//! A value that fits a schema: what a person can copy, run as it is, and then write something better into.
+//! Builds a value that fits a schema, for people to copy, run, and edit.
 
 use serde_json::{Map, Number, Value, json};
 
 use crate::schema_shape::{Shape, shape};
 
-/// Nesting that is filled in.
+/// Deepest nesting that is filled in.
 const MAX_LEVELS: usize = 8;
 
-/// Members of a list, or repetitions of a text, that a minimum can ask for.
+/// Most members of a list, or repetitions of a text, to satisfy a minimum.
 const MAX_REPEATED: u64 = 20;
 
-/// A value that fits a schema, with optional keys when they fit too; `None` when none is found. Whatever asks for yes or no
-/// gets no, so that nobody agrees by copying.
+/// A value that fits a schema, with optional keys if they fit; `None` if none is found. Booleans are false, so that copying the
+/// sample approves nothing.
 pub fn sample(schema: &json_cas::Schema) -> Option<Value> {
     let root = schema.value();
     let fits = |value: &Value| schema.violations(value).is_empty();
@@ -57,7 +57,7 @@ fn object(root: &Value, here: &Shape<'_>, only_required: bool, level: usize) -> 
     Value::Object(entries.collect::<Map<String, Value>>())
 }
 
-/// A text of the length and kind that is asked for.
+/// A text with the required length and format.
 fn words(here: &Shape<'_>) -> String {
     let kind = match here.text("format") {
         Some("date") => "2026-01-31",

@@ -1,22 +1,22 @@
-//! A previous step as a part of a prompt: all of it, or as much as fits.
+//! A previous step as a part of a prompt, whole or cut.
 
 use super::fence::{head, push_fenced};
 use crate::thread::Step;
 
-/// Bytes of a step's output, and of its text, that a prompt shows of a step that is neither the role's own last answer nor
-/// one of the newest. Without it one long text in the middle of a thread would displace all steps before it.
+/// Most bytes of a step's output, and of its text, in a prompt. The role's own last answer and the
+/// newest steps have no such limit. Without it, one long text in the middle of a thread would displace all earlier steps.
 pub const LONG_STEP: usize = 16 << 10;
 
-/// Bytes of a shortened step's output. Most outputs are far shorter, so a shortened step usually has all of it.
+/// Bytes of a shortened step's output. Most outputs are far shorter, so a shortened step usually has its whole output.
 const SHORT_OUTPUT: usize = 2 << 10;
 
-/// Bytes of a shortened step's text: its beginning, to say what it is about.
+/// Bytes of a shortened step's text: the beginning, which says what it is about.
 const SHORT_TEXT: usize = 600;
 
-/// Bytes that a step's part has beside output and text, mostly.
+/// Typical size of a step's part in bytes, besides output and text.
 const FRAME: usize = 128;
 
-/// A step as a prompt shows it. It depends on that step and on how much of it is shown, so that the prompts of all roles
+/// A step in a prompt. It depends only on the step and on how much of it is shown, so the prompts of all roles
 /// show it with the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSection {
@@ -29,12 +29,12 @@ pub struct StepSection {
 }
 
 impl StepSection {
-    /// All of it.
+    /// The whole step.
     pub fn whole(step: &Step) -> StepSection {
         StepSection::capped(step, usize::MAX, usize::MAX)
     }
 
-    /// All of it, unless it is very long.
+    /// The whole step, unless it is very long.
     pub(super) fn long(step: &Step) -> StepSection {
         StepSection::capped(step, LONG_STEP, LONG_STEP)
     }
@@ -44,7 +44,7 @@ impl StepSection {
         StepSection::capped(step, SHORT_OUTPUT, SHORT_TEXT)
     }
 
-    /// As much of it as fits into a number of bytes, the output first; `None` when not even its heading fits.
+    /// As much of the step as fits into a number of bytes, the output first; `None` if its heading does not fit.
     pub(super) fn cut_to(step: &Step, bytes: usize) -> Option<StepSection> {
         let (mut output, mut text) = (bytes, bytes);
         loop {
@@ -52,7 +52,7 @@ impl StepSection {
             if section.text.len() <= bytes {
                 return Some(section);
             }
-            // The caps are looked for rather than computed: a mark is added, and a fence may be as long as its text.
+            // Search for the caps instead of computing them: a mark is added, and a fence may be as long as its text.
             let over = section.text.len() - bytes;
             if text > 0 {
                 text = text.min(message(step).map_or(0, str::len)).saturating_sub(over);
@@ -64,7 +64,7 @@ impl StepSection {
         }
     }
 
-    /// At most so many bytes of its output and of its text.
+    /// The step with at most this many bytes of its output and of its text.
     fn capped(step: &Step, output_cap: usize, text_cap: usize) -> StepSection {
         let output = serde_json::to_string_pretty(&step.output).expect("a JSON value can be written as JSON");
         let message = message(step);
@@ -100,7 +100,7 @@ impl StepSection {
     }
 }
 
-/// A step's message, when it says anything.
+/// A step's message, unless it is empty.
 fn message(step: &Step) -> Option<&str> {
     step.message.as_deref().map(str::trim_end).filter(|message| !message.is_empty())
 }

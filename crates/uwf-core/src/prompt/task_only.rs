@@ -1,4 +1,4 @@
-//! The task of a child thread. It has no form of an answer, because the roles of the child bring their own.
+//! The task of a child thread. It has no answer form, because the roles of the child have their own.
 
 use super::fence::head;
 use super::fields::fields;
@@ -9,7 +9,7 @@ use crate::thread::Step;
 /// The task of the child thread that plays a role: the parent's task, the role, the required output, and the steps of the parent.
 ///
 /// # Errors
-/// Those of `read`.
+/// `read` fails.
 pub fn brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
     let frame = frame(input);
     let task = input.task.trim();

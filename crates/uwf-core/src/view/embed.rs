@@ -7,15 +7,15 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 use crate::extract::clean;
 use crate::prompt::fence::fenced;
 
-/// HTML elements that, left open, take the rest of the page into themselves.
+/// HTML elements that swallow the rest of the page if they are not closed.
 const CONTAINERS: [&str; 8] = ["details", "summary", "div", "table", "section", "article", "blockquote", "center"];
 
-/// Stands for what follows on the page.
+/// Represents the rest of the page.
 const REST_OF_PAGE: &str = "# Rest of the page";
 
-/// A text of somebody else as a part of a page: its highest heading gets `level`, those below it follow; a code block
-/// it leaves open is closed; a text that could take in what comes after it, or that has headings of HTML, is fenced as a
-/// whole. Ends with a newline, empty if there is nothing to show. Takes time linear in the text.
+/// Embeds a foreign text in a page. Its highest heading gets `level`, and lower ones follow. An open code block
+/// is closed. A text that could swallow what follows it, or that has HTML headings, is fenced as a
+/// whole. The result ends with a newline, or is empty if there is nothing to show. Takes time linear in the text.
 pub fn embed(text: &str, level: usize) -> String {
     let text = clean::clean(text);
     let text = text.trim_end().trim_start_matches('\n');
@@ -25,7 +25,7 @@ pub fn embed(text: &str, level: usize) -> String {
     contained(text, level).unwrap_or_else(|| fenced("text", text))
 }
 
-/// The text with headings of other levels and nothing left open; `None` if it cannot be told that this is all it takes.
+/// The text with shifted headings and nothing left open; `None` if this might not be enough.
 fn contained(text: &str, level: usize) -> Option<String> {
     let page = format!("{text}\n\n{REST_OF_PAGE}\n");
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -41,7 +41,7 @@ fn contained(text: &str, level: usize) -> Option<String> {
                     }
                     Tag::CodeBlock(CodeBlockKind::Fenced(_)) => match unclosed(&page[range]) {
                         Some(marks) if depth == 0 => return contained(&format!("{text}\n{marks}"), level),
-                        // What ends it is the end of the list around it, which not every reader sees alike.
+                        // The block ends with the list around it, and renderers disagree where that is.
                         Some(_) => return None,
                         None => {}
                     },
@@ -64,7 +64,7 @@ fn contained(text: &str, level: usize) -> Option<String> {
     is_whole.then(|| with_levels(text, &headings, level))
 }
 
-/// A heading with `#` marks, or one that is underlined.
+/// A heading with `#` marks, or an underlined one.
 struct MarkdownHeading<'t> {
     lines: Range<usize>,
     level: usize,
@@ -77,7 +77,7 @@ impl<'t> MarkdownHeading<'t> {
         let lines = page[..range.start].rfind('\n').map_or(0, |newline| newline + 1)..range.start + source.len();
         let text = match source.trim_start().rsplit_once('\n') {
             None => vec![source.trim_start().trim_start_matches('#').trim()],
-            // To some readers it is a table.
+            // Some renderers show it as a table.
             Some((paragraph, _)) if paragraph.contains('|') => return None,
             Some((paragraph, _)) => paragraph.lines().map(str::trim).collect(),
         };
@@ -99,7 +99,7 @@ fn with_levels(text: &str, headings: &[MarkdownHeading<'_>], level: usize) -> St
     out
 }
 
-/// The marks that close a fenced code block, if nothing does.
+/// The marks that close a fenced code block, if it is not closed.
 fn unclosed(block: &str) -> Option<&str> {
     let block = block.trim();
     let mark = block.chars().next()?;
@@ -109,7 +109,7 @@ fn unclosed(block: &str) -> Option<&str> {
     (!is_closed).then_some(marks)
 }
 
-/// Whether what stands behind a `<` begins or ends a heading.
+/// Whether the text after a `<` begins or ends a heading.
 fn is_html_heading(tag: &str) -> bool {
     let name = tag.strip_prefix('/').unwrap_or(tag).as_bytes();
     matches!(name, [b'h' | b'H', b'1'..=b'6', after @ ..] if after.first().is_none_or(|after| !after.is_ascii_alphanumeric()))

@@ -2,7 +2,7 @@
 
 use crate::text::one_line;
 
-/// A text in one line: as it is when markdown reads it as it is, else between backticks. Control characters and line
+/// A text in one line: unchanged if markdown shows it unchanged, otherwise between backticks. Control characters and line
 /// breaks become single spaces.
 pub fn inline(text: &str) -> String {
     let line = one_line(text);
@@ -12,7 +12,7 @@ pub fn inline(text: &str) -> String {
     if is_literal(&line) { line } else { code(&line) }
 }
 
-/// A text between as many backticks as it takes.
+/// A text between enough backticks.
 pub fn code(text: &str) -> String {
     let line = one_line(text);
     let longest = line.split(|symbol| symbol != '`').map(str::len).max().unwrap_or(0);
@@ -21,8 +21,8 @@ pub fn code(text: &str) -> String {
     format!("{marks}{pad}{line}{pad}{marks}")
 }
 
-/// A sentence that may hold code between single backticks, as messages do: as it is when everything else in it is
-/// plain, else as [`inline`] has it.
+/// A sentence that may contain code between single backticks, such as a message. It stays unchanged if everything else in it is
+/// plain. Otherwise returns the result of [`inline`].
 pub fn sentence(text: &str) -> String {
     let line = one_line(text);
     let parts: Vec<&str> = line.split('`').collect();
@@ -30,7 +30,7 @@ pub fn sentence(text: &str) -> String {
     if is_plain && !line.is_empty() { line } else { inline(text) }
 }
 
-/// Whether markdown shows a line just as it is written. An underscore inside a word is no emphasis.
+/// Whether markdown shows a line exactly as written. An underscore inside a word does not start emphasis.
 fn is_literal(line: &str) -> bool {
     let mut before = ' ';
     let mut symbols = line.chars().peekable();

@@ -1,13 +1,13 @@
-//! The order in which the keys of an output are shown: that of its schema, since a stored map is sorted by its keys.
+//! Sorts the keys of an output in the order of its schema, because a stored map is sorted by its keys.
 
 use serde_json::{Map, Value};
 
 use crate::schema_shape::{Shape, shape};
 
-/// Nesting that is put in order; what lies deeper is shown as JSON.
+/// Deepest nesting that is sorted. Deeper values are shown as JSON.
 const MAX_DEPTH: usize = 6;
 
-/// An output with its keys in the order of `schema`; keys that the schema does not list come last, as they are.
+/// Sorts the keys of an output in the order of `schema`. Keys that the schema does not list come last, in their own order.
 #[must_use]
 pub fn in_schema_order(output: Value, schema: &Value) -> Value {
     place(output, schema, &shape(schema, &[schema]), MAX_DEPTH)

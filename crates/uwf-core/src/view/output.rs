@@ -6,10 +6,10 @@ use super::embed::embed;
 use super::inline::inline;
 use crate::prompt::fence::fenced;
 
-/// Characters of a value that stands on the line of its name; longer ones get lines of their own.
+/// Longest value on the line of its name, in characters. Longer ones get lines of their own.
 const LINE: usize = 100;
 
-/// Nesting that lists can show; what lies deeper is shown as JSON.
+/// Deepest nesting that lists can show. Deeper values are shown as JSON.
 const DEPTH: usize = 3;
 
 /// A structured output as a markdown list: a line for each field, longer texts and nested values below their names.
@@ -37,13 +37,13 @@ fn entry(name: &str, value: &Value, depth: usize) -> String {
     }
 }
 
-/// A longer text without line breaks, which is markdown that can't break out of its line.
+/// A longer text without line breaks, as markdown that can't break out of its line.
 fn sentence(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
     (!text.contains('\n') && embed(text, 4).trim_end() == text).then(|| text.to_owned())
 }
 
-/// A value that has no room on one line.
+/// A value that does not fit on one line.
 fn below(value: &Value, depth: usize) -> String {
     match value {
         Value::String(text) => format!("\n{}\n", embed(text, 4)),

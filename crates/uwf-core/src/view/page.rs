@@ -8,17 +8,17 @@ use super::inline::{code, inline, sentence};
 use super::step::{Section, start_of};
 use crate::agent_name::AgentName;
 
-/// Failed tries that a page shows, the newest ones: a thread can fail every minute for a night.
+/// Most failed attempts on a page, the newest ones: a thread can fail every minute for a night.
 const FAILURES: usize = 5;
 
-/// A page: what is known of a thread, and the sections of the steps it shows.
+/// A page: facts about a thread, and the sections of the steps it shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// Name of the workflow.
     pub workflow: String,
-    /// Where the thread stands, in short phrases of markdown.
+    /// The state of the thread, in short phrases of markdown.
     pub standing: Vec<String>,
-    /// What the thread was started with; `None` on a page that does not show it.
+    /// The task of the thread; `None` on a page that does not show it.
     pub task: Option<Section>,
     /// Steps before those shown.
     pub older: Option<LeftOut>,
@@ -26,13 +26,13 @@ pub struct Page {
     pub sections: Vec<Section>,
     /// Steps after those shown.
     pub newer: Option<LeftOut>,
-    /// How the thread stands at its end: why it is stuck, how it ended.
+    /// The end of the page, if the thread ended or is stuck.
     pub ending: Option<Ending>,
-    /// Failed tries since the last step, oldest first.
+    /// Failed attempts since the last step, oldest first.
     pub failures: Vec<Failure>,
 }
 
-/// Steps that a page does not show, or shows shortened.
+/// Steps that a page omits or shortens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Position of the first, from 1.
@@ -43,25 +43,25 @@ pub struct LeftOut {
     pub command: String,
 }
 
-/// A heading with what there is to say below it.
+/// The end of a page: a heading and a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
     /// The heading, plain text.
     pub title: String,
-    /// What to say, markdown of somebody else.
+    /// The text, foreign markdown.
     pub text: String,
 }
 
-/// A failed try at a step.
+/// A failed attempt at a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The attempt node.
     pub attempt: Hash,
-    /// Role that was tried.
+    /// The role.
     pub role: String,
-    /// The agent, when it is known.
+    /// The agent, if it is known.
     pub agent: Option<AgentName>,
-    /// Exit code, when there was one.
+    /// Exit code, if there was one.
     pub exit_code: Option<i32>,
     /// Why it failed.
     pub error: String,

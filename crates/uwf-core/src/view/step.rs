@@ -9,7 +9,7 @@ use super::time::time;
 use crate::prompt::fence::fenced;
 use crate::thread::Step;
 
-/// Characters a section takes at least: with fewer left, a page ends rather than show a stub of a step.
+/// Minimum size of a section in characters. With less space left, a page ends rather than show a fragment of a step.
 pub const MIN_SECTION: usize = 400;
 
 /// A section of a page.
@@ -17,19 +17,19 @@ pub const MIN_SECTION: usize = 400;
 pub struct Section {
     /// Markdown.
     pub text: String,
-    /// Characters of the step that are left out; 0 when it is whole.
+    /// Omitted characters of the step; 0 if it is complete.
     pub left_out: usize,
 }
 
 impl Section {
-    /// Length in characters, which is what quotas count.
+    /// Length in characters, the unit of quotas.
     pub fn chars(&self) -> usize {
         self.text.chars().count()
     }
 }
 
-/// A step in about `quota` characters, at least [`MIN_SECTION`]. What does not fit is left out at the end of its
-/// message and of its output, with the command that shows it.
+/// A step in about `quota` characters, at least [`MIN_SECTION`]. The ends of its message and of its output are
+/// left out if they don't fit, with the command that shows them.
 pub fn section(step: &Step, quota: usize) -> Section {
     let mut text = heading(step);
     let mut left = quota.max(MIN_SECTION).saturating_sub(text.chars().count());
@@ -74,7 +74,7 @@ fn heading(step: &Step) -> String {
     format!("## {}. {}\n\n{}\n", step.index, inline(&step.role), about.join(" · "))
 }
 
-/// An agent as people are shown it: what the configuration calls it, and its command where that says more.
+/// The displayed name of an agent: its name in the configuration, and its command unless the name begins with it.
 pub fn agent_name(command: &str, alias: Option<&str>) -> String {
     match alias {
         Some(alias) if alias.starts_with(command) => alias.to_owned(),
@@ -83,7 +83,7 @@ pub fn agent_name(command: &str, alias: Option<&str>) -> String {
     }
 }
 
-/// The output within a number of characters, and how many are left out.
+/// The output within a number of characters, and the number of omitted characters.
 fn structured(step: &Step, quota: usize) -> (String, usize) {
     if let Some(why) = &step.unreadable.output {
         return (format!("(not readable: {})\n", sentence(why)), 0);
@@ -97,8 +97,8 @@ fn structured(step: &Step, quota: usize) -> (String, usize) {
     (fenced("json", start), cut)
 }
 
-/// The start of a text within a number of characters, cut at a line when one ends in its second half; and how many
-/// characters are left out.
+/// The start of a text within a number of characters, and the number of omitted characters. It is cut after a line that ends in its
+/// second half, if there is one.
 pub(super) fn start_of(text: &str, chars: usize) -> (&str, usize) {
     let Some((end, _)) = text.char_indices().nth(chars) else { return (text, 0) };
     let end = text[..end].rfind('\n').filter(|line| *line >= end / 2).map_or(end, |line| line + 1);

@@ -1,6 +1,6 @@
 //! Times for people.
 
-/// A time (Unix milliseconds) as people read it, UTC: `2026-11-21 22:05:31`.
+/// A time (Unix milliseconds) in readable form, UTC: `2026-11-21 22:05:31`.
 pub fn time(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -8,11 +8,11 @@ pub fn time(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// Unix milliseconds at which a day as in `2026-11-21` begins, UTC; `None` for what is no day, or one before 1970.
+/// Unix milliseconds of the start of a day such as `2026-11-21`, UTC; `None` for an invalid date or one before 1970.
 pub fn day_start(date: &str) -> Option<u64> {
     let mut parts = date.split('-').map(|part| part.parse::<u64>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    // No day lies further from that many days a year than this.
+    // For years of four digits, leap days and the day of the year add less than 3000 days.
     let near = year.checked_sub(1970)?.checked_mul(365)?;
     let days = (near..near + 3000).find(|days| civil(*days) == (year, month, day))?;
     Some(days * 86_400_000)

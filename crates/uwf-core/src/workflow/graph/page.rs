@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// | `box`, `name`, `small` | in a node: its shape, its name, the text below the name |
 /// | `arrow`, `head`, `title`, `small` | in an edge: its line, its head, names of conditions, descriptions; `otherwise` beside `title` if there is no condition |
 /// | `hit` | in an edge that is a link: a broad invisible line that is easy to point at |
-/// | `ledger` | the ledger; in it `row` is the background of a row, `heading` and `cell` are its texts, `total` beside `cell` marks the row of `$END` |
+/// | `ledger` | the ledger; `row` is the background of a row, `heading` and `cell` its texts, `total` beside `cell` those of `$END` |
 pub const GRAPH_CSS: &str = "\
 .graph text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328 }
 .graph .title { font-size: 12px; font-weight: 600 }
