@@ -1,5 +1,5 @@
-//! Finds and removes terminal escape sequences in texts of agents (ECMA-48, section 5). They format a text for a terminal, or attack
-//! the terminal, and are never part of the content.
+//! Finds and removes terminal escape sequences in texts of agents (ECMA-48, section 5). They format a text for a terminal, or attack the
+//! terminal, and are never part of the content.
 
 use std::borrow::Cow;
 use std::ops::Range;

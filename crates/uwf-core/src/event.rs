@@ -1,7 +1,7 @@
 //! Events of a thread, for `thread live`, for programs that read its JSON, and for the web page.
 //!
-//! Events are derived from nodes, marks and the files of the running attempt; they are not stored. A new watcher gets
-//! the thread's past first, so it sees all events of a thread whenever it starts.
+//! Events are derived from nodes, marks and the files of the running attempt; they are not stored. A new watcher gets the thread's past
+//! first, so it sees all events of a thread whenever it starts.
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
@@ -25,12 +25,12 @@ pub struct Event {
     pub depth: usize,
     /// Unix milliseconds at which it happened, or was observed.
     pub at: u64,
-    /// What happened.
+    /// The kind of the event, with its data.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What happened.
+/// The kind of an event, with its data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum What {
@@ -60,7 +60,7 @@ pub enum What {
         attempt: String,
         /// Position of the turn in the attempt, from 1.
         turn: usize,
-        /// What the agent said.
+        /// Text of the agent.
         text: String,
         /// Tools it called.
         tool_calls: Vec<ToolCall>,
@@ -135,7 +135,7 @@ pub struct ToolCall {
     pub name: String,
     /// Its arguments as the model wrote them.
     pub arguments: String,
-    /// What the tool answered; empty while it runs.
+    /// The tool's answer; empty while it runs.
     pub result: String,
     /// Duration in milliseconds.
     pub duration_ms: u64,

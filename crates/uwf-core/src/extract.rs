@@ -1,8 +1,8 @@
-//! Phase ③, the pure part: reads an agent's text as a value that is valid under its role's schema, or returns a failure that explains
-//! what is wrong.
+//! Phase ③, the pure part: reads an agent's text as a value that is valid under its role's schema, or returns a failure that explains what
+//! is wrong.
 //!
-//! The reader is tolerant of how an answer is written and strict about what it says: it lists every tolerance in
-//! [`Found::fixes`], makes nothing up, and the schema has the last word.
+//! The reader is tolerant of how an answer is written and strict about what it says: it lists every tolerance in [`Found::fixes`], makes
+//! nothing up, and the schema has the last word.
 
 mod answer;
 mod blocks;

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::node::{FOREIGN_TYPES, NodeKind};
 
-/// A replacement for the schema of a foreign type. It says which fields are references, and requires only the fields that readers
-/// need. `None` for any other type.
+/// A replacement for the schema of a foreign type. It says which fields are references, and requires only the fields that readers need.
+/// `None` for any other type.
 pub fn known_schema(type_hash: Hash) -> Option<Value> {
     let (kind, _) = FOREIGN_TYPES.iter().find(|(_, hash)| *hash == type_hash)?;
     let reference = || json!({"type": "string", "format": "cas_ref"});

@@ -1,8 +1,8 @@
 //! The pure core of uwf: what a workflow is, which role comes next, what an agent is asked, what its answer means.
 //!
-//! A separate crate, so that purity can be enforced: nothing here does I/O or reads a clock or the
-//! environment (checked by this crate's `clippy.toml`). Functions take values and return values. Work that needs the
-//! outside world is returned as an effect, which `uwf-engine` carries out.
+//! A separate crate, so that purity can be enforced: nothing here does I/O or reads a clock or the environment (checked by this crate's
+//! `clippy.toml`). Functions take values and return values. Work that needs the outside world is returned as an effect, which `uwf-engine`
+//! carries out.
 //!
 //! The moderator chooses the next role from the transitions of the last role and from the history:
 //!

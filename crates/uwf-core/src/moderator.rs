@@ -1,10 +1,10 @@
 //! The moderator chooses the next role from the graph, the conditions and the history alone.
 //!
-//! Nothing here does I/O or reads a clock. A condition whose syntax bounds its cost ([`Class::Plain`]) is
-//! evaluated in process. Any other condition is returned as [`Progress::Evaluate`], and the shell runs it under limits.
+//! Nothing here does I/O or reads a clock. A condition whose syntax bounds its cost ([`Class::Plain`]) is evaluated in process. Any other
+//! condition is returned as [`Progress::Evaluate`], and the shell runs it under limits.
 //!
-//! Typical use: create a [`Moderator::at`] a position, ask [`Moderator::reads`] what to load, fill a [`History`],
-//! call [`Moderator::decide`], and call [`Pending::answer`] for each expression to evaluate.
+//! Typical use: create a moderator with [`Moderator::at`], ask [`Moderator::reads`] what to load, fill a [`History`], call
+//! [`Moderator::decide`], and call [`Pending::answer`] for each expression to evaluate.
 
 mod analysis;
 mod condition;

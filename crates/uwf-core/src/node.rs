@@ -1,7 +1,7 @@
 //! Node types: the kinds of node in a thread, and the shape of each payload.
 //!
-//! The schemas are the files in `schemas/`. Their hashes are pinned below and never change. A new field needs a new
-//! type beside the old one. Only the type hash decides a node's kind, never a title.
+//! The schemas are the files in `schemas/`. Their hashes are pinned below and never change. A new field needs a new type beside the old
+//! one. Only the type hash decides a node's kind, never a title.
 
 use json_cas::{Draft, Hash};
 use schemars::JsonSchema;
@@ -81,8 +81,8 @@ own_types! {
     REACT_TOOL_CALL = ReactToolCall, "0JH93PCDMMDP8", "react-tool-call";
 }
 
-/// Type hashes of the same kinds of node in other json-cas stores. uwf reads and continues such nodes, and writes new
-/// nodes under [`OWN_TYPES`].
+/// Type hashes of the same kinds of node in other json-cas stores. uwf reads and continues such nodes, and writes new nodes under
+/// [`OWN_TYPES`].
 pub const FOREIGN_TYPES: &[(NodeKind, Hash)] = &[
     (NodeKind::Workflow, Hash::literal("0KZQB61FPVDKS")),
     (NodeKind::Workflow, Hash::literal("2XY1PEX26ZD0Y")),
@@ -174,8 +174,8 @@ pub struct StepNode {
     pub output: Hash,
     /// How the output was obtained: a react-session, a content node, or the last step of a child thread.
     pub detail: Hash,
-    /// The agent: the configured command of an alias (`uwf-hermes`, `codex`), or the whole command line from
-    /// `--agent`. Alias, arguments and settings are in the detail.
+    /// The agent: the configured command of an alias (`uwf-hermes`, `codex`), or the whole command line from `--agent`. Alias, arguments
+    /// and settings are in the detail.
     pub agent: String,
 }
 
@@ -264,8 +264,8 @@ impl Attempt {
     }
 }
 
-/// A failed attempt at a step, with a trace of the agent's turns. A separate type beside [`Attempt`], whose schema is pinned.
-/// Readers of attempts read both.
+/// A failed attempt at a step, with a trace of the agent's turns. A separate type beside [`Attempt`], whose schema is pinned. Readers of
+/// attempts read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TracedAttempt {
@@ -295,8 +295,7 @@ pub struct ReactSession {
     pub turns: Vec<Hash>,
     /// Content node: the agent's raw text.
     pub raw: Hash,
-    /// Attempt nodes: the failed attempts at the same position, oldest first, then the successful one if its agent wrote
-    /// to stderr.
+    /// Attempt nodes: the failed attempts at the same position, oldest first, then the successful one if its agent wrote to stderr.
     pub attempts: Vec<Hash>,
     /// All tokens, `None` if they were not counted.
     #[serde(default, with = "number::known")]
@@ -321,8 +320,8 @@ pub struct ReactSession {
     pub extraction: Vec<Rung>,
 }
 
-/// A session in which the agent resumed its session from an earlier visit of its role. A separate type beside
-/// [`ReactSession`], whose schema is pinned. Readers of sessions read both.
+/// A session in which the agent resumed its session from an earlier visit of its role. A separate type beside [`ReactSession`], whose
+/// schema is pinned. Readers of sessions read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResumedSession {

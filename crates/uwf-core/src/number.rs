@@ -1,8 +1,8 @@
 //! Numbers from other programs: their valid range, and their form in nodes.
 //!
-//! A node holds whole numbers up to [`MAX_WHOLE`] as such. A larger one becomes a floating-point number, which is neither exact nor
-//! read as a count. So numbers are checked twice: on receipt, and when they are written to or read from a node,
-//! because agents also store nodes themselves.
+//! A node holds whole numbers up to [`MAX_WHOLE`] as such. A larger one becomes a floating-point number, which is neither exact nor read as
+//! a count. So numbers are checked twice: on receipt, and when they are written to or read from a node, because agents also store nodes
+//! themselves.
 
 use serde_json::{Number, Value};
 

@@ -1,12 +1,11 @@
 //! Phase ②, the pure part: builds the prompt of an agent.
 //!
-//! Every prompt is complete: it has the form of the answer, the role, the task, and as much history as fits into the
-//! budget (`history.rs` sets the priorities). Only an agent that continues its own earlier session gets no more than
-//! the new steps.
+//! Every prompt is complete: it has the form of the answer, the role, the task, and as much history as fits into the budget (`history.rs`
+//! sets the priorities). Only an agent that continues its own earlier session gets no more than the new steps.
 //!
-//! A prompt is a list of parts. Each part is stored once, and every prompt that contains it references it. The
-//! instruction depends only on workflow, role, schema and answer form. The task depends only on itself. A part of steps depends only on
-//! those steps and how much of them is shown. So the prompts of a thread need little more space than their new parts.
+//! A prompt is a list of parts. Each part is stored once, and every prompt that contains it references it. The instruction depends only on
+//! workflow, role, schema and answer form. The task depends only on itself. A part of steps depends only on those steps and how much of
+//! them is shown. So the prompts of a thread need little more space than their new parts.
 
 mod example;
 pub(crate) mod fence;
@@ -55,8 +54,8 @@ pub struct PromptInput<'a> {
     pub own: Option<usize>,
     /// Whether the agent continues the session of that step, so that it needs only the steps since.
     pub is_resumed: bool,
-    /// Size of the prompt in bytes. Only the form of the answer, the role and replies, which can't be cut, may exceed it, together
-    /// with [`LEAST`] bytes of task and steps.
+    /// Size of the prompt in bytes. Only the form of the answer, the role and replies, which can't be cut, may exceed it, together with
+    /// [`LEAST`] bytes of task and steps.
     pub budget: usize,
     /// Command that prints omitted parts, such as `uwf agent context 01… writer`.
     pub context_command: &'a str,
@@ -110,8 +109,8 @@ pub enum PartKind {
     Instruction,
     /// The task: the same for every role of the thread.
     Task,
-    /// Steps between these positions in the thread, from 1, inclusive. On a first visit the part also has the note, if more steps will
-    /// be added to its block.
+    /// Steps between these positions in the thread, from 1, inclusive. On a first visit the part also has the note, if more steps will be
+    /// added to its block.
     Steps(usize, usize),
     /// Says which visit it is, and how to read omitted parts.
     Note,
@@ -146,9 +145,8 @@ impl PromptInput<'_> {
     }
 }
 
-/// Builds a prompt: the form of the answer, workflow and role, goal, capabilities, procedure, output, the task, previous
-/// steps from the oldest to the newest, and a note if needed. `read` loads a step by its
-/// position, from 1. It is called for few more steps than are shown.
+/// Builds a prompt: the form of the answer, workflow and role, goal, capabilities, procedure, output, the task, previous steps from the
+/// oldest to the newest, and a note if needed. `read` loads a step by its position, from 1. It is called for few more steps than are shown.
 ///
 /// # Errors
 /// `read` fails.
@@ -192,8 +190,8 @@ struct Divided {
     steps: Vec<StepSection>,
 }
 
-/// Divides the budget, less the frame, between the task and the steps. The task is whole if it fits beside
-/// the steps. If both are long, each gets half.
+/// Divides the budget, less the frame, between the task and the steps. The task is whole if it fits beside the steps. If both are long,
+/// each gets half.
 fn divide<E>(
     input: &PromptInput<'_>,
     frame: usize,
@@ -254,9 +252,9 @@ fn parts(input: &PromptInput<'_>, divided: &Divided, cuts_task: bool) -> Parts {
     Parts { steps: with_gaps.chunk_by(share).map(steps_part).collect(), note }
 }
 
-/// Steps that share a part. A file for each step would cost a long prompt a sync and a disk block per step. The bounds are
-/// fixed positions in the thread, so that all prompts that show a whole block share its part. The newest steps have
-/// separate parts until their block is full. Otherwise every prompt would store all of them again.
+/// Steps that share a part. A file for each step would cost a long prompt a sync and a disk block per step. The bounds are fixed positions
+/// in the thread, so that all prompts that show a whole block share its part. The newest steps have separate parts until their block is
+/// full. Otherwise every prompt would store all of them again.
 const STEPS_PER_PART: usize = 16;
 
 /// Bytes from which a step has a part of its own: it fills a disk block, and was already stored as a part when it was new.

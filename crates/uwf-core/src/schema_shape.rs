@@ -1,7 +1,7 @@
 //! The rules of a JSON Schema for one place in a value, for the answer reader and the prompt writer.
 //!
-//! This is a reading aid, not a validator: it resolves local `$ref`s, flattens `allOf`, and lists the alternatives of
-//! `anyOf` and `oneOf`. Validation is left to `json_cas::schema`.
+//! This is a reading aid, not a validator: it resolves local `$ref`s, flattens `allOf`, and lists the alternatives of `anyOf` and `oneOf`.
+//! Validation is left to `json_cas::schema`.
 
 use std::collections::BTreeSet;
 
@@ -112,8 +112,8 @@ impl<'s> Shape<'s> {
         chosen
     }
 
-    /// Types allowed by `type`, `enum` and `const`, without alternatives. `None` if the schema doesn't restrict them.
-    /// Without these keywords, `properties` implies an object and `items` a list.
+    /// Types allowed by `type`, `enum` and `const`, without alternatives. `None` if the schema doesn't restrict them. Without these
+    /// keywords, `properties` implies an object and `items` a list.
     pub(crate) fn own_types(&self) -> Option<BTreeSet<&'s str>> {
         let mut types: Option<BTreeSet<&str>> = None;
         for said in self.keyword("type") {

@@ -1,9 +1,9 @@
 //! Finds secrets in texts, in every form in which a reader may see them.
 //!
 //! A secret is searched for in several views of a text, because stored text is later displayed, cleaned and decoded. Views leave out
-//! invisible symbols and terminal escape sequences (`view`), or decode escapes of JSON and of URLs. Base64 and
-//! hexadecimal forms of a secret are separate patterns (`forms`), which may be wrapped over several lines. A view knows
-//! the place of each of its bytes in the text, so each match is a range of the text itself.
+//! invisible symbols and terminal escape sequences (`view`), or decode escapes of JSON and of URLs. Base64 and hexadecimal forms of a
+//! secret are separate patterns (`forms`), which may be wrapped over several lines. A view knows the place of each of its bytes in the
+//! text, so each match is a range of the text itself.
 
 mod forms;
 mod view;
@@ -21,8 +21,8 @@ pub const SHORTEST: usize = 8;
 /// Most passes over a text. After a secret is replaced, the text around it may decode differently, so it is searched again.
 const MOST_ROUNDS: usize = 4;
 
-/// Symbols of an encoded form at the end of a line from which `settled` waits for the next line. With fewer, it would wait at almost
-/// every line.
+/// Symbols of an encoded form at the end of a line from which `settled` waits for the next line. With fewer, it would wait at almost every
+/// line.
 const LEAST_WRAPPED: usize = 8;
 
 /// Searches texts for a set of secrets.

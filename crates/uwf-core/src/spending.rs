@@ -81,8 +81,8 @@ impl<'r> Part<'r> {
 }
 
 impl Run {
-    /// The contribution to the usage of a thread. Unknown numbers count as 0 here. Money is in US dollars, so prices in another
-    /// currency add nothing.
+    /// The contribution to the usage of a thread. Unknown numbers count as 0 here. Money is in US dollars, so prices in another currency
+    /// add nothing.
     #[must_use]
     pub fn amount(&self, prices: RunPrices<'_>) -> usage::Amount {
         let mut sum = usage::Amount { seconds: self.duration_ms as f64 / 1000.0, ..usage::Amount::default() };

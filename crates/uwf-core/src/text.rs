@@ -39,8 +39,8 @@ pub fn without_end(text: &str, cap: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}\n[… {} bytes cut …]", text.len() - head.len()))
 }
 
-/// A text of at most about `cap` bytes: its beginning and its end, and between them a line with the number of missing
-/// bytes. The beginning of an agent's text says what it is about, and the end has the result.
+/// A text of at most about `cap` bytes: its beginning and its end, and between them a line with the number of missing bytes. The beginning
+/// of an agent's text says what it is about, and the end has the result.
 #[must_use]
 pub fn without_middle(text: &str, cap: usize) -> Cow<'_, str> {
     if text.len() <= cap {

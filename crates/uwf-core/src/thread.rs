@@ -13,8 +13,8 @@ mod step;
 /// Length of a thread id in symbols.
 pub const ID_LEN: usize = 26;
 
-/// Id of a thread: 26 Crockford symbols. New ids are standard ULIDs. Any such id is accepted, because other
-/// implementations created ids whose first symbol is not valid in a ULID.
+/// Id of a thread: 26 Crockford symbols. New ids are standard ULIDs. Any such id is accepted, because other implementations created ids
+/// whose first symbol is not valid in a ULID.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct ThreadId(String);

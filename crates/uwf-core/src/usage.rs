@@ -146,7 +146,7 @@ impl ThreadLimits {
         }
     }
 
-    /// Whether there are no limits.
+    /// Whether no limit is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == ThreadLimits::default()

@@ -1,7 +1,7 @@
 //! Renders a thread for readers as markdown.
 //!
-//! Texts of agents are embedded so that nothing in them counts as structure of the page: their headings are placed
-//! below its own, open blocks are closed, and a text that could still swallow the rest of the page is fenced.
+//! Texts of agents are embedded so that nothing in them counts as structure of the page: their headings are placed below its own, open
+//! blocks are closed, and a text that could still swallow the rest of the page is fenced.
 
 mod embed;
 mod inline;

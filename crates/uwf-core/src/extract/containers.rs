@@ -1,7 +1,7 @@
 //! Finds lines inside a container: a comment, an element, a quotation, or a document that a command writes.
 //!
-//! Text in a container belongs to the container. A value there is an example and not the answer, even on lines of its own. Elements
-//! that name an answer, such as `<answer>`, are the exception.
+//! Text in a container belongs to the container. A value there is an example and not the answer, even on lines of its own. Elements that
+//! name an answer, such as `<answer>`, are the exception.
 
 use std::collections::HashMap;
 

@@ -7,7 +7,7 @@ pub(super) fn is_rule(line: &str) -> bool {
     line.trim_end() == "..." || opens(line)
 }
 
-/// A line that can open a header: `---`, or a common variant of it: more dashes, `--- yaml`, `+++`.
+/// A line that can open a header: `---`, or a common variant: more dashes, `--- yaml`, `+++`.
 pub(super) fn opens(line: &str) -> bool {
     let line = line.trim_end();
     let rest = line.trim_start_matches('-');

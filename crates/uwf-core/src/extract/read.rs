@@ -232,8 +232,7 @@ impl<'s> Target<'s> {
     }
 
     /// Whether a tree already has a type that the schema accepts. Without keys that identify an answer, any line of prose could be read as
-    /// a
-    /// list with one text.
+    /// a list with one text.
     fn is_of_its_kind(&self, raw: &Raw) -> bool {
         let types = self.shape.types(self.schema.value());
         let wanted = |names: &[&str]| types.as_ref().is_some_and(|types| names.iter().any(|name| types.contains(name)));

@@ -1,7 +1,7 @@
 //! Reads a header that is not YAML line by line, using the keys the schema lists.
 //!
-//! The text is cut into sections at lines that start with a known key. Each section is parsed as YAML by itself, so
-//! that one bad value does not spoil the others. A section that fails is kept as text.
+//! The text is cut into sections at lines that start with a known key. Each section is parsed as YAML by itself, so that one bad value does
+//! not spoil the others. A section that fails is kept as text.
 
 use std::collections::BTreeSet;
 

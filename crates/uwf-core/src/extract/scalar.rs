@@ -51,8 +51,8 @@ fn read_as(written: &RawScalar, name: &str) -> Option<Fit> {
     }
 }
 
-/// Reads a scalar without a type from the schema, as YAML 1.2 does. Digits stay text if the number would be printed differently
-/// (`1.10`, `007`, `12345678901E5`).
+/// Reads a scalar without a type from the schema, as YAML 1.2 does. Digits stay text if the number would be printed differently (`1.10`,
+/// `007`, `12345678901E5`).
 fn untyped(written: &RawScalar) -> Fit {
     if written.style.is_bare() && written.uncut.is_none() {
         let value = itself(written);

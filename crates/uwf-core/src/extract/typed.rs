@@ -14,8 +14,8 @@ use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
 /// Most branches of `anyOf` and `oneOf` that are tried for one answer. After that, the first branch is used.
 const MAX_BRANCHES: usize = 4096;
 
-/// Most values of `enum`s that one answer is compared with. After that, places are read without them and the validator decides whether
-/// they fit. Without a limit, comparing 20,000 unknown words with 100,000 values would take minutes.
+/// Most values of `enum`s that one answer is compared with. After that, places are read without them and the validator decides whether they
+/// fit. Without a limit, comparing 20,000 unknown words with 100,000 values would take minutes.
 const MAX_COMPARED: usize = 1_000_000;
 
 /// The reading of one place.

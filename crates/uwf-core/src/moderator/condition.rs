@@ -4,8 +4,8 @@ use super::Reads;
 use super::analysis::{Class, Comparison, ConditionError, FieldRead};
 use super::jsonata::{self, Analysis, Program};
 
-/// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this
-/// limit keeps every later step cheap.
+/// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
+/// every later step cheap.
 const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
 
 /// A compiled condition. Cheap to keep, `Send` and `Sync`.
@@ -19,8 +19,8 @@ impl Condition {
     /// Parses an expression and determines its class and its reads.
     ///
     /// # Errors
-    /// The expression does not parse, is too long, calls a function that does not exist, or uses something that
-    /// a decision must not use: `$now`, `$millis`, `$random`, `$shuffle`, `$eval`, the `@` and `#` bindings.
+    /// The expression does not parse, is too long, calls a function that does not exist, or uses something that a decision must not use:
+    /// `$now`, `$millis`, `$random`, `$shuffle`, `$eval`, the `@` and `#` bindings.
     pub fn compile(expression: &str) -> Result<Condition, ConditionError> {
         if expression.len() > MAX_EXPRESSION_BYTES {
             return Err(ConditionError {

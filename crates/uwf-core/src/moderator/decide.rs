@@ -152,7 +152,7 @@ pub enum ModeratorError {
     Compile {
         /// The condition's name.
         condition: String,
-        /// What is wrong with it.
+        /// The compile error.
         source: Box<ConditionError>,
     },
     /// Evaluating a condition failed.
@@ -162,7 +162,7 @@ pub enum ModeratorError {
         condition: String,
         /// Its expression.
         expression: String,
-        /// What went wrong.
+        /// The error message.
         message: String,
     },
 }

@@ -26,8 +26,8 @@ pub struct History {
     #[serde(default)]
     pub counts: BTreeMap<String, usize>,
     /// The steps at [`Reads::positions`](super::Reads::positions), oldest first, including facts from their details if
-    /// [`Reads::details`](super::Reads::details) asks for them. If it holds all [`total`](History::total) steps,
-    /// the three maps are ignored.
+    /// [`Reads::details`](super::Reads::details) asks for them. If it holds all [`total`](History::total) steps, the three maps are
+    /// ignored.
     pub steps: Vec<Step>,
     /// First output of each role of [`Reads::first_of`](super::Reads::first_of) that has run.
     #[serde(default)]
@@ -48,8 +48,8 @@ impl History {
     }
 }
 
-/// The context value that expressions start from, `{start: {workflow, prompt}, steps: [{role, output, meta, detail,
-/// agent}], threadId, depth}`, with the loaded steps. For display only; evaluation builds its own.
+/// The context value that expressions start from, `{start: {workflow, prompt}, steps: [{role, output, meta, detail, agent}], threadId,
+/// depth}`, with the loaded steps. For display only; evaluation builds its own.
 #[must_use]
 pub fn context(history: &History) -> Value {
     let steps: Vec<Value> = history

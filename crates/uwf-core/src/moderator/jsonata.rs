@@ -1,7 +1,7 @@
 //! The only module that uses the JSONata library, so that the library can be replaced.
 //!
-//! [`analyse`] turns text into a [`Program`] and facts about it. An [`EvaluationSession`] runs programs on one
-//! history. Both use the same variables for rewritten references to the history (`names`).
+//! [`analyse`] turns text into a [`Program`] and facts about it. An [`EvaluationSession`] runs programs on one history. Both use the same
+//! variables for rewritten references to the history (`names`).
 
 mod constant;
 mod cost;
@@ -44,8 +44,7 @@ pub(super) struct Analysis {
     pub(super) comparisons: Vec<Comparison>,
 }
 
-/// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an
-/// expression.
+/// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
 pub(super) fn references(expression: &str) -> Vec<String> {
     parse::parse(expression).map(|tree| references::of(&tree)).unwrap_or_default()
 }

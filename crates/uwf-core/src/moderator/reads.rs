@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 /// The part of a thread's history that one or more conditions read, so that only this part is loaded.
 ///
-/// The analysis prefers too much to too little: if it can't determine what an expression reads, it sets
-/// [`all`](Reads::all). The start (workflow, prompt), the thread's id and depth, and the number of steps are
-/// always available and not part of this.
+/// The analysis prefers too much to too little: if it can't determine what an expression reads, it sets [`all`](Reads::all). The start
+/// (workflow, prompt), the thread's id and depth, and the number of steps are always available and not part of this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Every step. Then the other fields don't matter, except [`details`](Reads::details).
@@ -19,8 +18,7 @@ pub struct Reads {
     pub first_of: BTreeSet<String>,
     /// The newest output of these roles.
     pub last_of: BTreeSet<String>,
-    /// Whether the total number of steps is read. ([`History::total`](super::History::total) is always filled; this field
-    /// is for reports.)
+    /// Whether the total number of steps is read. ([`History::total`](super::History::total) is always filled; this field is for reports.)
     pub counts: bool,
     /// The number of steps of these roles.
     pub count_of: BTreeSet<String>,

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Whether a condition's result matches, by the rules of JSONata's `$boolean`: nothing, `null`, `false`, `0`,
-/// `""`, `[]` and `{}` are false; an array is true if any member is. `None` is a missing value.
+/// Whether a condition's result matches, by the rules of JSONata's `$boolean`: nothing, `null`, `false`, `0`, `""`, `[]` and `{}` are
+/// false; an array is true if any member is. `None` is a missing value.
 ///
 /// Functions and regular expressions are also false; they arrive here as `""`.
 #[must_use]

@@ -27,8 +27,8 @@ fn longest_run(text: &str) -> usize {
     longest
 }
 
-/// The start of a text within a number of bytes, and the number of bytes left out. It is cut after a line that ends in its
-/// second half, otherwise between two characters.
+/// The start of a text within a number of bytes, and the number of bytes left out. It is cut after a line that ends in its second half,
+/// otherwise between two characters.
 pub(crate) fn head(text: &str, bytes: usize) -> (&str, usize) {
     if text.len() <= bytes {
         return (text, 0);

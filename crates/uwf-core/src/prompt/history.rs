@@ -1,18 +1,17 @@
 //! Chooses the previous steps that a prompt shows, and how much of each.
 //!
-//! Most agents remember nothing, so every prompt contains the history as far as it fits. Steps are
-//! considered by importance, and each takes its bytes from the rest that earlier ones left:
+//! Most agents remember nothing, so every prompt contains the history as far as it fits. Steps are considered by importance, and each takes
+//! its bytes from the rest that earlier ones left:
 //!
 //! 1. the role's own last answer: whole if it fits beside a short form of the newest step;
 //! 2. the newest steps: whole, otherwise cut to half of the rest (the only step of a thread to all of it);
-//! 3. the other steps since that answer, then the first steps of the thread, which often hold the plan: whole if they take
-//!    no more than half of the rest, otherwise shortened;
-//! 4. all others from the newest to the oldest: whole if all fit. Otherwise the newest are whole in three quarters of the
-//!    rest, and older ones shortened in the remaining quarter. Both groups begin with a whole part if that drops no more than half of
-//!    the group.
+//! 3. the other steps since that answer, then the first steps of the thread, which often hold the plan: whole if they take no more than
+//!    half of the rest, otherwise shortened;
+//! 4. all others from the newest to the oldest: whole if all fit. Otherwise the newest are whole in three quarters of the rest, and older
+//!    ones shortened in the remaining bytes. Both groups begin with a whole part if that drops no more than half of the group.
 //!
-//! The chosen steps appear in thread order, and a line marks each gap. Reading stops when the
-//! bytes are used up: however long the thread is, it reads only a few more steps than it shows.
+//! The chosen steps appear in thread order, and a line marks each gap. Reading stops when the bytes are used up: however long the thread
+//! is, it reads only a few more steps than it shows.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -30,15 +29,14 @@ const MOST_ANSWERS: usize = 8;
 /// Number of first steps of the thread that come before the steps in the middle.
 const FIRST: usize = 3;
 
-/// Most bytes of the lines that mark gaps. There is at most one before each step that may not
-/// follow the previous one, and one at the end.
+/// Most bytes of the lines that mark gaps. There is at most one before each step that may not follow the previous one, and one at the end.
 pub(super) fn gaps(steps: &RangeInclusive<usize>) -> usize {
     let longest = gap(*steps.end(), steps.end() + 3).len();
     (MOST_ANSWERS + FIRST + 3).min(steps.clone().count()) * longest
 }
 
-/// The steps to show within a number of bytes, in thread order. `own` is the role's last step. Positions
-/// count from 1. `read` is called for few more steps than fit.
+/// The steps to show within a number of bytes, in thread order. `own` is the role's last step. Positions count from 1. `read` is called for
+/// few more steps than fit.
 ///
 /// # Errors
 /// `read` fails.
@@ -109,8 +107,8 @@ impl PromptHistory {
         );
     }
 
-    /// Shows steps from the newest to the oldest. All are whole if they fit. This is known only after reading up to the first
-    /// step that does not fit.
+    /// Shows steps from the newest to the oldest. All are whole if they fit. This is known only after reading up to the first step that
+    /// does not fit.
     fn show_others<E>(&mut self, steps: impl Iterator<Item = Result<Step, E>>) -> Result<(), E> {
         let mut steps = steps.fuse();
         let mut fitting = Vec::new();
@@ -157,9 +155,9 @@ impl PromptHistory {
     }
 }
 
-/// The oldest of some steps to show in the same form; the steps are given newest first. It is the first step of a part, so that the
-/// prompts of many steps share parts, and each part is stored once. Long steps fill few parts: if this would drop more than half of the
-/// steps, it is the oldest step instead. `None` if there are no steps.
+/// The oldest of some steps to show in the same form; the steps are given newest first. It is the first step of a part, so that the prompts
+/// of many steps share parts, and each part is stored once. Long steps fill few parts: if this would drop more than half of the steps, it
+/// is the oldest step instead. `None` if there are no steps.
 fn from_full_part(newest_first: &[usize]) -> Option<usize> {
     let oldest = *newest_first.last()?;
     let starts_part = newest_first.iter().rev().find(|index| is_first_of_part(**index));

@@ -1,5 +1,5 @@
-//! The first parts of a prompt: the form of the answer and the role, then the task. The first is the same in every
-//! thread of a workflow, the second for every role of a thread.
+//! The first parts of a prompt: the form of the answer and the role, then the task. The first is the same in every thread of a workflow,
+//! the second for every role of a thread.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The end of a prompt: which visit of the role this is, and how to read omitted parts.
 //!
-//! It has no counts, because the headings of the steps number them. So the note is the same at the role's first
-//! and second return, and is stored once.
+//! It has no counts, because the headings of the steps number them. So the note is the same at the role's first and second return, and is
+//! stored once.
 
 use super::Visit;
 

@@ -7,7 +7,7 @@ use super::fence::head;
 use super::fields::fields;
 use crate::workflow::Role;
 
-/// Bytes of the task that a question repeats. The thread has all of it.
+/// Bytes of the task that a question repeats. The thread has the full task.
 const TASK_SHOWN: usize = 2 << 10;
 
 /// The input of a question.

@@ -9,7 +9,7 @@ const QUESTION_SHOWN: usize = 8 << 10;
 /// A question and the reply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// What the agent asked.
+    /// The agent's question.
     pub question: String,
     /// The person's reply.
     pub reply: String,

@@ -10,8 +10,8 @@ const MAX_LEVELS: usize = 8;
 /// Most members of a list, or repetitions of a text, to satisfy a minimum.
 const MAX_REPEATED: u64 = 20;
 
-/// A value that fits a schema, with optional keys if they fit; `None` if none is found. Booleans are false, so that copying the
-/// sample approves nothing.
+/// A value that fits a schema, with optional keys if they fit; `None` if none is found. Booleans are false, so that copying the sample
+/// approves nothing.
 pub fn sample(schema: &json_cas::Schema) -> Option<Value> {
     let root = schema.value();
     let fits = |value: &Value| schema.violations(value).is_empty();

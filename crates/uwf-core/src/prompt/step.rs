@@ -3,8 +3,8 @@
 use super::fence::{head, push_fenced};
 use crate::thread::Step;
 
-/// Most bytes of a step's output, and of its text, in a prompt. The role's own last answer and the
-/// newest steps have no such limit. Without it, one long text in the middle of a thread would displace all earlier steps.
+/// Most bytes of a step's output, and of its text, in a prompt. The role's own last answer and the newest steps have no such limit. Without
+/// it, one long text in the middle of a thread would displace all earlier steps.
 pub const LONG_STEP: usize = 16 << 10;
 
 /// Bytes of a shortened step's output. Most outputs are far shorter, so a shortened step usually has its whole output.
@@ -16,8 +16,7 @@ const SHORT_TEXT: usize = 600;
 /// Typical size of a step's part in bytes, besides output and text.
 const FRAME: usize = 128;
 
-/// A step in a prompt. It depends only on the step and on how much of it is shown, so the prompts of all roles
-/// show it with the same bytes.
+/// A step in a prompt. It depends only on the step and on how much of it is shown, so the prompts of all roles show it with the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSection {
     /// See [`Step::index`].

@@ -7,8 +7,8 @@ use data_encoding::{BASE64, BASE64URL, HEXLOWER, HEXUPPER};
 use super::{SHORTEST, view};
 
 /// Forms without encoding: the secret itself, as a JSON string, and as a JSON string within JSON (the arguments of a tool). In JSON,
-/// symbols
-/// beyond ASCII may be written as numbers, and `/` as `\\/`. Views have no invisible symbols, so each form also exists without them.
+/// symbols beyond ASCII may be written as numbers, and `/` as `\\/`. Views have no invisible symbols, so each form also exists without
+/// them.
 pub(super) fn plain(value: &str) -> BTreeSet<String> {
     let quoted = |text: &str| {
         let quoted = serde_json::Value::from(text).to_string();

@@ -267,8 +267,7 @@ impl View<'_> {
     }
 
     /// Decodes each escape. `escape` returns the symbol at the start of some bytes and the length of its escape. An escape at the end of
-    /// the
-    /// text that is shorter than `longest` may be incomplete.
+    /// the text that is shorter than `longest` may be incomplete.
     fn decoded(
         &self,
         mark: u8,

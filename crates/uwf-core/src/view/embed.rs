@@ -13,9 +13,9 @@ const CONTAINERS: [&str; 8] = ["details", "summary", "div", "table", "section", 
 /// Represents the rest of the page.
 const REST_OF_PAGE: &str = "# Rest of the page";
 
-/// Embeds a foreign text in a page. Its highest heading gets `level`, and lower ones follow. An open code block
-/// is closed. A text that could swallow what follows it, or that has HTML headings, is fenced as a
-/// whole. The result ends with a newline, or is empty if there is nothing to show. Takes time linear in the text.
+/// Embeds a foreign text in a page. Its highest heading gets `level`, and lower ones follow. An open code block is closed. A text that
+/// could swallow what follows it, or that has HTML headings, is fenced as a whole. The result ends with a newline, or is empty if there is
+/// nothing to show. Takes time linear in the text.
 pub fn embed(text: &str, level: usize) -> String {
     let text = clean::clean(text);
     let text = text.trim_end().trim_start_matches('\n');

@@ -2,8 +2,8 @@
 
 use crate::text::one_line;
 
-/// A text in one line: unchanged if markdown shows it unchanged, otherwise between backticks. Control characters and line
-/// breaks become single spaces.
+/// A text in one line: unchanged if markdown shows it unchanged, otherwise between backticks. Control characters and line breaks become
+/// single spaces.
 pub fn inline(text: &str) -> String {
     let line = one_line(text);
     if line.is_empty() {
@@ -21,8 +21,8 @@ pub fn code(text: &str) -> String {
     format!("{marks}{pad}{line}{pad}{marks}")
 }
 
-/// A sentence that may contain code between single backticks, such as a message. It stays unchanged if everything else in it is
-/// plain. Otherwise returns the result of [`inline`].
+/// A sentence that may contain code between single backticks, such as a message. It stays unchanged if everything else in it is plain.
+/// Otherwise returns the result of [`inline`].
 pub fn sentence(text: &str) -> String {
     let line = one_line(text);
     let parts: Vec<&str> = line.split('`').collect();

@@ -28,8 +28,8 @@ impl Section {
     }
 }
 
-/// A step in about `quota` characters, at least [`MIN_SECTION`]. The ends of its message and of its output are
-/// left out if they don't fit, with the command that shows them.
+/// A step in about `quota` characters, at least [`MIN_SECTION`]. The ends of its message and of its output are left out if they don't fit,
+/// with the command that shows them.
 pub fn section(step: &Step, quota: usize) -> Section {
     let mut text = heading(step);
     let mut left = quota.max(MIN_SECTION).saturating_sub(text.chars().count());
@@ -97,8 +97,8 @@ fn structured(step: &Step, quota: usize) -> (String, usize) {
     (fenced("json", start), cut)
 }
 
-/// The start of a text within a number of characters, and the number of omitted characters. It is cut after a line that ends in its
-/// second half, if there is one.
+/// The start of a text within a number of characters, and the number of omitted characters. It is cut after a line that ends in its second
+/// half, if there is one.
 pub(super) fn start_of(text: &str, chars: usize) -> (&str, usize) {
     let Some((end, _)) = text.char_indices().nth(chars) else { return (text, 0) };
     let end = text[..end].rfind('\n').filter(|line| *line >= end / 2).map_or(end, |line| line + 1);

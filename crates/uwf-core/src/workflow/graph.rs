@@ -21,7 +21,7 @@ pub use page::{GRAPH_CSS, GraphOnPage, Ledger};
 /// Longest line of a condition's description on an arrow, in characters.
 const LINE: usize = 28;
 
-/// Most lines of such a description. Formats with tooltips show all of it there.
+/// Most lines of such a description. Formats with tooltips show the full text there.
 const LINES: usize = 2;
 
 /// The course of a thread through the graph.
@@ -222,8 +222,8 @@ fn shown(name: &str) -> &str {
     }
 }
 
-/// Names of roles in reading order: by their distance from `$START`, at the same distance in the order of their
-/// transitions. Unreachable roles come last, by name. `$START` and `$END` are not included.
+/// Names of roles in reading order: by their distance from `$START`, at the same distance in the order of their transitions. Unreachable
+/// roles come last, by name. `$START` and `$END` are not included.
 #[must_use]
 pub fn role_order(workflow: &Workflow) -> Vec<&str> {
     let mut order: Vec<&str> = Vec::new();

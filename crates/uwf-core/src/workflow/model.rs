@@ -86,9 +86,8 @@ pub enum Meta {
 }
 
 impl WorkflowDraft {
-    /// Turns the draft into the stored form. `store` stores each inline schema and returns its hash. It is called in
-    /// the order of role names, with the role's name and the schema, whose title is `<workflow>.<role>` if it has no
-    /// title of its own.
+    /// Turns the draft into the stored form. `store` stores each inline schema and returns its hash. It is called in the order of role
+    /// names, with the role's name and the schema, whose title is `<workflow>.<role>` if it has no title of its own.
     ///
     /// # Errors
     /// Returns the first error of `store`.
@@ -126,6 +125,6 @@ fn titled(schema: Value, workflow: &str, role: &str) -> Value {
 pub struct PayloadError {
     /// JSON pointer into the payload, `""` for the whole.
     pub path: String,
-    /// What is wrong there.
+    /// The problem at that place.
     pub reason: String,
 }

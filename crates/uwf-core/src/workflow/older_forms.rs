@@ -146,8 +146,8 @@ fn end_of_row<'n>(reader: &mut WorkflowReader, fields: Fields<'n>, key: &str) ->
     Some((entry, graph_name(&name).to_owned()))
 }
 
-/// The name of the condition of a transition. Text that is neither a condition's name nor could be one is an
-/// expression. Each expression becomes a condition, named after the first edge that has it.
+/// The name of the condition of a transition. Text that is neither a condition's name nor could be one is an expression. Each expression
+/// becomes a condition, named after the first edge that has it.
 pub(super) fn named(
     reader: &mut WorkflowReader,
     written: &str,

@@ -37,11 +37,10 @@ impl Parsed {
     }
 }
 
-/// Reads and validates a workflow file (YAML or JSON). Use this for a workflow that will be stored:
-/// it returns a draft only if no problem is an error.
+/// Reads and validates a workflow file (YAML or JSON). Use this for a workflow that will be stored: it returns a draft only if no problem
+/// is an error.
 ///
-/// `origin` is the file's name in messages. `file_stem` is its name without directory and extension, if the text comes from
-/// a file.
+/// `origin` is the file's name in messages. `file_stem` is its name without directory and extension, if the text comes from a file.
 ///
 /// A schema that a role names by hash is assumed to be stored; [`check_with`] verifies it.
 #[must_use]
@@ -71,8 +70,8 @@ pub fn check_with<E>(
 
 /// Reads a workflow file without validating it: only types, older forms and unknown keys.
 ///
-/// If the file is a mapping, there is a draft, so that its other parts can be validated as well. If a
-/// problem is an error, parts of the draft are placeholders and it must not be stored; [`check`] prevents that.
+/// If the file is a mapping, there is a draft, so that its other parts can be validated as well. If a problem is an error, parts of the
+/// draft are placeholders and it must not be stored; [`check`] prevents that.
 #[must_use]
 pub fn parse(text: &str, origin: &str) -> Parsed {
     let (draft, positions, problems) = read(text, origin);

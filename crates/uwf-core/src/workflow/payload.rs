@@ -19,9 +19,9 @@ impl Workflow {
         serde_json::to_value(self).expect("maps with text keys and plain texts always serialise")
     }
 
-    /// Reads the payload of a stored `Workflow` node, including those of other implementations: role texts may
-    /// be missing or have older names (`systemPrompt`, `extractPrompt`, `outputSchema`), a
-    /// transition's `condition` may be missing, and the ends of the graph may be `__start__` and `__end__`.
+    /// Reads the payload of a stored `Workflow` node, including those of other implementations: role texts may be missing or have older
+    /// names (`systemPrompt`, `extractPrompt`, `outputSchema`), a transition's `condition` may be missing, and the ends of the graph may be
+    /// `__start__` and `__end__`.
     ///
     /// # Errors
     /// The first place that has the wrong shape.

@@ -58,8 +58,7 @@ pub(crate) fn dead_ends(graph: &TransitionGraph) -> BTreeSet<&str> {
     reachable(graph).into_iter().filter(|name| *name != END && next(graph, name).is_empty()).collect()
 }
 
-/// Reachable roles from which no path leads to `$END` or to a dead end. A thread in them loops until a limit
-/// stops it. Sorted by name.
+/// Reachable roles from which no path reaches `$END` or to a dead end. A thread in them loops until a limit stops it. Sorted by name.
 #[must_use]
 pub fn endless_roles(graph: &BTreeMap<String, Vec<Transition>>) -> Vec<&str> {
     let reachable = reachable(graph);

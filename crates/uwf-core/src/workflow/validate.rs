@@ -15,8 +15,8 @@ use super::model::WorkflowDraft;
 use crate::document::Positions;
 use crate::document::{Problem, Problems};
 
-/// Returns all problems of a draft, in order of place. `positions` comes from [`parse`](super::parse) with the
-/// draft. `file_stem` is the file's name without directory and extension, if it came from a file.
+/// Returns all problems of a draft, in order of place. `positions` comes from [`parse`](super::parse) with the draft. `file_stem` is the
+/// file's name without directory and extension, if it came from a file.
 ///
 /// Whether a schema given by hash exists is not checked here; see [`check_with`](super::check_with).
 #[must_use]

@@ -1,10 +1,9 @@
 //! Decides whether the syntax of an expression bounds its cost.
 //!
-//! Why *plain* is safe: an expression loops only in path steps and predicates, over the items of the value
-//! before them. In a loop, a plain expression reads only the item, which is part of the value it loops over, and builds
-//! nothing larger than its input. So nested loops cover disjoint parts of the data, and the total cost is at most the
-//! expression's length times the data's size and depth. If `$steps` or an array constructor were allowed in a loop,
-//! a chain of loops could multiply: `$steps[$steps[$steps[…]]]`, `x.([$,$]).([$,$])…`.
+//! Why *plain* is safe: an expression loops only in path steps and predicates, over the items of the value before them. In a loop, a plain
+//! expression reads only the item, which is part of the value it loops over, and builds nothing larger than its input. So nested loops
+//! cover disjoint parts of the data, and the total cost is at most the expression's length times the data's size and depth. If `$steps` or
+//! an array constructor were allowed in a loop, a chain of loops could multiply: `$steps[$steps[$steps[…]]]`, `x.([$,$]).([$,$])…`.
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 use jsonata_core::value::with_stack;
@@ -20,8 +19,8 @@ enum ExpressionPlace {
     Looped,
 }
 
-/// Longest plain expression, in bytes. The cost is at most the length times the size of the data, so the length must be small
-/// for an evaluation to take about a millisecond. Typical conditions have a tenth of this length.
+/// Longest plain expression, in bytes. The cost is at most the length times the size of the data, so the length must be small for an
+/// evaluation to take about a millisecond. Typical conditions have a tenth of this length.
 const MAX_PLAIN_BYTES: usize = 4096;
 
 /// Whether an expression is plain after its references to the history were rewritten.

@@ -12,8 +12,8 @@ use super::super::{History, Reads};
 use super::{Program, names, parse};
 use crate::thread::ALWAYS_ALLOWED;
 
-/// Deepest nesting of a result: as deep as a stored output, plus the steps around it. The JSON that
-/// carries it between processes is read up to 128 levels.
+/// Deepest nesting of a result: as deep as a stored output, plus the steps around it. The JSON that carries it between processes is read up
+/// to 128 levels.
 const MAX_RESULT_DEPTH: usize = json_cas::cbor::MAX_DEPTH + 4;
 
 /// Why a condition gave no result.

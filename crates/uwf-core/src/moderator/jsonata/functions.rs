@@ -21,9 +21,8 @@ pub(super) fn refusal(name: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Every built-in function, sorted, with the number of arguments from which it never uses the context value for
-/// a missing first argument. If JSONata decides by the types of the arguments, this is the full
-/// number of parameters.
+/// Every built-in function, sorted, with the number of arguments from which it never uses the context value for a missing first argument.
+/// If JSONata decides by the types of the arguments, this is the full number of parameters.
 const BUILTIN: &[(&str, usize)] = &[
     ("abs", 1),
     ("append", 0),
@@ -93,11 +92,10 @@ const BUILTIN: &[(&str, usize)] = &[
 
 /// Functions that keep an expression plain, with the number of arguments they may have.
 ///
-/// Each does work linear in its arguments and returns a scalar or a part of an argument, so neither
-/// time nor memory can multiply. These are therefore left out: `$distinct`, `$keys` and `$merge` (quadratic in
-/// distinct members), `$pad` and `$formatNumber` (size set by a number), `$join`, `$append`, `$split`, `$replace`,
-/// `$zip`, `$spread`, the encodings (build new values), every function with a callback (`$map`, `$filter`,
-/// `$reduce`, `$sort`, `$each`, `$sift`, `$single`, `$match`), and `$string` with indentation.
+/// Each does work linear in its arguments and returns a scalar or a part of an argument, so neither time nor memory can multiply. These are
+/// therefore left out: `$distinct`, `$keys` and `$merge` (quadratic in distinct members), `$pad` and `$formatNumber` (size set by a
+/// number), `$join`, `$append`, `$split`, `$replace`, `$zip`, `$spread`, the encodings (build new values), every function with a callback
+/// (`$map`, `$filter`, `$reduce`, `$sort`, `$each`, `$sift`, `$single`, `$match`), and `$string` with indentation.
 const PLAIN: &[(&str, usize)] = &[
     ("abs", 1),
     ("average", 1),

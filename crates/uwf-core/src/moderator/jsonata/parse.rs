@@ -23,8 +23,8 @@ pub(super) fn parse(expression: &str) -> Result<AstNode, ConditionError> {
     })
 }
 
-/// Separates JSONata's code from a message. The library puts the code in front, or after words of its own
-/// (`Invalid syntax: S0213: …`), or leaves it out.
+/// Separates JSONata's code from a message. The library puts the code in front, or after words of its own (`Invalid syntax: S0213: …`), or
+/// leaves it out.
 pub(super) fn split_code(message: &str) -> (Option<&str>, &str) {
     let mut from = 0;
     while let Some(colon) = message[from..].find(':').map(|at| from + at) {
@@ -107,8 +107,8 @@ fn sign(token: &str) -> String {
     }
 }
 
-/// Finds where the parser gave up: the start of the token from which every longer prefix fails in the same way.
-/// The library doesn't report positions.
+/// Finds where the parser gave up: the start of the token from which every longer prefix fails in the same way. The library doesn't report
+/// positions.
 fn locate(expression: &str, error: &str, code: Option<&str>) -> Option<usize> {
     if matches!(code, Some("S0203" | "S0207")) {
         return Some(expression.trim_end().chars().count());

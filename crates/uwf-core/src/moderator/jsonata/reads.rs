@@ -10,9 +10,9 @@ use super::pattern::{self, Index};
 use super::walk::{self, Focus};
 use super::{functions, names};
 
-/// Determines what `tree` reads. `$count(steps)`, `$count(steps[role='r'])`, `$exists(steps[role='r'])` and
-/// `steps[role='r'][-1].output` become variables, which need no steps. An index at either end is not
-/// rewritten, because it means the same in a history without its middle.
+/// Determines what `tree` reads. `$count(steps)`, `$count(steps[role='r'])`, `$exists(steps[role='r'])` and `steps[role='r'][-1].output`
+/// become variables, which need no steps. An index at either end is not rewritten, because it means the same in a history without its
+/// middle.
 pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
     if is_opaque(tree, bound) {
         return Reads { usage: names_usage(tree), ..Reads::everything() };
@@ -147,8 +147,8 @@ impl HistoryReader {
         }
     }
 
-    /// Returns the variable for the step in `steps[role='r'][0].output` and `steps[role='r'][-1].output`.
-    /// The variable has only the output, so `None` if the path reads anything else of the step.
+    /// Returns the variable for the step in `steps[role='r'][0].output` and `steps[role='r'][-1].output`. The variable has only the output,
+    /// so `None` if the path reads anything else of the step.
     fn end_of_role(&mut self, steps: &[PathStep], base: usize) -> Option<String> {
         let output = matches!(
             &steps.get(base + 1)?.node,

@@ -12,8 +12,8 @@ use super::{names, parse, text};
 const SHOWN_WITH_CALL: [&str; 6] =
     ["count", "exists", names::FIRST, names::LAST, names::EXTRACTED_BY, names::FRONTMATTER];
 
-/// Returns the parts in source order, without repetitions. A part that uses a binding of the expression has no value of its own and is
-/// left out.
+/// Returns the parts in source order, without repetitions. A part that uses a binding of the expression has no value of its own and is left
+/// out.
 pub(super) fn of(tree: &AstNode) -> Vec<String> {
     let mut reader = ReferenceReader { bound: walk::bound_names(tree), found: Vec::new() };
     reader.visit(tree, Focus::Root);

@@ -1,5 +1,5 @@
-//! Property: a rewritten expression on the part of a history that its `Reads` ask for gives the same result as the original
-//! expression on the whole history.
+//! Property: a rewritten expression on the part of a history that its `Reads` ask for gives the same result as the original expression on
+//! the whole history.
 
 use std::collections::BTreeMap;
 

@@ -10,8 +10,8 @@ use jsonata_core::value::with_stack;
 pub(super) enum Focus {
     /// The whole context, `{start, steps}`.
     Root,
-    /// A value that the enclosing path or predicate iterates over. It is never the root, unless `$`, `$$` or the implied argument of
-    /// a function names the root itself; the analysis handles those cases where they occur.
+    /// A value that the enclosing path or predicate iterates over. It is never the root, unless `$`, `$$` or the implied argument of a
+    /// function names the root itself; the analysis handles those cases where they occur.
     Item,
     /// Unknown: bodies of functions, which may be called anywhere, and grouping and sorting terms.
     Unknown,

@@ -17,9 +17,9 @@ pub(super) const CLEAR: f64 = 12.0;
 pub(super) enum Side {
     /// Down the spine, to the next row.
     Spine,
-    /// Left: back to an earlier row or to the same one.
+    /// Back to an earlier row, or to the same one.
     Left,
-    /// Right: past other roles.
+    /// Past other roles.
     Right,
 }
 

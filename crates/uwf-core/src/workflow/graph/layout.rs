@@ -1,10 +1,10 @@
 //! Places the parts of a graph: a spine of roles, with arcs beside it.
 //!
-//! Roles form a column, one per row. An arrow to the next row is a straight line. Arrows back run in lanes
-//! left of the spine, and arrows that skip roles run in lanes right of it. All arrows that reach a role from one side share a lane and
-//! arrive as one. The label of an arrow is at its line beside the box. These labels form a column, and all lanes are outside of it.
-//! If several arrows leave a box on one side, only the innermost has its label there. The others have theirs where they turn into their
-//! lanes. So no label touches a line, a box or another label.
+//! Roles form a column, one per row. An arrow to the next row is a straight line. Arrows back run in lanes left of the spine, and arrows
+//! that skip roles run in lanes right of it. All arrows that reach a role from one side share a lane and arrive as one. The label of an
+//! arrow is at its line beside the box. These labels form a column, and all lanes are outside of it. If several arrows leave a box on one
+//! side, only the innermost has its label there. The others have theirs where they turn into their lanes. So no label touches a line, a box
+//! or another label.
 
 use std::cmp::Ordering;
 
@@ -66,7 +66,7 @@ struct Spine {
     half: f64,
 }
 
-/// Lays out a graph. `boxes` are the sizes of its nodes, `labels` those of its labels, `columns` the widths of its ledger.
+/// Lays out a graph. `boxes` are the sizes of its nodes, `labels` the sizes of its labels, `columns` the widths of its ledger.
 pub(super) fn layout(drawing: &Drawing, boxes: &[Size], labels: &[Size], columns: &[f64]) -> Layout {
     let order = order(drawing);
     let mut rows = vec![0; order.len()];
@@ -122,8 +122,8 @@ impl Spine {
         layout
     }
 
-    /// The ports of each box on one side. If arrows only leave or only arrive, the port is in the middle. Otherwise arrows up leave
-    /// above and arrows down leave below, so that they don't cross beside the box.
+    /// The ports of each box on one side. If arrows only leave or only arrive, the port is in the middle. Otherwise arrows up leave above
+    /// and arrows down leave below, so that they don't cross beside the box.
     fn ports(&self, side: Side) -> Vec<Ports> {
         let mut both = vec![(false, false); self.heights.len()];
         for run in lanes::of(&self.runs, side) {

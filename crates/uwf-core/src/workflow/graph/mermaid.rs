@@ -7,8 +7,8 @@ use crate::text::one_line;
 use crate::workflow::model::{END, START};
 
 impl Drawing {
-    /// The graph as a Mermaid flowchart. Arrows carry the names and descriptions of their conditions. With the course of a thread,
-    /// they also show how often they were taken, and the current node is marked.
+    /// The graph as a Mermaid flowchart. Arrows carry the names and descriptions of their conditions. With the course of a thread, they
+    /// also show how often they were taken, and the current node is marked.
     #[must_use]
     pub fn mermaid(&self) -> String {
         let mut out = String::from("flowchart TD\n");

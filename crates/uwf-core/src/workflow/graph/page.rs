@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The whole stylesheet of the pictures, for light and dark. A standalone picture contains it; a page serves it
-/// with its own styles.
+/// The whole stylesheet of the pictures, for light and dark. A standalone picture contains it; a page serves it with its own styles.
 ///
 /// | class | what it is |
 /// |---|---|
@@ -15,9 +14,9 @@ use std::collections::BTreeMap;
 /// | `here` | beside `node`: the thread is here; its state is one more class, for example `stuck` |
 /// | `idle` | beside `node` and `edge`: the thread was not here |
 /// | `box`, `name`, `small` | in a node: its shape, its name, the text below the name |
-/// | `arrow`, `head`, `title`, `small` | in an edge: its line, its head, names of conditions, descriptions; `otherwise` beside `title` if there is no condition |
+/// | `arrow`, `head`, `title`, `small` | in an edge: line, head, conditions, descriptions; `otherwise` beside `title`: no condition |
 /// | `hit` | in an edge that is a link: a broad invisible line that is easy to point at |
-/// | `ledger` | the ledger; `row` is the background of a row, `heading` and `cell` its texts, `total` beside `cell` those of `$END` |
+/// | `ledger` | the ledger; `row` is the background of a row, `heading` and `cell` its texts, `total` beside `cell` the texts of `$END` |
 pub const GRAPH_CSS: &str = "\
 .graph text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328 }
 .graph .title { font-size: 12px; font-weight: 600 }
@@ -91,8 +90,8 @@ pub struct GraphOnPage<'p> {
     pub ledger: Option<&'p Ledger>,
 }
 
-/// Columns of short texts right of a graph, with a row for each role. With a ledger, the count of a role's steps is in the
-/// ledger instead of the role's box.
+/// Columns of short texts right of a graph, with a row for each role. With a ledger, the count of a role's steps is in the ledger instead
+/// of the role's box.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Headings of the columns, in the row of `$START`.

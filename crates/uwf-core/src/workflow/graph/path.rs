@@ -5,7 +5,7 @@ use super::measure::{Point, Size};
 /// Radius of corners.
 const CORNER: f64 = 8.0;
 
-/// Half of the broadest border of a box. Arrows begin outside of it.
+/// Half of the broadest border of a box. Arrows begin outside the border.
 const BORDER: f64 = 1.0;
 
 /// Length of an arrow's head, and half of its width.

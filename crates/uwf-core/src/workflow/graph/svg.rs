@@ -62,15 +62,15 @@ impl Label {
 }
 
 impl Drawing {
-    /// The graph as a standalone picture: roles in a column, arrows back on the left, arrows that skip
-    /// roles on the right. It fits light and dark pages. Tooltips have the full descriptions of conditions and roles.
+    /// The graph as a standalone picture: roles in a column, arrows back on the left, arrows that skip roles on the right. It fits light
+    /// and dark pages. Tooltips have the full descriptions of conditions and roles.
     #[must_use]
     pub fn svg(&self) -> String {
         self.picture(None)
     }
 
-    /// The same picture as a part of a web page, without styles: the page serves [`GRAPH_CSS`]. Roles and arrows are links
-    /// with accessible names.
+    /// The same picture as a part of a web page, without styles: the page serves [`GRAPH_CSS`]. Roles and arrows are links with accessible
+    /// names.
     #[must_use]
     pub fn svg_for_page(&self, page: &GraphOnPage<'_>) -> String {
         self.picture(Some(page))

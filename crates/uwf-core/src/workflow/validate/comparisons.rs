@@ -19,8 +19,8 @@ pub(super) enum Never {
 /// Deepest nesting of references and alternatives that is checked. Deeper schemas count as allowing anything.
 const MAX_DEPTH: usize = 16;
 
-/// Why no value of `schema` has `literal` at `path`; `None` if a value may, or if that is hard to determine. A place that can be
-/// an array counts as allowing anything, because JSONata maps over arrays.
+/// Why no value of `schema` has `literal` at `path`; `None` if a value may, or if that is hard to determine. A place that can be an array
+/// counts as allowing anything, because JSONata maps over arrays.
 pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> Option<Never> {
     let here = descend(schema, path).ok()?;
     let mut allowed = Allowed { root: schema, values: BTreeSet::new(), types: BTreeSet::new() };

@@ -36,7 +36,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
     }
 }
 
-/// Condition → roles after which it is tried, whose output is that of the last step.
+/// Condition → roles after which it is tried, so that the last step has their output.
 fn sources(draft: &WorkflowDraft) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut sources: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (from, transitions) in draft.graph.iter().filter(|(from, _)| draft.roles.contains_key(*from)) {

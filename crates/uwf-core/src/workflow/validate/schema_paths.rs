@@ -1,7 +1,7 @@
 //! Decides whether a value of a schema can have a field at a path.
 //!
-//! JSON Schema allows properties that a schema doesn't mention, but extraction yields only mentioned ones.
-//! So a schema that lists properties and says nothing about others counts as closed.
+//! JSON Schema allows properties that a schema doesn't mention, but extraction yields only mentioned ones. So a schema that lists
+//! properties and says nothing about others counts as closed.
 
 use std::collections::BTreeSet;
 
@@ -144,8 +144,8 @@ impl<'s> Objects<'s> {
         }
     }
 
-    /// Collects the schema's own keywords. If `applies_others`, other schemas apply to the same value,
-    /// so a schema that says nothing opens nothing.
+    /// Collects the schema's own keywords. If `applies_others`, other schemas apply to the same value, so a schema that says nothing opens
+    /// nothing.
     fn collect_own(&mut self, map: &'s Map<String, Value>, applies_others: bool) {
         let types: Option<Vec<&str>> = match map.get("type") {
             Some(Value::String(one)) => Some(vec![one]),

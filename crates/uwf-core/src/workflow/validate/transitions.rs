@@ -133,8 +133,7 @@ impl<'d> Routes<'d> {
     }
 
     /// Reports transitions after one that always matches, which are never tried, and positions without such a transition, where a thread
-    /// may
-    /// end early.
+    /// may end early.
     fn check_order(&self, from: &str, transitions: &[Transition], problems: &mut Problems) {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let live = live(transitions);
