@@ -18,7 +18,7 @@ use super::lead_in::{leads_elsewhere, takes_back};
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
 use super::loose_json;
 
-/// Most blocks that are read. Answers with more are refused.
+/// Most blocks that are read. Answers with more are rejected.
 const MAX_BLOCKS: usize = 1_000;
 
 pub(super) struct Blocks {
@@ -70,7 +70,7 @@ pub(super) struct Block {
     pub(super) is_closed: bool,
     /// A code block surrounds the header and the text below it.
     pub(super) is_wrapped: bool,
-    /// A sentence continues after it. It is not the answer, but if its value differs from the answer, the answer is refused.
+    /// A sentence continues after it. It is not the answer, but if its value differs from the answer, the answer is rejected.
     pub(super) in_sentence: bool,
     /// A code block whose language is JSON.
     pub(super) is_json: bool,
@@ -142,7 +142,7 @@ struct Scan<'t, 'k, 's> {
     belongs: Vec<bool>,
     /// See [`contained`].
     contained: Vec<bool>,
-    /// The last line that takes back a block above it.
+    /// The last line that retracts a block above it.
     taken_back: usize,
     found: Vec<Block>,
     /// Bytes that may still be read without finding a block. The limit keeps the work linear.

@@ -55,7 +55,7 @@ pub struct ConditionError {
     pub code: Option<String>,
     /// The position in characters from the start of the expression, if known.
     pub position: Option<usize>,
-    /// A suggestion what to try instead.
+    /// What to try instead.
     pub hint: Option<String>,
 }
 

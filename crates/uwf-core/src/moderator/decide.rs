@@ -99,7 +99,7 @@ pub enum Note {
 /// The state of a decision.
 #[derive(Debug)]
 pub enum Progress<'h> {
-    /// The decision is made.
+    /// The decision.
     Decided(Decision),
     /// The decision depends on an expression that must be evaluated under limits.
     Evaluate {
