@@ -234,7 +234,7 @@ pub struct Agent {
     pub model: Option<String>,
 }
 
-/// One failed attempt at a step.
+/// One attempt at a step: a failed one, or the successful one if its agent wrote to stderr.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
