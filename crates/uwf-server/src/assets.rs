@@ -1,4 +1,4 @@
-//! The style sheet and the scripts: files of this program, served under names that change with their content.
+//! The style sheet and the scripts: files built into this program, served under names that change with their content.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ struct Asset {
 }
 
 impl Asset {
-    /// The content as it is sent: without what only its readers here need, indentation and lines that are a comment.
+    /// The content as it is sent: without indentation and comment lines, which only readers of the source need.
     fn sent(&self) -> String {
         let is_comment = |line: &str| line.starts_with("//") || line.starts_with("/*") && line.ends_with("*/");
         let lines = self.content.lines().map(str::trim_start).filter(|line| !line.is_empty() && !is_comment(line));
@@ -28,10 +28,10 @@ impl Asset {
     }
 }
 
-/// What browsers get of a file.
+/// A file as browsers get it.
 struct Sent {
     plain: String,
-    /// The same by zstd; nothing where that fails.
+    /// The text compressed with zstd; `None` if that failed.
     compressed: Option<Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ impl Sent {
     }
 }
 
-/// How well files are compressed, of 1 to 22: it is done once.
+/// Compression level, from 1 to 22. High, because each file is compressed only once.
 const LEVEL: i32 = 19;
 
 const CSS: &str = "text/css; charset=utf-8";
@@ -64,13 +64,13 @@ const ASSETS: &[Asset] = &[
 /// The files as they are sent, in the order of [`ASSETS`].
 static SENT: LazyLock<Vec<Sent>> = LazyLock::new(|| ASSETS.iter().map(Sent::of).collect());
 
-/// Sum of all files: scripts import each other by name, so they change their names together.
+/// Checksum of all files. Scripts import each other by name, so all names change together.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let all: String = ASSETS.iter().map(|asset| asset.content).collect();
     format!("{:013x}", json_cas::xxh64(all.as_bytes()).as_u64())
 });
 
-/// Its routes, which everybody may use: there is nothing of anybody in them.
+/// Routes of the files. They need no login, because the files contain no user data.
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/assets/{version}/{name}", get(asset))
@@ -78,7 +78,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/favicon.ico", get(icon))
 }
 
-/// Where a page finds a file.
+/// Path of a file for use in a page.
 pub(crate) fn path(name: &str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
@@ -87,7 +87,7 @@ async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap
     let Some((asset, sent)) = ASSETS.iter().zip(SENT.iter()).find(|(asset, _)| asset.name == name) else {
         return Failure::not_found(format!("there is no file {name}")).into_response();
     };
-    // Another version of the server may ask for its own; what it gets then must not be kept under that name.
+    // A page of another server version may request its own file. The answer must not be cached under that name.
     let kept = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-store" };
     let described =
         [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept), (header::VARY, "accept-encoding")];
@@ -97,7 +97,7 @@ async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap
     }
 }
 
-/// Whether a browser reads zstd. One that refuses it says so with a weight of 0.
+/// Whether a browser accepts zstd. A weight of 0 rejects it.
 fn accepts_zstd(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut encodings = values.flat_map(|value| value.split(',')).map(|one| one.split(';').map(str::trim));
@@ -108,8 +108,8 @@ fn accepts_zstd(headers: &HeaderMap) -> bool {
     })
 }
 
-/// What pages of a machine ask for. It is the gateway's own: a script of a machine would run with the login of whoever looks, and
-/// reach every other machine.
+/// Files for pages of a machine. They are the gateway's own: a machine's script would run with the visitor's login, and could reach every
+/// other machine.
 async fn of_machine(Path((_, version, name)): Path<(String, String, String)>, headers: HeaderMap) -> Response {
     asset(Path((version, name)), headers).await
 }
@@ -134,7 +134,7 @@ mod tests {
         assert!(bytes <= MAX_SCRIPTS, "{bytes} bytes");
     }
 
-    /// Bytes of all style sheets together as a browser gets them, and before they are compressed.
+    /// Bytes of all style sheets together, as sent and before compression.
     const MAX_STYLES: (usize, usize) = (8 << 10, 28 << 10);
 
     #[test]

@@ -1,4 +1,4 @@
-//! One request to the API without a server: `uwf api`.
+//! `uwf api`: one request to the API without a server.
 
 use std::path::Path;
 
@@ -19,22 +19,22 @@ use crate::serve::ServeError;
 pub struct Call<'c> {
     /// The storage root.
     pub home: &'c Home,
-    /// Where commands are started.
+    /// Directory in which commands are started.
     pub cwd: &'c Path,
     /// The commands, for the description of the API.
     pub commands: fn() -> CommandLine,
     /// The method.
     pub method: &'c str,
-    /// The path, below `/api`, with its query.
+    /// The path below `/api`, with its query.
     pub path: &'c str,
-    /// JSON.
+    /// The body, as JSON.
     pub body: String,
 }
 
-/// Answers a request; `write` gets the answer piece by piece, and ends it by returning false. Returns the HTTP status.
+/// Answers a request. `write` gets the answer piece by piece, and can end it by returning false. Returns the HTTP status.
 ///
 /// # Errors
-/// Those of the runtime, and of a method or path that is none.
+/// The runtime fails, or the method or path is invalid.
 pub fn call(call: Call<'_>, write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(answered(call, write))
@@ -43,7 +43,7 @@ pub fn call(call: Call<'_>, write: impl FnMut(&[u8]) -> bool) -> Result<u16, Ser
 async fn answered(call: Call<'_>, mut write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
     let Call { home, cwd, commands, method, path, body } = call;
     let invalid = |error: &dyn std::fmt::Display| ServeError::Io(std::io::Error::other(error.to_string()));
-    // Who calls it has the storage root at hand, so there is nobody to be kept out.
+    // No authentication: the caller can access the storage root anyway.
     let app = App::new(home, cwd, false, commands, Door::Inside, None);
     let request = Request::builder()
         .method(Method::from_bytes(method.as_bytes()).map_err(|error| invalid(&error))?)

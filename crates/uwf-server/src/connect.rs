@@ -1,7 +1,7 @@
-//! `uwf connect`: the machine dials a gateway and serves its pages and API through that connection, again and again.
+//! `uwf connect`: the machine dials a gateway and serves its pages and API through that connection. It reconnects whenever the connection
+//! ends.
 //!
-//! What may be done on the machine is decided here, not by the gateway: the routes, and whether changes are let through, are
-//! this program's own. Who is let in is decided by the gateway.
+//! This machine decides what may be done on it: it has its own routes, and allows changes or not. The gateway decides who is let in.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,31 +39,31 @@ mod url;
 /// How long a dial may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Pause before the first new dial; each further one is twice as long.
+/// Pause before the first reconnect; it doubles after each further attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A connection that lasted so long was a good one: the pauses begin anew after it.
+/// A connection that lasted this long resets the pause.
 const GOOD: Duration = Duration::from_secs(5);
 
-/// How long commands and reading may take when it ends.
+/// How long running commands and reads may take after a shutdown signal.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How to connect.
+/// Settings of `uwf connect`.
 pub struct Connect<'c> {
     /// The storage root.
     pub home: &'c Home,
-    /// Where names of workflows are looked up, and commands are started.
+    /// Directory in which workflow names are looked up and commands are started.
     pub cwd: &'c Path,
-    /// What the gateway calls this machine.
+    /// This machine's name on the gateway.
     pub name: MachineName,
-    /// Where the gateway is.
+    /// Address of the gateway.
     pub gateway: GatewayUrl,
     /// The machine's token.
     pub token: String,
-    /// Whether nothing can be changed.
+    /// Whether all changes are rejected.
     pub read_only: bool,
     /// Version of this program.
     pub version: &'static str,
@@ -71,59 +71,59 @@ pub struct Connect<'c> {
     pub commands: fn() -> CommandLine,
 }
 
-/// What happens while a machine is connected.
+/// An event to report while a machine connects and serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The gateway has taken the machine.
+    /// The gateway accepted the machine.
     Connected,
-    /// The connection ended, or there was none; it is dialled again after the pause.
+    /// The connection ended or failed; the machine dials again after the pause.
     Lost {
         /// Why.
         why: String,
-        /// The pause.
+        /// Pause before the next attempt.
         pause: Duration,
     },
-    /// Somebody asks for a change.
+    /// A client of the gateway requests a change.
     Asked {
-        /// Who, as the gateway says.
+        /// The client, as the gateway describes it.
         by: String,
         /// Method and path.
         what: String,
     },
 }
 
-/// Why a machine is not connected, and will not be by waiting.
+/// Why a machine can't connect, when waiting would not help.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The gateway does not want it.
+    /// The gateway rejects the machine.
     #[error("the gateway refuses {name}: {why}")]
     Refused {
         /// The machine.
         name: MachineName,
-        /// What the gateway says.
+        /// The gateway's reason.
         why: String,
     },
-    /// Another one took its place.
+    /// Another machine took its place.
     #[error("another `uwf connect` has connected as {0}")]
     Replaced(MachineName),
-    /// The proxy on the way does not let it through.
+    /// The proxy rejects the connection.
     #[error("{0}")]
     Proxy(String),
-    /// No TLS can be spoken.
+    /// TLS can't be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The runtime, or waiting for signals.
+    /// The runtime failed, or waiting for signals did.
     #[error("cannot connect: {0}")]
     Io(#[from] std::io::Error),
 }
 
 /// Why a dial failed.
 enum Failed {
-    /// For now.
+    /// Temporarily.
     Lost(String),
-    /// For good, by the gateway.
+    /// Permanently, because the gateway rejects the machine.
     Refused(String),
-    /// For good, by a proxy on the way.
+    /// Permanently, because a proxy rejects the connection.
     NoWay(String),
 }
 
@@ -138,10 +138,10 @@ impl From<NoWay> for Failed {
 
 type Teller = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Connects until SIGINT or SIGTERM, and again whenever the connection ends.
+/// Connects, and reconnects whenever the connection ends, until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// [`ConnectError`] when waiting would not help.
+/// [`ConnectError`] if waiting would not help.
 pub fn connect(settings: Connect<'_>, tell: impl Fn(&Event) + Send + Sync + 'static) -> Result<(), ConnectError> {
     open_files::raise();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -186,7 +186,7 @@ async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), Con
             Ended::Closed => "the gateway closed the connection".to_owned(),
             Ended::Broken(why) => why,
         };
-        // Many machines that lose one gateway must not all come back in the same moment.
+        // Keeps many machines that lose one gateway from reconnecting at the same moment.
         let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
         tell(&Event::Lost { why, pause: jittered });
         tokio::time::sleep(jittered).await;
@@ -201,13 +201,13 @@ async fn serve_through(socket: WebSocketStream<Box<dyn Connection>>, router: Rou
     let served = tunnel::server().serve_connection(TokioIo::new(stream), service);
     let mut carried = std::pin::pin!(carried);
     tokio::select! {
-        // First: what the gateway says explains why there are no more requests.
+        // Check this first: the gateway's farewell explains why the requests end.
         biased;
         ended = &mut carried => ended,
         served = served => match served {
             Ok(()) => carried.await,
             Err(error) if error.is_timeout() => Ended::Broken("the gateway gives no sign of life".to_owned()),
-            // A farewell may be on its way.
+            // A farewell may still be on its way.
             Err(error) => match carried.await {
                 Ended::Told(farewell) => Ended::Told(farewell),
                 Ended::Closed => Ended::Closed,
@@ -239,7 +239,7 @@ async fn connection(
         Some(proxy) => Box::new(proxy.connect(gateway).await?),
         None => {
             let stream = TcpStream::connect((gateway.host(), gateway.port())).await.map_err(failed)?;
-            // Answers are small and must not wait for more.
+            // Send small answers at once.
             let _ = stream.set_nodelay(true);
             Box::new(stream)
         }
@@ -267,8 +267,8 @@ fn handshake(settings: &Connect<'_>) -> Result<Handshake, String> {
     Ok(request)
 }
 
-/// What the gateway, or a proxy before it, answers instead of opening the tunnel. What this machine sends is not right if it
-/// says so; everything else may pass.
+/// Interprets the answer of the gateway, or of a proxy before it, that did not open the tunnel. A client error is permanent, because this
+/// machine would send the same again; other failures may pass.
 fn refusal(error: SocketError) -> Failed {
     let SocketError::Http(response) = error else {
         return Failed::Lost(format!("the gateway did not answer well: {error}"));
@@ -282,7 +282,7 @@ fn refusal(error: SocketError) -> Failed {
     if status.is_client_error() && !may_pass { Failed::Refused(why) } else { Failed::Lost(why) }
 }
 
-/// Tells of changes that somebody asks for, so that the machine's owner sees what comes from elsewhere.
+/// Reports requested changes, so that the machine's owner sees those that come from elsewhere.
 async fn tell_changes(State(tell): State<Teller>, request: Request<Body>, next: Next) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
         let by = request.headers().get(USER_HEADER).and_then(|user| user.to_str().ok()).unwrap_or("somebody");

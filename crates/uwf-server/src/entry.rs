@@ -1,4 +1,4 @@
-//! The way in: the right host name, the secret, and no other site's forms.
+//! Access control: the host name, the secret, and no forms of other sites.
 
 pub(crate) mod login;
 pub(crate) mod own_path;
@@ -14,11 +14,11 @@ use crate::guard::attempts::{self, Verdict};
 use crate::guard::{Guard, bearer, peer};
 use crate::respond::{cookie, wants_json};
 
-/// Refuses requests that were meant for another server.
+/// Rejects requests that were meant for another server.
 pub(crate) async fn expected_host(State(app): State<App>, request: Request, next: Next) -> Response {
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let is_own = |guard: &Guard| named.is_some_and(|host| guard.is_own_host(host));
-    // Behind a gateway it is the gateway's name, which the gateway has looked at.
+    // Behind a gateway, the host is the gateway's, which has already checked it.
     if app.guard().is_none_or(is_own) {
         return next.run(request).await;
     }
@@ -27,20 +27,20 @@ pub(crate) async fn expected_host(State(app): State<App>, request: Request, next
         .into_response()
 }
 
-/// Where a browser is given the mark of what was seen: nothing of the storage root changes.
+/// Path that sets a browser's mark of seen threads. It changes nothing in the storage root.
 const SEEN_PATH: &str = "/seen";
 
-/// How a client proved that it may come in.
+/// How a client proved that it is allowed in.
 enum Proof {
-    /// It comes through the tunnel of a gateway, which has asked for proof.
+    /// The request comes through the tunnel of a gateway, which has checked it.
     Tunnel,
-    /// A script, by `Authorization: Bearer`.
+    /// A script sent `Authorization: Bearer`.
     Bearer,
-    /// A browser, by the cookie of the login page.
+    /// A browser sent the cookie of the login page.
     Cookie,
 }
 
-/// Lets only those through that know the secret; and of their changes only those that come from a page of this server.
+/// Admits only clients that know the secret, and only changes that come from a page of this server.
 pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
     let proof = match proof(&app, &request) {
         Ok(proof) => proof,
@@ -51,7 +51,7 @@ pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return Failure::new(StatusCode::FORBIDDEN, "this change does not come from a page of this server")
             .into_response();
     }
-    // What somebody has seen is kept in the browser.
+    // The mark of seen threads is stored in the browser only.
     if is_change && app.is_read_only() && request.uri().path() != SEEN_PATH {
         return Failure::new(StatusCode::FORBIDDEN, "this server is read-only")
             .hint("start it without --read-only, or use the command line")
@@ -81,7 +81,7 @@ fn proof(app: &App, request: &Request) -> Result<Proof, Box<Response>> {
     Err(Box::new(unauthorized("this needs the secret of this server")))
 }
 
-/// Whether a path is of the API, this server's or that of a machine.
+/// Whether a path belongs to the API of this server or of a machine.
 fn is_of_api(path: &str) -> bool {
     let below = path.strip_prefix("/m/").and_then(|rest| rest.find('/').and_then(|end| rest.get(end..)));
     below.unwrap_or(path).starts_with("/api/")
@@ -93,8 +93,8 @@ fn unauthorized(why: &str) -> Response {
     ([(header::WWW_AUTHENTICATE, "Bearer")], failure).into_response()
 }
 
-/// Whether a browser says that the change comes from a page of this server. `Origin` is sent with every POST; where it is
-/// missing, `Sec-Fetch-Site` says it. Behind TLS the origin is one with TLS, too: `http://` is another server.
+/// Whether a browser says that the change comes from a page of this server. Browsers send `Origin` with every POST; if it is missing,
+/// `Sec-Fetch-Site` counts. With TLS the origin must have TLS as well: `http://` is another server.
 fn comes_from_here(app: &App, headers: &HeaderMap) -> bool {
     let is_encrypted = app.guard().is_some_and(|guard| own_path::is_encrypted(guard, headers));
     is_from_here(headers, is_encrypted)
@@ -103,7 +103,7 @@ fn comes_from_here(app: &App, headers: &HeaderMap) -> bool {
 fn is_from_here(headers: &HeaderMap, is_encrypted: bool) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     match (text(header::ORIGIN).map(|origin| origin.split_once("://")), text(header::HOST)) {
-        // A proxy may speak TLS without saying so.
+        // A proxy may use TLS without saying so.
         (Some(Some((scheme, name))), Some(host)) => {
             name == host && (scheme == "https" || scheme == "http" && !is_encrypted)
         }

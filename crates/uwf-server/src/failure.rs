@@ -1,4 +1,4 @@
-//! What a request fails with: an HTTP status, and the report that the command prints of the same failure.
+//! A failed request: an HTTP status, and the report that the command prints for the same failure.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -9,18 +9,18 @@ use uwf_engine::thread::state::State;
 
 use crate::fields::Fields;
 
-/// The form that failed, for the page that says so.
+/// The form that failed, for the page that shows the failure.
 #[derive(Debug, Clone)]
 pub(crate) struct SentForm {
-    /// Where it was sent to.
+    /// Path that the form was sent to.
     pub(crate) action: String,
-    /// The page it was on.
+    /// Page that the form was on.
     pub(crate) page: String,
-    /// What was in it.
+    /// Fields of the form.
     pub(crate) fields: Fields,
 }
 
-/// A failed request. API answers are JSON; what shows pages makes one of it (see [`crate::pages::shown_as_page`]).
+/// A failed request. API answers are JSON; [`crate::pages::shown_as_page`] turns them into pages where a page was requested.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     /// The HTTP status.
@@ -29,13 +29,13 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to try next.
     pub(crate) hints: Vec<String>,
-    /// The whole report; boxed, so that a result is not large for what it seldom holds.
+    /// The whole report; boxed to keep results small.
     report: Box<Value>,
-    /// The form that it is the answer to.
+    /// The form that failed.
     pub(crate) form: Option<Box<SentForm>>,
 }
 
-/// The HTTP status of a command that ended with this exit code. The reference of the API has the table.
+/// The HTTP status for a command's exit code. The API reference has the table.
 pub(crate) fn status(exit_code: u8) -> StatusCode {
     match exit_code {
         0 | 1 | 10 => StatusCode::OK,
@@ -49,19 +49,19 @@ pub(crate) fn status(exit_code: u8) -> StatusCode {
 }
 
 impl Failure {
-    /// A failure of the server's own: not one that a command has.
+    /// A failure of the server itself, which no command reports.
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Failure {
         let message = message.into();
         let report = json!({ "error": { "message": message, "hints": [] } });
         Failure { status, message, hints: Vec::new(), report: Box::new(report), form: None }
     }
 
-    /// Something that was asked for and does not exist.
+    /// The requested thing does not exist.
     pub(crate) fn not_found(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::NOT_FOUND, message)
     }
 
-    /// A request that makes no sense.
+    /// The request is invalid.
     pub(crate) fn bad_request(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::BAD_REQUEST, message)
     }
@@ -71,7 +71,7 @@ impl Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("this should not happen: {error}"))
     }
 
-    /// Adds what to try next.
+    /// Adds a hint about what to try next.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());
@@ -84,7 +84,7 @@ impl Failure {
         &self.report
     }
 
-    /// Whether the thread waits for a person still, so that what was answered was not taken.
+    /// Whether the thread still waits for a person, so that the answer was not accepted.
     pub(crate) fn still_waits(&self) -> bool {
         self.report["state"] == State::Waiting.name()
     }
@@ -95,7 +95,7 @@ impl Failure {
         Failure { form: Some(Box::new(form)), ..self }
     }
 
-    /// The report of a command that failed, as it printed it.
+    /// The report that a failed command printed.
     pub(crate) fn reported(exit_code: u8, report: Map<String, Value>) -> Failure {
         let error = report.get("error").cloned().unwrap_or_default();
         let message = error["message"].as_str().unwrap_or("the command failed").to_owned();
@@ -116,7 +116,7 @@ impl<E: Into<Error>> From<E> for Failure {
         let exit_code = kind.exit_code();
         let error = json!({ "kind": kind, "message": message, "hints": hints, "exitCode": exit_code });
         let status = match kind {
-            // A name that is not one cannot be found: a link that was cut short, not a bad request.
+            // An invalid name is not found rather than a bad request: usually a link was cut short.
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             _ => status(exit_code),
         };

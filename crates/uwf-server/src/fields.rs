@@ -1,11 +1,11 @@
-//! What a request brings: the fields of a form, or the members of a JSON object.
+//! Input of a request: the fields of a form, or the members of a JSON object.
 
 use serde_json::{Map, Value};
 
-/// Fields by their names. A form has texts only; JSON may have numbers and values.
+/// Fields by name. A form has only texts; JSON may have other values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields {
-    /// Whether they come from a form, so that a browser waits for a page.
+    /// Whether they come from a form, so that the browser expects a page.
     pub(crate) is_form: bool,
     texts: Vec<(String, String)>,
 }
@@ -16,22 +16,22 @@ impl Fields {
         self.texts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The names that are there.
+    /// The names of all fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(|(name, _)| name.as_str())
     }
 
-    /// All of them.
+    /// All fields.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Those of a form.
+    /// Fields of a form.
     pub(crate) fn of_form(texts: Vec<(String, String)>) -> Fields {
         Fields { is_form: true, texts }
     }
 
-    /// Members of a JSON object; values are kept as JSON, texts as they are.
+    /// Members of a JSON object. Texts are kept as they are, other values as JSON.
     pub(crate) fn of_json(object: Map<String, Value>) -> Fields {
         let text = |value| match value {
             Value::String(text) => Some(text),

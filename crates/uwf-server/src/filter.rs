@@ -1,4 +1,4 @@
-//! Which threads a query asks for: `?state=stuck,waiting&workflow=develop&role=coder&q=text&limit=50&after=ID`.
+//! The query for threads: `?state=stuck,waiting&workflow=develop&role=coder&q=text&limit=50&after=ID`.
 
 use json_cas::Hash;
 use serde::Deserialize;
@@ -13,50 +13,50 @@ use crate::app::Memory;
 use crate::failure::Failure;
 use crate::url::encoded;
 
-/// Threads of an answer when nobody says how many.
+/// Threads in an answer if the query has no limit.
 pub(crate) const LIMIT: usize = 100;
 
 /// Most threads of one answer.
 pub(crate) const MOST: usize = 20_000;
 
-/// The query.
+/// A query for threads.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Query {
     /// States, separated by commas.
     pub(crate) state: String,
-    /// A name, all versions of which are meant, or a hash.
+    /// A name, which means all its versions, or a hash.
     pub(crate) workflow: String,
     /// The role of the last step.
     pub(crate) role: String,
-    /// A text in the id, the name of the workflow or the task.
+    /// A text in the id, the workflow's name or the task.
     pub(crate) q: String,
-    /// At most so many.
+    /// Most threads to return.
     pub(crate) limit: String,
-    /// Threads older than this one.
+    /// Only threads older than this one.
     pub(crate) after: String,
-    /// Anything: all threads are meant, and not what needs somebody.
+    /// If set to anything, all threads are listed, not only those that need a person.
     pub(crate) all: String,
 }
 
-/// What was found.
+/// Result of a query.
 pub(crate) struct Found {
     /// The threads.
     pub(crate) listing: Listing,
-    /// The same with the names of their workflows.
+    /// The same threads, with the names of their workflows.
     pub(crate) rows: Vec<Named>,
-    /// Whether there are more.
+    /// Whether more threads match.
     pub(crate) has_more: bool,
 }
 
 impl Query {
-    /// Whether it says which threads.
+    /// Whether the query selects threads.
     pub(crate) fn is_filter(&self) -> bool {
         let Query { state, workflow, role, q, limit: _, after, all } = self;
         [state, workflow, role, q, after, all].into_iter().any(|text| !text.is_empty())
     }
 
-    /// The states.
+    /// The states of the query.
     pub(crate) fn states(&self) -> Result<Vec<State>, Failure> {
         let named = self.state.split(',').map(str::trim).filter(|name| !name.is_empty());
         let known = |name: &str| State::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(name));
@@ -69,10 +69,10 @@ impl Query {
             .collect()
     }
 
-    /// The threads it asks for, newest first.
+    /// Returns the threads that match, newest first.
     ///
     /// # Errors
-    /// 400 for what is no state or number, 404 for an unknown workflow or thread; those of the list.
+    /// 400 for an invalid state or number, 404 for an unknown workflow or thread, and failures to read the list.
     pub(crate) fn find(&self, home: &Home, memory: &Memory) -> Result<Found, Failure> {
         let registry = registry::read(home)?;
         let limit = match self.limit.as_str() {
@@ -101,7 +101,7 @@ impl Query {
         Ok(Found { listing, rows, has_more })
     }
 
-    /// The same query with another value for one of its fields; without it if the value is empty.
+    /// The same query with another value for one field, or without that field if the value is empty.
     pub(crate) fn with(&self, name: &str, value: &str) -> String {
         let Query { state, workflow, role, q, limit, after, all } = self;
         let now = [("state", state), ("workflow", workflow), ("role", role), ("q", q), ("limit", limit), ("all", all)];
@@ -116,7 +116,7 @@ impl Query {
     }
 }
 
-/// All versions of a name of the registry, else the workflow with this hash.
+/// All versions of a name in the registry, or the workflow with this hash.
 fn versions(home: &Home, registry: &Registry, typed: &str) -> Result<Vec<Hash>, Failure> {
     if let Some(entry) = registry.get(typed) {
         return Ok(std::iter::once(entry.hash).chain(entry.history.iter().map(|past| past.hash)).collect());

@@ -1,5 +1,5 @@
-//! `/m/NAME/…`: a request goes to a machine, and its answer comes back as the gateway writes it ([`answer`]). Bodies stream in
-//! both directions. A browser that leaves ends the request on the machine, too.
+//! `/m/NAME/…`: forwards a request to a machine. The gateway rewrites the answer ([`answer`]). Bodies stream in both directions. A browser
+//! that disconnects also ends the request on the machine.
 
 mod answer;
 mod markup;
@@ -20,7 +20,7 @@ use crate::machines::name::{MachineName, NotAName};
 use crate::place::{SEEN, USER_HEADER};
 use crate::respond::cookie;
 
-/// Headers of a request that a machine gets. Cookies, `Authorization` and the path in `Referer` stay at the gateway.
+/// Request headers that are forwarded to a machine. Cookies, `Authorization` and the path in `Referer` stay at the gateway.
 const FORWARDED: [HeaderName; 5] = [
     header::ACCEPT,
     header::ACCEPT_LANGUAGE,
@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/m/{name}/{*path}", any(forward))
 }
 
-/// Links on a page of the machine begin below its name.
+/// Redirects to the machine's first page: links on it begin below the machine's name.
 async fn first_page(Path(name): Path<String>) -> Result<Response, Failure> {
     let name = machine(&name)?;
     Ok(Redirect::permanent(&format!("{}/", name.prefix())).into_response())
@@ -64,7 +64,7 @@ fn machine(name: &str) -> Result<MachineName, Failure> {
     name.parse().map_err(|error: NotAName| Failure::not_found(error.to_string()))
 }
 
-/// The request as the machine gets it: without the prefix of its path, and with few of its headers.
+/// The request as the machine gets it: without the path prefix, and with few headers.
 fn addressed(name: &MachineName, request: Request) -> Result<Request, Failure> {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
@@ -86,7 +86,7 @@ fn addressed(name: &MachineName, request: Request) -> Result<Request, Failure> {
     Ok(Request::from_parts(parts, body))
 }
 
-/// The headers that a machine gets.
+/// The headers for a machine.
 fn forwarded(headers: &HeaderMap) -> HeaderMap {
     let mut forwarded: HeaderMap = FORWARDED
         .iter()
@@ -97,13 +97,13 @@ fn forwarded(headers: &HeaderMap) -> HeaderMap {
     forwarded
 }
 
-/// Who asks, as far as the gateway knows: it knows one secret, so by what it was proved, and where from.
+/// The client, as far as the gateway can tell. There is only one secret, so this is how the client sent it, and its address.
 fn user(headers: &HeaderMap, from: Option<IpAddr>) -> String {
     let what = if headers.contains_key(header::AUTHORIZATION) { "script" } else { "browser" };
     from.map_or_else(|| what.to_owned(), |from| format!("{what} at {from}"))
 }
 
-/// A machine that cannot be asked.
+/// Failure for a machine that is not connected.
 async fn away(gateway: &std::sync::Arc<Gateway>, name: &MachineName) -> Failure {
     let machines = match gateway.all().await {
         Ok(machines) => machines,

@@ -1,7 +1,7 @@
-//! The gateway: other machines dial in ([`crate::connect`]), and say what their threads do. Their pages and API are served through that
+//! The gateway: other machines connect to it ([`crate::connect`]) and report their threads. It serves their pages and API through that
 //! connection ([`crate::forward`]).
 //!
-//! What it knows of them is in [`crate::machines`].
+//! [`crate::machines`] has the gateway's data about machines.
 
 mod accept;
 mod events;
@@ -15,12 +15,12 @@ use crate::app::App;
 pub(crate) use accept::{READ_ONLY_HEADER, VERSION_HEADER};
 pub(crate) use events::PATH as EVENTS;
 
-/// What people who have come in may use.
+/// Routes for people who are logged in.
 pub(crate) fn routes() -> Router<App> {
     Router::new().merge(lists::routes()).merge(events::routes()).merge(summary::routes())
 }
 
-/// Where machines dial. They have tokens of their own, so nobody else is let in there.
+/// Routes that machines connect to. Machines authenticate with their own tokens.
 pub(crate) fn dialled() -> Router<App> {
     accept::routes()
 }

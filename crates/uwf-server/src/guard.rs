@@ -1,4 +1,4 @@
-//! What decides who is let in: names of the server, its secret, how often it may be tried.
+//! Authentication: host names of the server, its secret, and how often a client may try it.
 
 pub(crate) mod attempts;
 pub(crate) mod token;
@@ -11,13 +11,13 @@ use self::attempts::Attempts;
 use self::token::Secret;
 use crate::listener::Peer;
 
-/// What decides who is let in.
+/// Decides which requests are let in.
 pub(crate) struct Guard {
     address: SocketAddr,
     hosts: Vec<String>,
     pub(crate) secret: Secret,
     pub(crate) attempts: Attempts,
-    /// Whether this server speaks TLS itself.
+    /// Whether this server itself uses TLS.
     pub(crate) has_tls: bool,
 }
 
@@ -27,13 +27,13 @@ impl Guard {
         Guard { address, hosts, secret, attempts: Attempts::default(), has_tls }
     }
 
-    /// Name of the cookie. Cookies of one host are sent to all its ports, so each port has a cookie of its own.
+    /// Name of the cookie. Browsers send the cookies of a host to all its ports, so each port has its own name.
     pub(crate) fn cookie(&self) -> String {
         format!("uwf-{}", self.address.port())
     }
 
-    /// Whether a `Host` header names this server. Without this check any page on the web could reach a server on loopback by
-    /// a name of its own that leads there (DNS rebinding), and a browser would send it this server's cookie.
+    /// Whether a `Host` header names this server. Without this check, any page on the web could reach a server on loopback under a name
+    /// that resolves there (DNS rebinding), and a browser would send it this server's cookie.
     pub(crate) fn is_own_host(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if !port.ends_with(']') && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -52,7 +52,7 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(given.trim())
 }
 
-/// Where a request comes from; attempts are counted by it.
+/// Address of the client; attempts are counted by it.
 pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
     extensions.get::<Peer>().map(|Peer(address)| address.ip())
 }

@@ -1,23 +1,23 @@
-//! What a browser is told about every answer: run and load nothing but our own, tell no other server where it came from.
+//! Headers of every answer: pages run and load only the server's own files, and don't tell other servers where a visitor came from.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
-/// Scripts and styles only from files of this server, none in a page; pictures also as data; no frames.
+/// Scripts and styles only from files of this server, never inline; images also as data; no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// For everything that is no page: if a browser shows it by itself, it can't run, load or send anything, and is of no origin.
+/// For everything but pages: a browser that shows such an answer by itself can't run, load or send anything, and gives it no origin.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/// Adds the headers.
+/// Adds the headers to an answer.
 pub(crate) async fn protect(response: Response) -> Response {
     protected(response)
 }
 
-/// The same at once.
+/// Adds the headers without waiting.
 pub(crate) fn protected(mut response: Response) -> Response {
-    // Of an answer "not modified" a browser takes over the headers for the page that it has.
+    // On "not modified", a browser applies the headers to the page that it already has.
     let is_kept = response.status() == StatusCode::NOT_MODIFIED;
     let is_page = is_of_kind(response.headers(), "text/html");
     let headers = response.headers_mut();
@@ -39,14 +39,15 @@ pub(crate) fn protected(mut response: Response) -> Response {
         headers.insert(name, HeaderValue::from_static(value));
     }
     if is_of_kind(headers, "text/event-stream") {
-        // nginx would keep events until it has a buffer full of them.
+        // nginx would hold events back until a buffer is full.
         headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     }
     response
 }
 
-/// Whom a browser tells that it comes from here. From a page only this server: with `no-referrer` it would hide from us that a
-/// form is one of ours, and send `Origin: null`. All other answers send no referrer: links with the secret among them, data.
+/// Who learns that a request comes from this page. Pages send a referrer only to this server: with `no-referrer`, a browser would send
+/// `Origin: null`, and the server could not recognize its own forms. All other answers, such as links with the secret and data, send no
+/// referrer.
 fn referrer_policy(is_page: bool) -> &'static str {
     if is_page { "same-origin" } else { "no-referrer" }
 }

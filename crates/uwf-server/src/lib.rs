@@ -1,8 +1,8 @@
 //! The web pages, the HTTP API and the gateway of uwf.
 //!
-//! It is a crate of its own because it alone needs an asynchronous runtime and an HTTP server. The server keeps no state and
-//! runs no verb itself: it reads a storage root as the commands do (`app.rs`), and starts `uwf … --format json` for
-//! every change (`changes.rs`). So several servers, the command and cron work on one root, and a killed server loses nothing.
+//! It is a separate crate because only the server needs an asynchronous runtime and an HTTP server. The server keeps no state and runs no
+//! verb itself. It reads a storage root like the commands (`app.rs`), and starts `uwf … --format json` for every change (`changes.rs`). So
+//! several servers, commands and cron can work on one root, and a killed server loses nothing.
 
 mod api;
 mod app;

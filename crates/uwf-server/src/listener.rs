@@ -1,4 +1,4 @@
-//! Connections as they come in, with TLS where the server has a certificate, and what is answered on each.
+//! Accepts connections, with TLS if the server has a certificate, and answers their requests.
 
 mod no_request;
 
@@ -24,43 +24,43 @@ use tower::ServiceExt;
 use self::no_request::Reporting;
 use crate::tunnel::Connection;
 
-/// How long a client may take to begin TLS.
+/// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// Clients that are beginning TLS at once, in all and from one address. One more ends the oldest: an honest client is done within
-/// milliseconds, and whoever begins a thousand and finishes none must not keep it out.
+/// Most handshakes at once, in all and from one address. One more ends the oldest: an honest client finishes within milliseconds, and must
+/// not be kept out by a client that begins a thousand and finishes none.
 const MOST_HANDSHAKES: (usize, usize) = (1000, 32);
 
-/// How long to wait when no connection can be taken, because of too many open files for instance.
+/// How long to wait when no connection can be accepted, for instance because of too many open files.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A connection, once it is known to speak TLS if it has to.
+/// A connection, after the TLS handshake if the server has a certificate.
 type Accepted = (Box<dyn Connection>, SocketAddr);
 
-/// A socket that listens.
+/// A listening socket.
 pub(crate) struct Socket {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     handshakes: JoinSet<Option<Accepted>>,
-    /// The same, oldest first, with those that have ended since.
+    /// Handshakes, oldest first, including those that have ended since.
     begun: VecDeque<(IpAddr, AbortHandle)>,
 }
 
-/// How long a client may take to send a request. An answer may continue for ever, as events do.
+/// How long a client may take to send a request. Sending an answer may take any time, as events do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// For its head; between two requests, too, so that a connection that nobody uses ends.
+    /// For the head. Also counts between two requests, so that an idle connection ends.
     pub(crate) head: Duration,
     /// For its body.
     pub(crate) body: Duration,
 }
 
 impl Patience {
-    /// Enough for the largest body on the slowest line: 2 MiB in a minute are 280 kbit/s.
+    /// Enough for the largest body on a slow line: 2 MiB in a minute are 280 kbit/s.
     pub(crate) const USUAL: Patience = Patience { head: Duration::from_secs(30), body: Duration::from_mins(1) };
 }
 
-/// Where a connection comes from.
+/// Address of the client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
@@ -69,7 +69,7 @@ impl Socket {
         Socket { listener, tls, handshakes: JoinSet::new(), begun: VecDeque::new() }
     }
 
-    /// Answers whoever connects, for ever. Requests carry their [`Peer`].
+    /// Answers all clients, for ever. Requests carry their [`Peer`].
     pub(crate) async fn serve(mut self, router: Router, patience: Patience) {
         loop {
             let (stream, from) = self.accept().await;
@@ -77,7 +77,7 @@ impl Socket {
         }
     }
 
-    /// Begins TLS beside everything else: who is slow holds up nobody.
+    /// Begins TLS in a task of its own, so that a slow client holds up no other.
     fn begin(&mut self, tls: &TlsAcceptor, stream: TcpStream, from: SocketAddr) {
         self.make_room(from.ip());
         let handshake = tls.accept(stream);
@@ -115,7 +115,7 @@ impl Socket {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            // Events are small and must not wait for more.
+            // Send small events at once.
             let _ = stream.set_nodelay(true);
             match self.tls.clone() {
                 Some(tls) => self.begin(&tls, stream, from),
@@ -134,11 +134,11 @@ async fn answer(stream: Box<dyn Connection>, from: SocketAddr, router: Router, p
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(patience.head);
     let connection = server.serve_connection(TokioIo::new(Reporting::new(stream)), TowerToHyperService::new(service));
-    // What ends a connection is the client's business: it goes away, is too slow, or does not speak HTTP.
+    // The client caused any error here: it disconnected, is too slow, or does not speak HTTP.
     let _ = connection.with_upgrades().await;
 }
 
-/// A body that fails unless all of it comes in time.
+/// A body that fails unless all of its bytes arrive in time.
 fn within(body: Incoming, patience: Duration) -> Body {
     if body.is_end_stream() {
         return Body::empty();
@@ -161,7 +161,7 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(200);
 
-    /// What a client gets that sends this and then waits, until the connection ends.
+    /// Everything that a client receives if it sends this and then waits until the connection ends.
     async fn answered(sent: &str) -> String {
         let router = Router::new()
             .route(
@@ -192,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn unfinished_request_is_disconnected() {
-        // Nothing, a part of a head, and nothing after a request that was answered.
+        // Nothing, part of a head, and nothing after an answered request.
         assert_eq!(answered("").await, "");
         assert!(!answered("POST / HTTP/1.1\r\nhost: a\r\n").await.contains("whole"));
         let idle = answered("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nab").await;

@@ -1,5 +1,5 @@
-//! What a gateway knows of its machines: their tokens ([`tokens`]), which are all that it keeps, and while it runs who is
-//! connected, since when, and what each said last of its threads.
+//! The gateway's data about its machines. It stores only their tokens ([`tokens`]). While it runs, it also knows which machines are
+//! connected, since when, and the last report of each about its threads.
 
 pub(crate) mod name;
 pub(crate) mod tokens;
@@ -23,50 +23,50 @@ use self::tokens::MachineTokens;
 use crate::failure::Failure;
 use crate::tunnel::Farewell;
 
-/// How often the tokens are looked at: a machine whose token was revoked is gone after that time.
+/// How often the tokens are checked: a revoked machine is disconnected within this time.
 const TOKENS_EVERY: Duration = Duration::from_secs(2);
 
-/// Most machines in the menu: it is a header of each request, too.
+/// Most machines in the menu. The menu is also a header of each request.
 const MOST_IN_MENU: usize = 100;
 
 /// A gateway.
 pub(crate) struct Gateway {
     tokens: MachineTokens,
     machines: Mutex<BTreeMap<MachineName, Machine>>,
-    /// Number of connections so far, which tells them apart.
+    /// Number of connections so far; identifies a connection.
     dials: AtomicU64,
-    /// Number of changes so far of what machines say and of who is connected.
+    /// Number of changes so far of machines' reports and connections.
     changes: watch::Sender<u64>,
-    /// Whether somebody asks the machines again and again for those who listen to the changes.
+    /// Whether a task follows the machines for the listening clients.
     is_followed: Mutex<bool>,
 }
 
-/// A machine that is connected, or was since the gateway was started.
+/// A machine that is connected, or was since the gateway started.
 struct Machine {
     link: Option<Link>,
     /// Number of its last connection.
     dial: u64,
-    /// Unix milliseconds of its last connection or its end.
+    /// Start or end of its last connection, in Unix milliseconds.
     since: u64,
     about: About,
     summary: Arc<Summary>,
 }
 
-/// What a machine says of itself when it dials.
+/// Data that a machine sends about itself when it connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct About {
     /// Version of its program.
     pub(crate) version: String,
-    /// Whether it lets nobody change anything.
+    /// Whether it rejects all changes.
     pub(crate) read_only: bool,
 }
 
-/// What a machine says of its threads.
+/// A machine's report about its threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Summary {
-    /// How many there are in each state, finished ones too.
+    /// Number of threads in each state, including finished ones.
     pub(crate) counts: BTreeMap<String, u64>,
-    /// Those that have not ended, newest first, as `uwf thread list` reports them.
+    /// Threads that have not ended, newest first, as `uwf thread list` reports them.
     pub(crate) threads: Vec<Value>,
 }
 
@@ -74,19 +74,19 @@ pub(crate) struct Summary {
 struct Link {
     requests: SendRequest<Body>,
     farewell: oneshot::Sender<Farewell>,
-    /// Hash of the token it dialled with.
+    /// Hash of the token it connected with.
     token: String,
 }
 
-/// A machine as others see it.
+/// A snapshot of a machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) name: MachineName,
     pub(crate) is_connected: bool,
-    /// Unix milliseconds since when it is, or is not; `None` when it has not been since the gateway was started.
+    /// Start of the connection or disconnection, in Unix milliseconds; `None` if it has not connected since the gateway started.
     pub(crate) since: Option<u64>,
     pub(crate) about: Option<About>,
-    /// What it said last of its threads.
+    /// Its last report about its threads.
     pub(crate) summary: Arc<Summary>,
 }
 
@@ -103,7 +103,7 @@ impl Machine {
 }
 
 impl Seen {
-    /// A machine that has not dialled yet.
+    /// A machine that has not connected yet.
     fn never(name: MachineName) -> Seen {
         Seen { name, is_connected: false, since: None, about: None, summary: Arc::default() }
     }
@@ -115,15 +115,15 @@ impl Gateway {
         Gateway { tokens, machines, dials, changes, is_followed: Mutex::default() }
     }
 
-    /// Listens to changes of what machines say and of who is connected. The second value is whether nobody follows the machines
-    /// yet, so that whoever asks has to.
+    /// Listens to changes of machines' reports and connections. The second value is true if no task follows the machines yet; then the
+    /// caller must start one.
     pub(crate) fn listen(&self) -> (watch::Receiver<u64>, bool) {
         let mut is_followed = self.is_followed.lock();
         let is_first = !std::mem::replace(&mut *is_followed, true);
         (self.changes.subscribe(), is_first)
     }
 
-    /// Whether somebody listens still; if not, whoever followed the machines is to stop.
+    /// Whether there are still listeners. If not, the task that follows the machines must stop.
     pub(crate) fn is_listened(&self) -> bool {
         let mut is_followed = self.is_followed.lock();
         *is_followed = self.changes.receiver_count() > 0;
@@ -150,14 +150,14 @@ impl Gateway {
         let link = Some(Link { requests, farewell, token });
         machines.insert(name.clone(), Machine { link, dial, since: ids::now_ms(), about, summary });
         if let Some(link) = before.and_then(|before| before.link) {
-            // It may have ended in this moment.
+            // The previous connection may have just ended.
             let _ = link.farewell.send(Farewell::Replaced);
         }
         self.tell();
         dial
     }
 
-    /// Notes that a connection has ended, unless another one has taken its place.
+    /// Records that a connection has ended, unless another one has replaced it.
     pub(crate) fn gone(&self, name: &MachineName, dial: u64) {
         if let Some(machine) = self.machines.lock().get_mut(name).filter(|machine| machine.dial == dial) {
             machine.link = None;
@@ -166,12 +166,12 @@ impl Gateway {
         }
     }
 
-    /// The way to a machine that is connected.
+    /// Sends requests to a machine; `None` if it is not connected.
     pub(crate) fn requests(&self, name: &MachineName) -> Option<SendRequest<Body>> {
         self.machines.lock().get(name)?.link.as_ref().map(|link| link.requests.clone())
     }
 
-    /// Keeps what a machine says of its threads, to be shown when it is away.
+    /// Keeps a machine's report about its threads, which is also shown while the machine is disconnected.
     pub(crate) fn keep(&self, name: &MachineName, summary: Summary) {
         if let Some(machine) = self.machines.lock().get_mut(name).filter(|machine| *machine.summary != summary) {
             machine.summary = Arc::new(summary);
@@ -179,10 +179,10 @@ impl Gateway {
         }
     }
 
-    /// The machines that have a token, or had one since the gateway was started and are still connected.
+    /// The machines that have a token, and those that are still connected without one.
     ///
     /// # Errors
-    /// Those of the tokens' file.
+    /// The tokens can't be read.
     pub(crate) async fn all(self: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
         let known = self.read_tokens().await?;
         let mut all: BTreeMap<MachineName, Seen> =
@@ -200,7 +200,7 @@ impl Gateway {
         self.machines.lock().iter().map(|(name, machine)| (name.clone(), machine.link.is_some())).collect()
     }
 
-    /// The first of them, for a menu.
+    /// The first of those names, for a menu.
     pub(crate) fn menu(&self) -> Vec<(MachineName, bool)> {
         let mut names = self.names();
         names.truncate(MOST_IN_MENU);
@@ -210,7 +210,7 @@ impl Gateway {
     /// The hash of each machine's token.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The tokens can't be read.
     pub(crate) async fn read_tokens(&self) -> Result<BTreeMap<MachineName, String>, Failure> {
         let tokens = self.tokens.clone();
         let read = tokio::task::spawn_blocking(move || tokens.all()).await.map_err(Failure::internal)?;
@@ -218,11 +218,11 @@ impl Gateway {
         Ok(all.into_iter().filter_map(|(name, kept)| Some((name.parse().ok()?, kept.hash))).collect())
     }
 
-    /// Ends the connections of machines whose token is not valid any more, until the gateway ends.
+    /// Disconnects machines whose token is no longer valid, until the gateway ends.
     pub(crate) async fn watch_tokens(self: Arc<Gateway>) {
         loop {
             tokio::time::sleep(TOKENS_EVERY).await;
-            // As long as the file cannot be read, nobody new is let in, and who was stays.
+            // While the file can't be read, no new machine is let in, and connected ones stay.
             let Ok(valid) = self.read_tokens().await else { continue };
             let mut machines = self.machines.lock();
             for (name, machine) in machines.iter_mut() {

@@ -1,4 +1,4 @@
-//! From what a URL names to a thread, a step or a workflow.
+//! Finds the thread, step or workflow that a URL names.
 
 use json_cas::Hash;
 use uwf_core::thread::{ID_LEN, ThreadId};
@@ -7,12 +7,12 @@ use uwf_engine::root::thread_ids::{self, NEWEST};
 
 use crate::failure::Failure;
 
-/// The thread that was named.
+/// The named thread.
 pub(crate) fn thread(home: &Home, typed: &str) -> Result<ThreadId, Failure> {
     Ok(thread_ids::resolve(home, typed)?)
 }
 
-/// The node that was named: a hash, or a unique beginning of one.
+/// The named node: a hash, or a unique prefix of one.
 pub(crate) fn node(home: &Home, typed: &str) -> Result<Hash, Failure> {
     let hash = home.store().resolve_prefix(typed)?;
     if home.store().has(hash)? {
@@ -28,7 +28,7 @@ pub(crate) enum Named {
     Node(Hash),
 }
 
-/// The thread or the node that was named. Whole ids and whole hashes mean themselves; shorter ones are looked up as both.
+/// The named thread or node. Whole ids and whole hashes are taken literally; shorter ones are looked up as both.
 pub(crate) fn thread_or_node(home: &Home, typed: &str) -> Result<Named, Failure> {
     if typed.len() == ID_LEN || typed.starts_with(NEWEST) {
         return Ok(Named::Thread(thread(home, typed)?));

@@ -1,8 +1,7 @@
-//! The path at which a page is read.
+//! The path below which a page is served.
 //!
-//! Pages don't need to know it. Their links are written as if the server had the whole address for itself (`/threads/…`), and
-//! [`Place::prefixed`] adds the rest when a page is drawn: the server's own path ([`crate::entry::own_path`]), and `/m/NAME` for a
-//! page of a machine.
+//! Pages don't need to know it. They write links as if the server had the whole address for itself (`/threads/…`). When a page is drawn,
+//! [`Place::prefixed`] adds the server's own path ([`crate::entry::own_path`]), and `/m/NAME` on a page of a machine.
 
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -10,11 +9,11 @@ use axum::response::Response;
 use crate::machines::name::MachineName;
 use crate::url::is_own_path;
 
-/// The header in which a gateway says who asks. A machine trusts it because it comes through the tunnel.
+/// The header in which a gateway names the client. A machine trusts it because it comes through the tunnel.
 pub(crate) const USER_HEADER: &str = "x-uwf-user";
 
-/// The cookie with the time until which a person has seen finished threads, in Unix milliseconds. The only cookie that passes a
-/// gateway, below the path of the machine.
+/// The cookie with the time until which a person has seen finished threads, in Unix milliseconds. It is the only cookie that a gateway
+/// passes on, and only below the path of the machine.
 pub(crate) const SEEN: &str = "uwf-seen";
 
 /// The cookie of [`SEEN`] with a time in Unix milliseconds, for all pages of this server.
@@ -25,17 +24,17 @@ pub(crate) fn seen_cookie(unix_ms: u64) -> String {
 /// Attributes that hold a path of this server.
 const PATHS: [&str; 6] = ["href", "src", "action", "formaction", "data-live", "data-prefix"];
 
-/// The end of a tag whose link leads from a machine's page to the gateway.
+/// The end of a tag whose link goes from a machine's page to the gateway.
 const OUTSIDE: &str = " data-outside>";
 
 tokio::task_local! {
     static PLACE: Place;
 }
 
-/// Where a page is read.
+/// Where a page is served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Path of this server that only its visitors know; empty where its pages are at `/`.
+    /// Secret path of this server; empty if its pages are at `/`.
     own: String,
     /// The machine whose page this is; `None` for this server's own pages.
     machine: Option<MachineName>,
@@ -82,8 +81,8 @@ impl Place {
         self.machine.as_ref().map_or_else(|| self.own.clone(), |name| format!("{}{}", self.own, name.prefix()))
     }
 
-    /// A page with the prefix before each path in its tags. Texts of agents can't look like tags: in text every `<` is escaped, in
-    /// values of attributes every quote is.
+    /// A page with the prefix added to each path in its tags. Agents' texts can't look like tags: in text every `<` is escaped, and in
+    /// attributes every quote.
     pub(crate) fn prefixed(&self, page: String) -> String {
         let prefix = self.prefix();
         if prefix.is_empty() {
@@ -103,7 +102,7 @@ impl Place {
     }
 }
 
-/// Adds a prefix to the paths in an answer's headers: where it redirects to, and where its cookies are sent.
+/// Adds a prefix to the paths in an answer's headers: redirects, and the paths of cookies.
 pub(crate) fn prefix_headers(response: &mut Response, prefix: &str) {
     let headers = response.headers_mut();
     let target = headers.get(header::LOCATION).and_then(|target| target.to_str().ok());
@@ -121,7 +120,7 @@ pub(crate) fn prefix_headers(response: &mut Response, prefix: &str) {
     headers.extend(cookies.into_iter().map(|cookie| (header::SET_COOKIE, cookie)));
 }
 
-/// Where a tag ends: after the first `>` outside a value.
+/// End of a tag: after the first `>` outside a value.
 fn end_of_tag(tag: &str) -> usize {
     let mut is_value = false;
     for (at, byte) in tag.bytes().enumerate() {
@@ -134,7 +133,7 @@ fn end_of_tag(tag: &str) -> usize {
     tag.len()
 }
 
-/// A tag with the prefix before each path in it.
+/// Appends a tag with the prefix added to each path.
 fn push_prefixed(out: &mut String, tag: &str, prefix: &str) {
     let mut parts = tag.split('"');
     while let Some(name) = parts.next() {

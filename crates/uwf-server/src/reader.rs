@@ -6,7 +6,7 @@ use uwf_engine::root::home::Home;
 
 use crate::failure::Failure;
 
-/// A storage root to be read. Cheap to clone.
+/// A storage root for reading. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Reader(Arc<Home>);
 
@@ -26,10 +26,10 @@ impl Reader {
         self.0.bin()
     }
 
-    /// Reads on a thread that may wait for files.
+    /// Runs `work` on a thread that may block on files.
     ///
     /// # Errors
-    /// What `work` fails with.
+    /// The error of `work`.
     pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, Failure>
     where
         T: Send + 'static,

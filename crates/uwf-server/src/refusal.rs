@@ -1,5 +1,5 @@
-//! Refusals that come from below the routes: a method that a path does not have, a form that cannot be read. They get the report that
-//! every other refusal has.
+//! Adds a report to errors that come from below the routes, such as an unsupported method or an unreadable form, so that they look like all
+//! other errors.
 
 use axum::body::to_bytes;
 use axum::extract::Request;
@@ -10,10 +10,10 @@ use axum::response::{IntoResponse, Response};
 use crate::failure::Failure;
 use crate::headers;
 
-/// Bytes read of the words that a refusal has; all have fewer.
+/// Most bytes read of an error's text; every such text is shorter.
 const MOST_WORDS: usize = 64 << 10;
 
-/// Gives a refusal the report of one, unless it has that or is a page.
+/// Adds a report to an error that has none, unless it is a page.
 pub(crate) async fn reported(request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let response = next.run(request).await;
@@ -23,7 +23,7 @@ pub(crate) async fn reported(request: Request, next: Next) -> Response {
     }
 }
 
-/// Whether it is a refusal with at most one line of reason.
+/// Whether an error has at most one line of text.
 fn is_bare(response: &Response) -> bool {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
@@ -38,7 +38,7 @@ async fn report(method: &Method, response: Response) -> Response {
     let failure = failure(method, parts.status, &parts.headers, String::from_utf8_lossy(&words).trim());
     let mut reported = failure.into_response();
     for (name, value) in &parts.headers {
-        // Those of the body are of the new one.
+        // The headers of the old body don't apply to the new one.
         if ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name) {
             reported.headers_mut().append(name, value.clone());
         }
@@ -60,7 +60,7 @@ fn failure(method: &Method, status: StatusCode, headers: &HeaderMap, words: &str
     Failure::new(status, if words.is_empty() { reason() } else { words.to_owned() })
 }
 
-/// The whole answer, as it goes over a connection that ends after it, to what is no request.
+/// The whole answer, as raw bytes, to input that is not an HTTP request. The connection ends after it.
 pub(crate) fn of_no_request(status: StatusCode) -> Vec<u8> {
     let why = match status {
         StatusCode::URI_TOO_LONG => "the path of the request is too long",

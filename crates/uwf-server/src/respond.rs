@@ -1,4 +1,4 @@
-//! Whether whoever asks wants a page or JSON, and answers that need not be sent again.
+//! Decides between page and JSON, and avoids sending an answer again that the client already has.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Answers up to this size get an `ETag`: pages and reports, not streams.
 const MAX_TAGGED: u64 = 8 << 20;
 
-/// Whether a client asks for JSON rather than for a page. A browser names `text/html`; a script names JSON, or nothing.
+/// Whether a client wants JSON rather than a page. A browser also accepts `text/html`.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     let accepted = |kind| {
         headers
@@ -29,8 +29,8 @@ pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> 
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// Gives answers of GET a tag of their content, and sends 304 to whoever has that content already. A page that is asked for
-/// again after every change is then sent only when it looks different.
+/// Tags answers to GET by their content, and sends 304 to a client that already has that content. So a page that is requested after every
+/// change is sent only if it looks different.
 pub(crate) async fn tagged(request: Request, next: Next) -> Response {
     let is_get = request.method() == Method::GET;
     let known = request.headers().get(header::IF_NONE_MATCH).cloned();

@@ -1,4 +1,4 @@
-//! Listening: address, routes, and an end that lets open requests finish.
+//! Listens on the address, routes requests, and lets open requests finish at the end.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,50 +21,50 @@ use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, Certificate, TlsError};
 use crate::{api, assets, forward, headers, open_files, pages, refusal, respond};
 
-/// How long requests that are open may take when the server ends. Streams never end by themselves.
+/// How long open requests may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Threads that read files. A crowd of requests waits for them rather than for memory.
+/// Threads that read files. Under load, requests wait for a thread instead of using up memory.
 const READERS: usize = 16;
 
-/// How to serve.
+/// Settings of the server.
 pub struct Serve<'s> {
     /// The storage root.
     pub home: &'s Home,
-    /// Where names of workflows are looked up, and commands are started.
+    /// Directory in which workflow names are looked up and commands are started.
     pub cwd: &'s Path,
-    /// The address to listen at; port 0 takes any that is free.
+    /// The address to listen on; port 0 means any free port.
     pub address: SocketAddr,
-    /// Names besides the loopback ones under which the server is reached.
+    /// Host names of the server besides those of loopback.
     pub hosts: Vec<String>,
     /// The secret that people log in with.
     pub secret: Secret,
-    /// Whether nothing can be changed.
+    /// Whether all changes are rejected.
     pub read_only: bool,
     /// The commands, for the description of the API.
     pub commands: fn() -> CommandLine,
     /// Whether machines connect to it.
     pub is_gateway: bool,
-    /// The certificate to speak TLS with.
+    /// The TLS certificate.
     pub certificate: Option<Certificate>,
 }
 
-/// Where the server listens.
+/// A running server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// Its address.
     pub address: SocketAddr,
-    /// The page to open, which holds the secret once.
+    /// The page to open. The URL includes the secret.
     pub url: String,
 }
 
-/// Why a server could not be started.
+/// Why a server can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Anybody in the network could reach it.
+    /// Anyone on the network could reach the server, so it needs a chosen secret.
     #[error("{0} is not a loopback address, and no secret is set")]
     NeedsSecret(SocketAddr),
-    /// The address is in use, or not one of this machine.
+    /// The address is in use or not one of this machine.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address.
@@ -72,18 +72,18 @@ pub enum ServeError {
         /// Why.
         source: std::io::Error,
     },
-    /// There is a certificate, but no TLS can be spoken with it.
+    /// The certificate can't be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The runtime, or waiting for signals.
+    /// The runtime failed, or waiting for signals did.
     #[error("cannot serve: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// Serves until SIGINT or SIGTERM. `ready` is called once requests are answered.
+/// Serves until SIGINT or SIGTERM. Calls `ready` once requests are answered.
 ///
 /// # Errors
-/// [`ServeError::NeedsSecret`] unless the address is a loopback one or a secret was chosen; those of the socket.
+/// [`ServeError::NeedsSecret`] unless the address is a loopback one or a secret was chosen; other errors if the server can't listen.
 pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), ServeError> {
     if !settings.address.ip().is_loopback() && !settings.secret.is_chosen() {
         return Err(ServeError::NeedsSecret(settings.address));
@@ -91,7 +91,7 @@ pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), Ser
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().max_blocking_threads(READERS).build()?;
     let served = runtime.block_on(listen(settings, ready));
-    // Reading threads may be in the middle of a file; nothing they do must be finished.
+    // Reading threads may be in the middle of a file; they change nothing, so they can be dropped.
     runtime.shutdown_timeout(GRACE);
     served
 }
@@ -117,7 +117,7 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     );
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     ready(&Served { address, url });
-    // After that: a browser that is opened there gets the usual limit.
+    // Only after `ready`, because a browser started there should get the usual limit.
     open_files::raise();
     tokio::select! {
         () = Socket::new(listener, tls).serve(whole(app), Patience::USUAL) => {}
@@ -127,14 +127,14 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     Ok(())
 }
 
-/// Everything that is answered, at the root and below the server's own path.
+/// All routes, at the root and below the server's own path.
 fn whole(app: App) -> Router {
-    // Around the router, because the path is taken off before a route is looked for.
+    // Around the router, because the own path must be removed before routing.
     let inside = router(app.clone());
     Router::new().fallback_service(inside).layer(middleware::from_fn_with_state(app, entry::own_path::below))
 }
 
-/// Everything that is answered.
+/// All routes.
 pub(crate) fn router(app: App) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
     let inside = inside.merge(gateway::routes()).merge(forward::routes());

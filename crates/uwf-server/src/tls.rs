@@ -9,37 +9,37 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// The variable that names a file with other roots than Mozilla's.
+/// The variable with a file of roots that replace Mozilla's.
 const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";
 
 /// Files of a server's certificate.
 #[derive(Debug, Clone)]
 pub struct Certificate {
-    /// The certificate and those between it and its root, in PEM.
+    /// The certificate and its intermediates, in PEM.
     pub chain: PathBuf,
     /// Its private key, in PEM.
     pub key: PathBuf,
 }
 
-/// Why there is no TLS.
+/// Why TLS can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file is missing, or holds something else.
+    /// A file is missing or has other content.
     #[error("cannot read {what} in {}: {why}", .path.display())]
     File {
-        /// What is looked for in it.
+        /// Content that the file should have.
         what: &'static str,
         /// The file.
         path: PathBuf,
         /// Why.
         why: String,
     },
-    /// Key and certificate do not fit together, or cannot be used.
+    /// Key and certificate do not match or can't be used.
     #[error("cannot use this certificate and key: {0}")]
     Refused(#[from] rustls::Error),
 }
 
-/// What speaks TLS to those who connect.
+/// TLS for incoming connections.
 ///
 /// # Errors
 /// [`TlsError`].
@@ -54,10 +54,10 @@ pub(crate) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, TlsErro
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// What speaks TLS to a gateway.
+/// TLS for the connection to a gateway.
 ///
 /// # Errors
-/// [`TlsError::File`] when the roots that `SSL_CERT_FILE` names cannot be read.
+/// [`TlsError::File`] if the roots that `SSL_CERT_FILE` names can't be read.
 pub(crate) fn connector() -> Result<TlsConnector, TlsError> {
     let mut roots = RootCertStore::empty();
     match std::env::var_os(ROOTS_VARIABLE).filter(|path| !path.is_empty()) {

@@ -1,5 +1,5 @@
-//! The tunnel between a gateway and a machine: HTTP/2 in the binary frames of one WebSocket. The machine dials, and is the
-//! server; the gateway is the client. Streams, back-pressure, cancellation and signs of life are those of HTTP/2.
+//! The tunnel between a gateway and a machine: HTTP/2 in the binary frames of one WebSocket. The machine dials and is the HTTP/2 server;
+//! the gateway is the client. HTTP/2 provides streams, back-pressure, cancellation and pings.
 
 use std::time::Duration;
 
@@ -10,31 +10,31 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, WebSocketConfig};
 
-/// Bytes that are on their way between the WebSocket and HTTP/2 in one direction, and largest frame that is sent.
+/// Bytes buffered between the WebSocket and HTTP/2 in one direction, and the largest frame sent.
 const CHUNK: usize = 64 << 10;
 
-/// Largest frame that is taken from the other side.
+/// Largest frame accepted from the other side.
 const MAX_FRAME: usize = 1 << 20;
 
-/// Silence after which a sign of life is asked for, and how long it is waited for: a frozen machine is noticed in 10 s.
+/// Silence before a ping is sent, and how long to wait for its reply: a frozen machine is noticed within 10 s.
 const PING: Duration = Duration::from_secs(5);
 
-/// Requests at once through one tunnel. Each open page holds one for its events.
+/// Concurrent requests in one tunnel. Each open page holds one for its events.
 const MAX_STREAMS: u32 = 10_000;
 
-/// Bytes that may be on their way in one request or answer.
+/// Unread bytes of one request or answer.
 const STREAM_WINDOW: u32 = 256 << 10;
 
-/// The same for all of them. What slow readers leave lying counts against it, and must not hold up the others.
+/// Unread bytes of all requests together. Slow readers use up part of it, and must not hold up the others.
 const TUNNEL_WINDOW: u32 = 64 << 20;
 
-/// Requests that were given up and that the other side has not noticed yet: all pages of a browser that is closed.
+/// Cancelled requests that the other side has not noticed yet, such as all pages of a browser that was closed.
 const MAX_GIVEN_UP: usize = MAX_STREAMS as usize;
 
-/// Bytes of a request's headers: what a browser may send, and the gateway's own.
+/// Bytes of a request's headers: as many as a browser may send, plus the gateway's own.
 const MAX_HEADERS: u32 = 64 << 10;
 
-/// How long a farewell may take.
+/// How long sending a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A connection, with or without TLS.
@@ -42,19 +42,19 @@ pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
 
-/// Why a gateway ends the tunnel of a machine that is not to come back by itself.
+/// Why a gateway ends the tunnel of a machine that must not reconnect by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Farewell {
-    /// Another dial with its name and token took its place.
+    /// Another machine connected with the same name and token.
     Replaced,
-    /// Its token is not valid any more.
+    /// The token was revoked or replaced.
     Revoked,
 }
 
 impl Farewell {
     const ALL: [Farewell; 2] = [Farewell::Replaced, Farewell::Revoked];
 
-    /// Its code on the wire; 4000 to 4999 are for private use (RFC 6455, 7.4.2).
+    /// The close code on the wire; 4000 to 4999 are for private use (RFC 6455, 7.4.2).
     fn code(self) -> u16 {
         match self {
             Farewell::Replaced => 4001,
@@ -66,9 +66,9 @@ impl Farewell {
 /// How a tunnel ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// This side was done, or the other one closed it and may be dialled again.
+    /// This side was done, or the other side closed it and may be dialled again.
     Closed,
-    /// The other side said that it is not to be dialled again.
+    /// The other side said not to dial again.
     Told(Farewell),
     /// The connection broke.
     Broken(String),
@@ -79,7 +79,8 @@ pub(crate) fn websocket() -> WebSocketConfig {
     WebSocketConfig::default().max_frame_size(Some(MAX_FRAME)).max_message_size(Some(MAX_FRAME))
 }
 
-/// A WebSocket as a stream of bytes for HTTP/2, and what carries them until the tunnel ends. `farewell` ends it, saying why.
+/// A WebSocket as a stream of bytes for HTTP/2, and the future that moves the bytes until the tunnel ends. `farewell` ends it with a
+/// reason.
 pub(crate) fn open<S: Connection>(
     socket: WebSocketStream<S>,
     farewell: impl Future<Output = Farewell>,
@@ -125,14 +126,14 @@ async fn carry<S: Connection>(
         }
     };
     let told = tokio::select! {
-        // First: when a farewell is said, the other two end as well.
+        // Check the farewell first, because it ends the other two as well.
         biased;
         told = farewell => told,
         ended = receive => return ended,
         ended = send => return ended,
     };
     let frame = CloseFrame { code: CloseCode::from(told.code()), reason: "".into() };
-    // Who does not take it in time finds the connection closed.
+    // A client that does not read it in time just finds the connection closed.
     let _ = tokio::time::timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
     Ended::Told(told)
 }
@@ -143,7 +144,7 @@ fn closed(frame: Option<&CloseFrame>) -> Ended {
     told.map_or(Ended::Closed, Ended::Told)
 }
 
-/// HTTP/2 as the gateway speaks it.
+/// HTTP/2 for the gateway's side.
 pub(crate) fn client() -> hyper::client::conn::http2::Builder<TokioExecutor> {
     let mut client = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     client.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING).keep_alive_while_idle(true);
@@ -152,7 +153,7 @@ pub(crate) fn client() -> hyper::client::conn::http2::Builder<TokioExecutor> {
     client
 }
 
-/// HTTP/2 as the machine speaks it.
+/// HTTP/2 for the machine's side.
 pub(crate) fn server() -> hyper::server::conn::http2::Builder<TokioExecutor> {
     let mut server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
     server.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);

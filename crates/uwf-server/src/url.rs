@@ -1,6 +1,6 @@
 //! Paths and queries.
 
-/// A text as a value in a query.
+/// Encodes a text as a value in a query.
 pub(crate) fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let mut encoded = String::with_capacity(text.len());
@@ -10,8 +10,8 @@ pub(crate) fn encoded(text: &str) -> String {
     encoded
 }
 
-/// Whether this is a path of this server. A browser takes `//`, `/\` and both with tabs or line breaks in between for the name of
-/// another one.
+/// Whether this is a path on this server. Browsers read `//` and `/\`, even with tabs or line breaks in between, as the start of another
+/// server's name.
 pub(crate) fn is_own_path(path: &str) -> bool {
     let is_plain = |symbol: char| symbol != '\\' && !symbol.is_control();
     path.starts_with('/') && !path.starts_with("//") && path.chars().all(is_plain)

@@ -1,8 +1,7 @@
-//! Watching: what is announced to whoever listens, without a request.
+//! Announces changes to clients without a request for each.
 //!
-//! Nobody tells the server anything. While somebody listens, one task for each thing that is listened to looks again and again
-//! at the signs of its files ([`uwf_engine::verbs::signs`]), and everybody who listens to it gets the same bytes. What nobody
-//! listens to is not looked at.
+//! No process notifies the server of changes. While a thread or the list has clients, one task checks the signs of its files
+//! ([`uwf_engine::verbs::signs`]) at short intervals, and all its clients get the same bytes. Anything without clients is not checked.
 
 mod list;
 mod stream;
@@ -22,17 +21,17 @@ pub(crate) use self::thread::{END, Wish};
 use crate::failure::Failure;
 use crate::reader::Reader;
 
-/// Time between two looks. A page shows a step within half a second of its end, drawing included.
+/// Time between two checks. A page shows a step within half a second after its end, including the time to draw it.
 const PACE: Duration = Duration::from_millis(200);
 
-/// Everything that is listened to, and what is read for it. Cheap to clone.
+/// The list and threads with clients, and the reader for them. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Watch {
     reader: Reader,
     watched: Arc<Watched>,
 }
 
-/// Everything that is listened to.
+/// The list and threads with clients.
 #[derive(Default)]
 struct Watched {
     list: Lists,
@@ -40,31 +39,22 @@ struct Watched {
 }
 
 impl Watch {
-    /// Nobody listens yet.
+    /// A watch without clients.
     pub(crate) fn of(reader: Reader) -> Watch {
         Watch { reader, watched: Arc::default() }
     }
 
-    /// Listens to the list of threads; `seen` is the version that the client has seen last.
-    ///
-    /// # Errors
-    /// A bug.
+    /// Listens to the list of threads; `seen` is the last version that the client has seen.
     pub(crate) async fn list(&self, seen: Option<&str>) -> Result<Response, Failure> {
         self.watched.list.listen(self, seen).await
     }
 
-    /// Listens to the list of threads, and to other changes beside it.
-    ///
-    /// # Errors
-    /// A bug.
+    /// Listens to the list of threads and to other changes.
     pub(crate) async fn list_and(&self, others: channel::Receiver<u64>) -> Result<Response, Failure> {
         self.watched.list.listen_and(self, others).await
     }
 
     /// Listens to a thread.
-    ///
-    /// # Errors
-    /// Those of the thread.
     pub(crate) async fn thread(&self, thread: ThreadId, wish: Wish) -> Result<Response, Failure> {
         self.watched.threads.listen(self, thread, wish).await
     }

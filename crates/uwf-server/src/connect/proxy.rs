@@ -1,5 +1,5 @@
-//! The way to a gateway through a proxy, which many networks require: `CONNECT` (RFC 9110, 9.3.6). Which proxy, and for which hosts
-//! none, is said by the variables that other programs go by: `HTTPS_PROXY` or `HTTP_PROXY`, else `ALL_PROXY`, and `NO_PROXY`.
+//! Connects to a gateway through a proxy with `CONNECT` (RFC 9110, 9.3.6). Many networks require one. The usual variables select the proxy:
+//! `HTTPS_PROXY` or `HTTP_PROXY`, then `ALL_PROXY`; `NO_PROXY` names hosts that need none.
 
 use axum::body::Body;
 use axum::http::uri::Scheme;
@@ -11,29 +11,29 @@ use tokio::net::TcpStream;
 
 use super::url::GatewayUrl;
 
-/// Port of a proxy that names none.
+/// Default port of a proxy.
 const PORT: u16 = 80;
 
 /// A proxy.
 #[derive(Debug, Clone)]
 pub(super) struct Proxy {
     address: Uri,
-    /// Name and password, if it was given any. They are never shown.
+    /// User name and password, if given. They are never shown.
     authorization: Option<HeaderValue>,
     /// The variable that names it.
     variable: &'static str,
 }
 
-/// Why there is no way through a proxy.
+/// Why a proxy can't be used.
 pub(super) enum NoWay {
-    /// It cannot be reached, or cannot reach the gateway; later it may.
+    /// Temporarily: the proxy can't be reached, or can't reach the gateway.
     Now(String),
-    /// It does not let this machine through.
+    /// The proxy rejects this machine.
     Refused(String),
 }
 
 impl Proxy {
-    /// The proxy that the environment names for a gateway; none for this machine itself, which no proxy can reach.
+    /// The proxy that the environment names for a gateway; `None` for a gateway on this machine, which no proxy can reach.
     pub(super) fn of_environment(gateway: &GatewayUrl) -> Option<Proxy> {
         let variables = match gateway.is_tls() {
             true => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
@@ -46,7 +46,7 @@ impl Proxy {
         Some(Proxy { address: found.uri().clone(), authorization: found.basic_auth().cloned(), variable })
     }
 
-    /// A connection to the gateway.
+    /// Connects to the gateway.
     pub(super) async fn connect(&self, gateway: &GatewayUrl) -> Result<TokioIo<Upgraded>, NoWay> {
         if self.address.scheme() != Some(&Scheme::HTTP) {
             return Err(NoWay::Refused(format!("{}: only a proxy at http:// can be used", self.told())));
@@ -88,7 +88,7 @@ impl Proxy {
         request.body(Body::empty())
     }
 
-    /// The proxy as people are told of it.
+    /// The proxy as messages show it.
     fn told(&self) -> String {
         let scheme = self.address.scheme_str().unwrap_or_default();
         let authority = self.address.authority().map_or("", |authority| authority.as_str());

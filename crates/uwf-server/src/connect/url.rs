@@ -1,4 +1,4 @@
-//! Where a gateway is.
+//! Address of a gateway.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ pub struct GatewayUrl {
     port: Option<u16>,
 }
 
-/// Why a text is no address of a gateway.
+/// Why a text is not a valid gateway address.
 #[derive(Debug, thiserror::Error)]
 #[error("{url:?} is not the address of a gateway: {why}")]
 pub struct NotAUrl {
@@ -28,12 +28,12 @@ impl GatewayUrl {
         self.is_tls
     }
 
-    /// Whether it never leaves this machine.
+    /// Whether the connection stays on this machine.
     pub fn is_loopback(&self) -> bool {
         self.host == "localhost" || self.host().parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }
 
-    /// The name or number of its machine.
+    /// Host name or IP address.
     pub(crate) fn host(&self) -> &str {
         self.host.trim_matches(['[', ']'])
     }
@@ -43,12 +43,12 @@ impl GatewayUrl {
         self.port.unwrap_or(if self.is_tls { 443 } else { 80 })
     }
 
-    /// Host and port, as a proxy is told where to connect to.
+    /// Host and port, as a proxy expects them.
     pub(crate) fn target(&self) -> String {
         format!("{}:{}", self.host, self.port())
     }
 
-    /// The address of a WebSocket there.
+    /// The address of a WebSocket on the gateway.
     pub(crate) fn socket(&self, path: &str) -> String {
         let scheme = if self.is_tls { "wss" } else { "ws" };
         format!("{scheme}://{}{path}", self.authority())
@@ -80,7 +80,7 @@ impl FromStr for GatewayUrl {
             return Err(fail("it names no machine"));
         };
         if authority.as_str().contains('@') {
-            // It would be seen by whoever lists processes.
+            // Anyone who can list processes would see it.
             return Err(fail("the token is not part of it, but in WORKFLOW_GATEWAY_TOKEN"));
         }
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {

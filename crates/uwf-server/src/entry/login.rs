@@ -1,4 +1,4 @@
-//! The login page, and the cookie it gives.
+//! The login page and its cookie.
 
 use axum::Form;
 use axum::Router;
@@ -22,19 +22,19 @@ use crate::url::{encoded, is_own_path};
 /// Seconds a browser keeps the cookie: 30 days.
 const KEPT: u64 = 30 * 24 * 3600;
 
-/// Its routes, which everybody may use.
+/// Routes that need no login.
 pub(crate) fn routes() -> Router<App> {
     Router::new().route("/login", get(page).post(log_in)).route("/logout", post(log_out))
 }
 
-/// Where somebody without the cookie is sent, to come back to where they wanted to be.
+/// Login path for a browser without the cookie. After the login, the browser returns to `path`.
 pub(super) fn path_back_to(path: &str) -> String {
     if path == "/" { "/login".to_owned() } else { format!("/login?next={}", encoded(path)) }
 }
 
 #[derive(Deserialize)]
 struct Asked {
-    /// The secret, in the link that `uwf serve` prints.
+    /// The secret from the link that `uwf serve` prints.
     token: Option<String>,
     next: Option<String>,
 }
@@ -53,7 +53,7 @@ async fn page(
 ) -> Response {
     let next = asked.next.as_deref();
     match asked.token {
-        // Any web site can make a browser ask for this, again and again.
+        // Any web site can make a browser request this, again and again.
         Some(token) if comes_from_another_site(&headers) => offered(&token, next),
         Some(token) => checked(&app, &headers, &extensions, &token, next),
         None => shown(StatusCode::OK, None, next),
@@ -72,9 +72,9 @@ async fn log_in(
     checked(&app, &headers, &extensions, &given.secret, given.next.as_deref())
 }
 
-/// Gives the cookie to a browser that knows the secret, and leads it to where it wanted to go.
+/// Gives the cookie to a browser that knows the secret, and redirects it to its destination.
 fn checked(app: &App, headers: &HeaderMap, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
-    // Behind a gateway people log in there.
+    // Behind a gateway, people log in at the gateway.
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
     match guard.attempts.judge(&guard.secret, secret.trim(), peer(extensions)) {
         Verdict::Right => with_cookie(guard, headers, guard.secret.session(), KEPT, own_path(next)),
@@ -91,13 +91,13 @@ async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
     with_cookie(guard, &headers, "", 0, "/login")
 }
 
-/// Sets the cookie and leads on to a path of this server. A browser that came by TLS never sends the cookie without.
+/// Sets the cookie and redirects to a path of this server. With TLS, the browser never sends the cookie without TLS.
 fn with_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64, next: &str) -> Response {
     let secure = if is_encrypted(guard, headers) { "; Secure" } else { "" };
     let name = guard.cookie();
     let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     let mut response = ([(header::SET_COOKIE, cookie)], Redirect::to(next)).into_response();
-    // Below the server's own path it is added to every answer.
+    // Below the server's own path, every answer gets the path added.
     if Place::current().root().is_empty() {
         place::prefix_headers(&mut response, of_cookie(guard, headers));
     }
@@ -109,13 +109,13 @@ fn own_path(next: Option<&str>) -> &str {
     next.filter(|path| is_own_path(path)).unwrap_or("/")
 }
 
-/// Whether a browser follows a link of another web site. Links that are typed, or opened by another program, have no site.
+/// Whether a browser follows a link from another web site. Links that are typed, or opened by another program, come from no site.
 fn comes_from_another_site(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
     site.is_some_and(|site| !["none", "same-origin"].contains(&site))
 }
 
-/// A button instead of the login that a link from elsewhere asks for.
+/// A button instead of the login that a link from another site requests.
 fn offered(token: &str, next: Option<&str>) -> Response {
     let form = html! {
         form.login method="post" action="/login" {

@@ -1,11 +1,11 @@
-//! The server's own path, which only its visitors know.
+//! The server's own path, which only logged-in visitors know.
 //!
-//! A cookie belongs to a host name and not to a port. On loopback every user of the machine can listen at another port, lead a
-//! browser there and read its cookies. So the cookie is sent only below a path that is as hard to guess as the cookie itself. No
-//! answer to a stranger contains it: a browser learns it when it logs in. Another host name for each server would do as well, but
-//! Safari does not resolve `NAME.localhost`.
+//! A cookie belongs to a host name, not to a port. On loopback, every user of the machine can listen on another port, direct a browser
+//! there and read its cookies. So the cookie is sent only below a path that is as hard to guess as the cookie itself. A browser learns the
+//! path when it logs in; answers to other clients never contain it. A separate host name for each server would work as well, but Safari
+//! does not resolve `NAME.localhost`.
 //!
-//! With TLS the path is not needed: others have no certificate for this host name, and the cookie is never sent without TLS.
+//! TLS makes the path unnecessary: other users have no certificate for this host name, and the cookie is never sent without TLS.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
@@ -35,14 +35,13 @@ fn inside(own: &str, uri: &Uri) -> Option<String> {
     (rest.is_empty() || rest.starts_with(['/', '?'])).then(|| rest.to_owned())
 }
 
-/// The path below which the cookie of a browser is sent. Empty where it may be sent with every request: where the browser came by
-/// TLS.
+/// The path below which a browser sends the cookie. Empty if the browser uses TLS, because then every request may carry it.
 pub(super) fn of_cookie<'g>(guard: &'g Guard, headers: &HeaderMap) -> &'g str {
     if is_encrypted(guard, headers) { "" } else { guard.secret.own_path() }
 }
 
-/// Whether a browser came by TLS: the server's own, or that of a proxy which says so. A visitor who claims it keeps only the own
-/// cookie from being protected.
+/// Whether a browser uses TLS with this server or, as a header says, with a proxy. A visitor who forges it only
+/// makes their own cookie less safe.
 pub(super) fn is_encrypted(guard: &Guard, headers: &HeaderMap) -> bool {
     guard.has_tls || headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https")
 }

@@ -1,8 +1,8 @@
-//! The answer of a machine, as the gateway passes it on.
+//! Rewrites a machine's answer for the browser.
 //!
-//! Whoever controls a machine controls every byte of its answer, and a browser shows that answer with the rights that a person has at
-//! the gateway. So nothing is passed on because it looks harmless. The gateway writes each header itself, out of a few constants and
-//! values that it has parsed; it draws pages around a body that it has cleaned ([`super::markup`]); and it drops everything else.
+//! An attacker who controls a machine controls every byte of its answer, and a browser shows that answer with a person's rights at the
+//! gateway. So the gateway passes on nothing just because it looks harmless. It writes each header itself, from a few constants and values
+//! that it has parsed. It draws pages around a body that it has cleaned ([`super::markup`]). It drops everything else.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ const MAX_FILE_NAME: usize = 100;
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Content types of answers that are passed on as they are. With `nosniff` a browser runs none of them as a script or a style sheet.
+/// Content types that are passed on unchanged. With `nosniff`, a browser runs none of them as a script or a style sheet.
 const PLAIN: [(&str, &str); 4] = [
     ("application/json", "application/json"),
     ("text/event-stream", "text/event-stream"),
@@ -37,13 +37,13 @@ const PLAIN: [(&str, &str); 4] = [
     ("text/csv", "text/csv; charset=utf-8"),
 ];
 
-/// What everything else is called.
+/// Content type for everything else.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// The answer of a machine with headers of the gateway.
+/// The answer of a machine, with the gateway's headers.
 ///
 /// # Errors
-/// Bad gateway when the machine redirects to somewhere else, or sends a page that is none.
+/// Bad gateway if the machine redirects elsewhere or sends an invalid page.
 pub(super) async fn rewritten(
     app: &App,
     name: &MachineName,
@@ -68,7 +68,7 @@ pub(super) async fn rewritten(
     Ok(response)
 }
 
-/// A page, drawn around the cleaned body that the machine has sent.
+/// A page, drawn around the cleaned body from the machine.
 async fn page(app: &App, name: &MachineName, place: Place, body: Incoming) -> Result<Response, Failure> {
     let read = tokio::time::timeout(PATIENCE, to_bytes(Body::new(body), MAX_PAGE)).await;
     let bytes =
@@ -85,7 +85,7 @@ fn untrusted(name: &MachineName, what: &str) -> Failure {
         .hint("check that the machine runs the same version of uwf as this gateway")
 }
 
-/// The content type without its parameters. `None` when there is not exactly one: browsers read the last of several.
+/// The content type without its parameters. `None` unless there is exactly one, because browsers use the last of several.
 fn essence(headers: &HeaderMap) -> Option<String> {
     let kind = text(headers, &header::CONTENT_TYPE)?;
     Some(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
@@ -99,7 +99,7 @@ fn constant(kind: Option<&str>) -> &'static str {
     }
 }
 
-/// Headers that pass, each written anew from a value that was parsed.
+/// Headers that are passed on. Each is written from a parsed value.
 fn passed(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
     let disposition = text(headers, &header::CONTENT_DISPOSITION).and_then(download);
     let retry = text(headers, &header::RETRY_AFTER).and_then(number).map(|seconds| seconds.to_string());
@@ -110,7 +110,7 @@ fn passed(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
         .collect()
 }
 
-/// The only value of a header, if it is ASCII.
+/// The value of a header, if there is exactly one and it is ASCII.
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

@@ -1,7 +1,7 @@
-//! The body of a machine's page, without everything that could act.
+//! Cleans the body of a machine's page: removes everything that could act.
 //!
-//! A body holds elements and attributes of the lists below, which are those of uwf's own pages. Links and forms lead to paths of the
-//! machine, as a browser resolves them. So nothing in it can be a script, navigate by itself, or send a request to another machine.
+//! A body keeps only the elements and attributes listed below, which are those of uwf's own pages. Links and forms can only use paths of
+//! the machine, as a browser resolves them. So the body can't run a script, navigate by itself, or send a request to another machine.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,15 +12,15 @@ use url::Url;
 use crate::pages::layout::OUTER_IDS;
 use crate::url::is_own_path;
 
-/// Elements of pages. Missing on purpose, among others: what loads something, what holds other languages (`style`, `math`), and
-/// what changes how the rest is read (`base`, `meta`, `template`).
+/// Allowed elements. Missing on purpose, among others: elements that load something, elements with other languages (`style`, `math`), and
+/// elements that change how the rest is read (`base`, `meta`, `template`).
 const ELEMENTS: &str = "a abbr article aside b blockquote br button caption code dd del details div dl dt em fieldset figcaption \
     figure footer form g h1 h2 h3 h4 h5 h6 header hr i input ins kbd label legend li line mark meter nav ol optgroup option output p \
     path polygon polyline pre progress q rect s samp section select small span strong sub summary sup svg table tbody td text \
     textarea tfoot th thead time title tr tspan u ul var";
 
-/// Attributes of any element. Missing on purpose, among others: handlers of events, `style`, `target`, `ping`, and `name` of elements
-/// that become properties of the document by it.
+/// Attributes allowed on any element. Missing on purpose, among others: event handlers, `style`, `target`, `ping`, and `name` on elements
+/// that it would turn into properties of the document.
 const ATTRIBUTES: &str = "action aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label aria-labelledby \
     aria-live autocomplete autofocus checked class colspan cols d data-confirm data-copy data-keep data-key data-label data-ms data-open \
     data-row data-selected data-since data-state data-status datetime direction disabled download dx dy fill for formaction formmethod height \
@@ -31,10 +31,10 @@ const ATTRIBUTES: &str = "action aria-controls aria-current aria-describedby ari
 /// Elements whose `name` is a field of a form.
 const FIELDS: [&str; 5] = ["button", "input", "output", "select", "textarea"];
 
-/// Schemes of links to elsewhere.
+/// Schemes allowed in links to other sites.
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
-/// The body without everything that could act. `is_own_host` says which host names are those of this gateway.
+/// The body without everything that could act. `is_own_host` recognizes host names of this gateway.
 pub(super) fn cleaned(body: &str, is_own_host: impl Fn(&str) -> bool + Send + Sync + 'static) -> String {
     let words = |list: &'static str| list.split_whitespace().collect::<HashSet<_>>();
     let mut builder = Builder::empty();
@@ -55,12 +55,12 @@ pub(super) fn cleaned(body: &str, is_own_host: impl Fn(&str) -> bool + Send + Sy
     builder.clean(body).to_string()
 }
 
-/// A link to another place of the same page, with another query, or to a path of the machine.
+/// A link within the same page, with another query, or to a path of the machine.
 fn link(value: &str) -> Option<String> {
     if value.starts_with(['#', '?']) { Some(value.to_owned()) } else { own_path(value) }
 }
 
-/// A path of the machine as a browser resolves it, so that `..` in any spelling is gone. `None` for the address of another server.
+/// A path of the machine as a browser resolves it, so that it contains no `..` in any spelling. `None` for an address of another server.
 pub(super) fn own_path(value: &str) -> Option<String> {
     let machine = Url::parse("http://machine/").ok()?;
     let target = machine.join(value).ok()?;
@@ -69,7 +69,7 @@ pub(super) fn own_path(value: &str) -> Option<String> {
     is_here.then(|| path.to_owned())
 }
 
-/// Whether a link leads to the web, to mail, and not back to this gateway under one of its names.
+/// Whether a link goes to the web or to mail, but not back to this gateway under one of its names.
 fn leads_elsewhere(value: &str, is_own_host: impl Fn(&str) -> bool) -> bool {
     let Ok(target) = Url::parse(value) else { return false };
     SCHEMES.contains(&target.scheme()) && !target.host_str().is_some_and(is_own_host)

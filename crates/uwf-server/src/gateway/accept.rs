@@ -1,4 +1,4 @@
-//! `GET /api/gateway/connect/NAME`: where machines dial.
+//! `GET /api/gateway/connect/NAME`: machines connect here.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::machines::name::MachineName;
 use crate::machines::{About, Gateway, tokens};
 use crate::tunnel;
 
-/// The header in which a machine says which version it is.
+/// The header with the machine's version.
 pub(crate) const VERSION_HEADER: &str = "x-uwf-version";
 
-/// The header in which a machine says that nothing can be changed on it.
+/// The header of a machine that allows no changes.
 pub(crate) const READ_ONLY_HEADER: &str = "x-uwf-read-only";
 
 /// Longest version that is shown.
@@ -75,7 +75,7 @@ async fn accept(
     Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
 }
 
-/// The key of a WebSocket handshake (RFC 6455, 4.2.1); `None` when it is none.
+/// The key of a WebSocket handshake (RFC 6455, 4.2.1); `None` if it is invalid.
 fn key(headers: &HeaderMap) -> Option<&str> {
     let has = |name, word: &str| text(headers, name).split(',').any(|part| part.trim().eq_ignore_ascii_case(word));
     let is_handshake = has(header::CONNECTION, "upgrade")
@@ -102,7 +102,7 @@ async fn serve(gateway: &Arc<Gateway>, name: &MachineName, about: About, token: 
     let (stream, carried) = tunnel::open(socket, async {
         match told.await {
             Ok(farewell) => farewell,
-            // Nobody will say it: the connection ends by itself.
+            // No farewell will come; the connection ends by itself.
             Err(_) => std::future::pending().await,
         }
     });
@@ -116,7 +116,7 @@ async fn serve(gateway: &Arc<Gateway>, name: &MachineName, about: About, token: 
     };
     gateway.gone(name, dial);
     if answers_ended {
-        // It ends now; a farewell may still be on its way.
+        // The connection ends now; a farewell may still be on its way.
         carried.await;
     }
 }

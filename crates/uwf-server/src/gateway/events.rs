@@ -1,4 +1,4 @@
-//! `GET /api/gateway/events`: that the list of threads changed, the gateway's own or that of a machine, or who is connected.
+//! `GET /api/gateway/events`: announces changes of any list of threads (the gateway's own or a machine's) and of the connections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::machines::Gateway;
 use crate::machines::name::MachineName;
 use crate::watch::BEAT;
 
-/// Where it is.
+/// Path of these events.
 pub(crate) const PATH: &str = "/api/gateway/events";
 
-/// Time between two questions to a machine. It lists its threads for that, so it is longer than between two looks at the gateway's own
-/// list.
+/// Time between two requests to a machine. Each makes the machine list its threads, so the time is longer than between two looks at the
+/// gateway's own list.
 const PACE: Duration = Duration::from_secs(1);
 
 pub(super) fn routes() -> Router<App> {
@@ -40,10 +40,10 @@ async fn events(State(app): State<App>) -> Result<Response, Failure> {
     app.watch().list_and(changes).await
 }
 
-/// Follows the machines until nobody listens. What differs is announced where it is kept.
+/// Follows the machines as long as there are clients. Differences are announced where they are stored.
 async fn follow(gateway: Arc<Gateway>) {
     let mut followed: BTreeMap<MachineName, AbortHandle> = BTreeMap::new();
-    // They end with it.
+    // The tasks end with it.
     let mut tasks = JoinSet::new();
     while gateway.is_listened() {
         for (name, _) in gateway.names().into_iter().filter(|(_, is_connected)| *is_connected) {
@@ -57,7 +57,7 @@ async fn follow(gateway: Arc<Gateway>) {
     }
 }
 
-/// Asks a machine for its list whenever it says that it is another one, until it says no more. It is said once at the beginning.
+/// Fetches a machine's list whenever the machine announces a new version, until the announcements end. The first one comes at once.
 async fn follow_machine(gateway: Arc<Gateway>, name: MachineName) {
     let Some(mut said) = lists::events(&gateway, &name).await else { return };
     while has_news(&mut said).await {
@@ -66,11 +66,11 @@ async fn follow_machine(gateway: Arc<Gateway>, name: MachineName) {
     }
 }
 
-/// Waits for an event. What has been said meanwhile is the same news, so it is passed over.
+/// Waits for an event. Events that arrived meanwhile carry the same news, so they are skipped.
 async fn has_news(said: &mut Body) -> bool {
     loop {
         match said.frame().await {
-            // A sign of life.
+            // A heartbeat.
             Some(Ok(frame)) if frame.data_ref() == Some(&BEAT) => {}
             Some(Ok(_)) => break,
             Some(Err(_)) | None => return false,
@@ -98,7 +98,7 @@ mod tests {
     use crate::machines::{About, Summary};
     use crate::tunnel;
 
-    /// A stream that has said this, and says no more.
+    /// A stream of these messages that then stays silent.
     fn said(messages: &'static [&'static str]) -> Body {
         let messages = messages.iter().map(|text| Ok::<_, Infallible>(Bytes::from_static(text.as_bytes())));
         Body::from_stream(stream::iter(messages).chain(stream::pending()))
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(has_news(&mut said(&[":\n\n"])).now_or_never(), None);
         assert!(!has_news(&mut Body::empty()).await, "a stream that ended has no news");
     }
-    /// A machine that announces what `changes` says and counts in `asked` how often it is asked for its list.
+    /// A machine that announces changes from `changes`, and counts in `asked` how often its list is requested.
     async fn connected(gateway: &Gateway, name: &MachineName, changes: watch::Receiver<()>, asked: Arc<AtomicUsize>) {
         let say = || async move {
             Body::from_stream(stream::unfold(changes, |mut changes| async move {
@@ -151,7 +151,7 @@ mod tests {
             counts.push(asked.load(Ordering::Relaxed));
         }
         assert_eq!(counts, [0, 1, 2]);
-        // When nobody listens any more, the machine is not listened to either: it keeps the receiver that it hands out copies of.
+        // Without clients, the gateway stops listening to the machine. One receiver is always left: the machine clones it for each stream.
         assert_eq!(change.receiver_count(), 2);
         drop(listener);
         following.await.unwrap();

@@ -1,5 +1,5 @@
-//! `GET /api/gateway/summary`: what a machine tells its gateway of its threads, in one answer that does not grow with how many
-//! have ended.
+//! `GET /api/gateway/summary`: a machine's report about its threads to its gateway. The answer does not grow with the number of ended
+//! threads.
 
 use axum::extract::State;
 use axum::routing::get;
@@ -17,13 +17,13 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::machines::Summary;
 
-/// Where it is.
+/// Path of the summary.
 pub(super) const PATH: &str = "/api/gateway/summary";
 
-/// Most threads in it: more than anybody looks through in a list of several machines.
+/// Most threads in it: more than a person reads through in a list of several machines.
 const MOST_THREADS: usize = 500;
 
-/// Threads whose tasks are told: each takes reading nodes, and the gateway does not wait long.
+/// Threads with a task in the summary: each task costs reading nodes, and the gateway does not wait long.
 const MOST_TOLD: usize = 100;
 
 /// Characters of a task.
@@ -46,7 +46,7 @@ async fn summary(State(app): State<App>) -> Result<Json<Summary>, Failure> {
     Ok(Json(read.await?))
 }
 
-/// The rows of `uwf thread list`, with what a thread is to do and which role it is at.
+/// The rows of `uwf thread list`, with each thread's task and current role.
 fn told(home: &Home, rows: Vec<Named>) -> Result<Vec<Value>, Failure> {
     let mut overviews = Overviews::new(home);
     let mut threads = Vec::with_capacity(rows.len());

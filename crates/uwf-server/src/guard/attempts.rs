@@ -1,9 +1,9 @@
-//! How often someone may try a secret.
+//! Limits attempts to guess the secret.
 //!
-//! A secret that uwf made has 160 bits. Guessing it is hopeless at any rate, so it is accepted however many wrong ones came before:
-//! nobody can lock its owner out. A secret that a person chose may be weak, so guesses at it are limited per address and for all
-//! addresses together. Its owner gets in meanwhile from an address that has known it before, or by the link that `uwf serve`
-//! prints, which has a secret of 160 bits, too.
+//! A secret that uwf generated has 160 bits. Guessing it is hopeless at any rate, so it is accepted after any number of wrong attempts, and
+//! an attacker can't lock its owner out. A secret that a person chose may be weak, so attempts are limited per address and for all
+//! addresses together. Meanwhile its owner can log in from an address that has used the secret before, or with the link that `uwf serve`
+//! prints, which also has a secret of 160 bits.
 
 use std::collections::{HashSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -19,30 +19,30 @@ use crate::failure::Failure;
 /// Wrong secrets that one address may try within [`WINDOW`].
 const MOST: usize = 5;
 
-/// Wrong secrets from all addresses together within [`WINDOW`].
+/// Wrong secrets that all addresses together may try within [`WINDOW`].
 const MOST_TOGETHER: usize = 100;
 
 /// How long a wrong attempt counts.
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// Addresses that are remembered because they have known the secret.
+/// Addresses remembered because they have used the right secret.
 const MOST_KNOWN: usize = 1000;
 
-/// Where an attempt comes from: an address, or the network of an IPv6 host, which can choose among 2^64 of its addresses.
+/// Origin of an attempt: an IPv4 address, or the network of an IPv6 host, which can choose among 2^64 addresses.
 type Origin = Option<IpAddr>;
 
-/// What became of an attempt.
+/// Result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The secret is right.
     Right,
     /// It is wrong.
     Wrong,
-    /// There were too many wrong ones before. This one may be right, if it is a secret that a person chose.
+    /// There were too many wrong attempts before. If a person chose the secret, this one may still be right.
     TooMany(Duration),
 }
 
-/// Attempts of the last minute that were wrong, and addresses that have known the secret.
+/// Wrong attempts of the last minute, and addresses that have used the right secret.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<Inner>);
 
@@ -54,7 +54,7 @@ struct Inner {
 }
 
 impl Attempts {
-    /// Compares what somebody gave with the secret, unless too much was guessed.
+    /// Compares a given secret with the right one, unless there were too many wrong attempts.
     pub(crate) fn judge(&self, secret: &Secret, given: &str, from: Option<IpAddr>) -> Verdict {
         let from = from.map(network);
         let mut inner = self.0.lock();
@@ -76,7 +76,7 @@ impl Attempts {
 }
 
 impl Inner {
-    /// How long an address must wait before it may guess; `None` when it may now.
+    /// How long an address must wait before its next attempt; `None` if it may try now.
     fn wait(&mut self, from: Origin) -> Option<Duration> {
         while self.failed.front().is_some_and(|(_, at)| at.elapsed() >= WINDOW) {
             self.failed.pop_front();
@@ -90,7 +90,7 @@ impl Inner {
     }
 }
 
-/// An address, or the first half of an IPv6 address.
+/// An IPv4 address, or the first half of an IPv6 address.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(address) if address.to_ipv4_mapped().is_none() && !address.is_loopback() => {

@@ -1,4 +1,4 @@
-//! The secret that lets people and scripts in.
+//! The secret for people and scripts.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,29 +9,29 @@ use durable_files::regular;
 /// The environment variable that sets the secret.
 pub const SECRET_VARIABLE: &str = uwf_core::config::DASHBOARD_SECRET;
 
-/// Fewest bytes of a secret that somebody chose: with five attempts a minute, what is shorter could be guessed.
+/// Fewest bytes of a chosen secret. At five attempts a minute, a shorter one could be guessed.
 const SHORTEST: usize = 12;
 
-/// Longest secret, and largest file of one.
+/// Longest secret, and largest file with one.
 const LONGEST: u64 = 1024;
 
-/// What the cookie is derived for. A cookie that leaks is not the secret, and ends with it.
+/// Context for deriving the cookie. A leaked cookie does not reveal the secret, and becomes invalid with it.
 const SESSION: &str = "uwf 2026-11 session cookie of the dashboard";
 
-/// What the server's own path is derived for.
+/// Context for deriving the server's own path.
 const OWN_PATH: &str = "uwf 2026-11 path of the dashboard";
 
-/// What the secret in the printed link is derived for, if a person chose the secret.
+/// Context for deriving the secret in the printed link, if a person chose the secret.
 const LINK: &str = "uwf 2026-11 link to the dashboard";
 
-/// What somebody gave for the secret.
+/// Result of comparing a given secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Given {
-    /// The secret, in a form of 160 bits.
+    /// The right secret, with 160 bits.
     Strong,
-    /// The secret that a person chose, which may be weak.
+    /// The right secret, chosen by a person, so it may be weak.
     Chosen,
-    /// Something else.
+    /// A wrong secret.
     Wrong,
 }
 
@@ -46,10 +46,10 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// The secret that somebody chose.
+    /// A secret that a person chose.
     ///
     /// # Errors
-    /// Why it cannot be one, in words.
+    /// Why the text can't be a secret.
     pub fn chosen(text: impl Into<String>) -> Result<Secret, String> {
         let text = text.into();
         if text.len() < SHORTEST || text.len() as u64 > LONGEST {
@@ -63,10 +63,10 @@ impl Secret {
         Ok(Secret::of(text, true))
     }
 
-    /// The secret of a storage root: read from its file, or made there, for the owner only.
+    /// The secret of a storage root: read from its file, or created there, readable only by the owner.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The file can't be read or written.
     pub fn of_file(path: &Path) -> std::io::Result<Secret> {
         match regular::read(path, LONGEST) {
             Ok(bytes) => {
@@ -82,7 +82,7 @@ impl Secret {
         }
     }
 
-    /// Makes a secret. Of two servers that do so at once one wins, and both take its.
+    /// Creates a secret. If two servers do so at once, both use the one that was written first.
     fn make(path: &Path) -> std::io::Result<Secret> {
         let text = random()?;
         let dir = path.parent().unwrap_or(Path::new("."));
@@ -109,27 +109,27 @@ impl Secret {
         &self.text
     }
 
-    /// Whether somebody chose it.
+    /// Whether a person chose it.
     pub fn is_chosen(&self) -> bool {
         self.is_chosen
     }
 
-    /// What a browser keeps once it has proved that it knows the secret.
+    /// The cookie's value, which a browser gets once it has proved that it knows the secret.
     pub(crate) fn session(&self) -> &str {
         &self.session
     }
 
-    /// The path of the server that only its visitors know: `/~` and 80 bits in hex.
+    /// The server's secret path: `/~` and 80 bits in hex.
     pub(crate) fn own_path(&self) -> &str {
         &self.own_path
     }
 
-    /// The secret in the link that `uwf serve` prints: 160 bits, good for everything the secret is good for.
+    /// The secret in the link that `uwf serve` prints: 160 bits, accepted wherever the secret is.
     pub(crate) fn link_text(&self) -> &str {
         &self.link
     }
 
-    /// Compares what somebody gave with the secret.
+    /// Compares a given secret with this one.
     pub(crate) fn compare(&self, given: &str) -> Given {
         match (is_same(given, &self.link), is_same(given, &self.text)) {
             (true, _) => Given::Strong,
@@ -138,7 +138,7 @@ impl Secret {
         }
     }
 
-    /// Whether this is what a browser keeps.
+    /// Whether this is the cookie's value.
     pub(crate) fn is_session(&self, given: &str) -> bool {
         is_same(given, &self.session)
     }
@@ -150,17 +150,14 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// A text that nobody can guess: 160 bits.
-///
-/// # Errors
-/// Those of the kernel's random numbers.
+/// An unguessable text of 160 bits.
 pub(crate) fn random() -> std::io::Result<String> {
     let mut bytes = [0u8; 20];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Compares without telling by the time it takes how much is right: hashes of both are compared, which nobody can choose.
+/// Compares in a way that does not reveal by its timing how much is right: it compares hashes, which an attacker can't choose.
 fn is_same(one: &str, other: &str) -> bool {
     blake3::hash(one.as_bytes()) == blake3::hash(other.as_bytes())
 }

@@ -11,12 +11,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::refusal;
 use crate::tunnel::Connection;
 
-/// How the head begins, the status in between, and how it continues to its date, which has a fixed length.
+/// Parts of the head around the status: how it begins, and how it continues up to its date, which has a fixed length.
 const BEGINNING: &[u8] = b"HTTP/1.1 ";
 const REST: &[u8] = b"\r\nconnection: close\r\ncontent-length: 0\r\ndate: ";
 const DATE: usize = "Thu, 26 Nov 2026 22:23:26 GMT\r\n\r\n".len();
 
-/// A connection that sends a report in the place of a head alone.
+/// A connection that replaces a head without a body by a report.
 pub(super) struct Reporting {
     stream: Box<dyn Connection>,
     /// The unsent rest of a report, and how many bytes of the head it replaces.
@@ -30,7 +30,7 @@ impl Reporting {
     }
 }
 
-/// The status of a head that hyper sends by itself. Answers of routes have more headers and none has an empty body.
+/// The status of a head that hyper sends by itself. Routes always send more headers, and never an empty body.
 fn status(sent: &[u8]) -> Option<StatusCode> {
     let rest = sent.strip_prefix(BEGINNING)?;
     let end = rest.iter().position(|byte| *byte == b'\r')?;

@@ -1,16 +1,16 @@
-//! Names of machines: a part of a path, a header and a word on a page.
+//! Names of machines. They are used in paths, headers and pages.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Longest name, which is that of a host name's part.
+/// Longest name, as long as a label of a host name.
 const LONGEST: usize = 63;
 
 /// The name of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MachineName(String);
 
-/// Why a text is no name of a machine.
+/// Why a text is not a valid machine name.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{0:?} cannot name a machine: a name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit"
@@ -23,15 +23,15 @@ impl MachineName {
         &self.0
     }
 
-    /// The name this machine has in its network.
+    /// This machine's host name.
     ///
     /// # Errors
-    /// [`NotAName`] when that is none.
+    /// [`NotAName`] if the host name is not a valid machine name.
     pub fn of_host() -> Result<MachineName, NotAName> {
         rustix::system::uname().nodename().to_string_lossy().parse()
     }
 
-    /// Where the gateway has the machine's pages.
+    /// Path of the machine's pages on the gateway.
     pub(crate) fn prefix(&self) -> String {
         format!("/m/{}", self.0)
     }

@@ -1,7 +1,7 @@
-//! Tokens of machines, which are apart from what people log in with: a machine can only let itself be reached by its token,
-//! and a person cannot pass for a machine.
+//! Tokens of machines. They are separate from the secret that people log in with: a token only lets a machine offer itself, and a person
+//! can't pose as a machine.
 //!
-//! They are all that a gateway keeps. The file has only their hashes: whoever reads it cannot connect with what is in it.
+//! A gateway stores nothing else. The file has only hashes, so reading it does not allow a connection.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,25 +16,25 @@ use uwf_engine::root::ids;
 use super::name::MachineName;
 use crate::guard::token::random;
 
-/// The environment variable that has a machine's token, on that machine.
+/// The environment variable with a machine's token, on that machine.
 pub const MACHINE_TOKEN_VARIABLE: &str = uwf_core::config::GATEWAY_TOKEN;
 
-/// What the hash of a token is derived for.
+/// Context for deriving the hash of a token.
 const CONTEXT: &str = "uwf 2026-11 token of a machine";
 
-/// Largest file: some ten thousand machines.
+/// Largest file: room for some ten thousand machines.
 const MAX_FILE: u64 = 4 << 20;
 
 /// How long to wait for another writer.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// What is kept of a token.
+/// Stored data of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kept {
     /// The hash of the token.
     pub(crate) hash: String,
-    /// When it was made, Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub made_at: u64,
 }
 
@@ -45,24 +45,24 @@ pub struct MachineTokens {
     lock: PathBuf,
 }
 
-/// Why tokens cannot be read or changed.
+/// Why tokens can't be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// Somebody else changes them.
+    /// Another process is changing them.
     #[error("somebody else has been changing {} for too long", .0.display())]
     Busy(PathBuf),
-    /// What is in the file is something else.
+    /// The file has invalid content.
     #[error("{} does not hold tokens of machines: {why}", .file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the content.
         why: String,
     },
-    /// The file.
+    /// Writing or locking the file failed.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Reading the file, or random numbers.
+    /// Reading the file or getting random numbers failed.
     #[error("cannot read {}: {source}", .file.display())]
     Read {
         /// The file.
@@ -73,7 +73,7 @@ pub enum TokenError {
 }
 
 impl MachineTokens {
-    /// Those of a storage root. Nothing is read yet.
+    /// The tokens of a storage root. Reads nothing yet.
     pub fn of(home: &Home) -> MachineTokens {
         MachineTokens { file: home.gateway_tokens(), lock: home.gateway_lock() }
     }
@@ -83,7 +83,7 @@ impl MachineTokens {
         &self.file
     }
 
-    /// Makes the token of a machine. The one it had before is not valid any more.
+    /// Creates a machine's token. Its previous token becomes invalid.
     ///
     /// # Errors
     /// [`TokenError`].
@@ -127,8 +127,8 @@ impl MachineTokens {
     }
 }
 
-/// The hash of a token. It is as long and as random as a token is, so a fast hash is enough; and comparing hashes tells
-/// nobody by the time it takes how much of a token is right.
+/// The hash of a token. Tokens are long and random, so a fast hash is enough. Comparing hashes does not reveal by its timing how much of a
+/// token is right.
 pub(crate) fn hash(token: &str) -> String {
     blake3::Hash::from(blake3::derive_key(CONTEXT, token.as_bytes())).to_hex().to_string()
 }

@@ -1,4 +1,4 @@
-//! Changes of the list of threads. The page has the list itself.
+//! Changes of the list of threads. The list itself is in the page.
 
 use axum::body::Bytes;
 use axum::response::Response;
@@ -8,18 +8,15 @@ use uwf_engine::verbs::signs::SignsOfList;
 use super::{PACE, Watch, stream};
 use crate::failure::Failure;
 
-/// Whoever listens to the list.
+/// Clients of the list.
 #[derive(Default)]
 pub(crate) struct Lists {
-    /// The version of the list; `None` while nobody listens.
+    /// Version of the list; `None` without clients.
     version: Mutex<Option<channel::Sender<String>>>,
 }
 
 impl Lists {
-    /// A stream of its versions. The first one comes at once, unless it is the one that the client has seen last.
-    ///
-    /// # Errors
-    /// A bug.
+    /// Returns a stream of the list's versions. The first one is sent at once, unless the client has already seen it.
     pub(crate) async fn listen(&self, watch: &Watch, seen: Option<&str>) -> Result<Response, Failure> {
         let mut listener = self.subscribe(watch).await?;
         if seen != Some(listener.borrow().as_str()) {
@@ -28,10 +25,7 @@ impl Lists {
         Ok(stream::answer(Listener(listener)))
     }
 
-    /// A stream of its versions and of other changes.
-    ///
-    /// # Errors
-    /// A bug.
+    /// Returns a stream of the list's versions and of other changes.
     pub(crate) async fn listen_and(&self, watch: &Watch, others: channel::Receiver<u64>) -> Result<Response, Failure> {
         let mut list = self.subscribe(watch).await?;
         list.mark_changed();
@@ -61,7 +55,7 @@ impl stream::Source for Listener {
     }
 }
 
-/// The list, and what else changes beside it.
+/// The list, together with other changes.
 struct Both {
     list: channel::Receiver<String>,
     others: channel::Receiver<u64>,
@@ -74,12 +68,12 @@ impl stream::Source for Both {
             changed = self.others.changed() => changed.ok()?,
         }
         let version = format!("{}-{}", *self.list.borrow(), *self.others.borrow());
-        // Without an id: whoever comes back is told at once, as the numbers of another gateway mean something else.
+        // Without an id, so that a client that reconnects is notified at once: another gateway's numbers mean something else.
         Some(stream::message("threads", None, &serde_json::json!({ "version": version }).to_string()))
     }
 }
 
-/// Looks at the list until nobody listens.
+/// Looks at the list as long as it has clients.
 async fn follow(watch: Watch, mut signs: SignsOfList) {
     loop {
         tokio::time::sleep(PACE).await;

@@ -8,26 +8,26 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream;
 
-/// Time after which a silent stream says that it is there. Proxies and browsers end what is silent for a minute.
+/// Time after which a silent stream sends a sign of life. Proxies and browsers close a stream that is silent for a minute.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// A comment, which every reader passes over.
+/// A comment, which every reader ignores.
 pub(crate) const BEAT: Bytes = Bytes::from_static(b":\n\n");
 
-/// A message as it is sent: the same bytes for everybody.
+/// A message as it is sent: the same bytes for every client.
 pub(super) fn message(event: &str, id: Option<&str>, data: &str) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-    // JSON has no line breaks outside its strings, and none as they are inside.
+    // JSON has no line breaks outside its strings, and inside them they are escaped.
     Bytes::from(format!("event: {event}\n{id}data: {data}\n\n"))
 }
 
-/// Where messages come from.
+/// Source of messages.
 pub(super) trait Source: Send + 'static {
-    /// The next message; `None` at the end of the stream. What is dropped before it is there must not be lost.
+    /// The next message; `None` at the end of the stream. Must not lose a message if the future is dropped before it is ready.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
-/// An answer that continues until its source ends, or the client does.
+/// An answer that lasts until its source ends or the client disconnects.
 pub(super) fn answer(source: impl Source) -> Response {
     let messages = stream::unfold(source, |mut source| async move {
         let next = tokio::time::timeout(HEARTBEAT, source.next()).await;
@@ -38,7 +38,7 @@ pub(super) fn answer(source: impl Source) -> Response {
     let fixed = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
-        // Tells proxies to pass each message on as it comes.
+        // Makes proxies pass on each message at once.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     for (name, value) in fixed {

@@ -1,6 +1,6 @@
-//! A thread: its events, as `uwf thread live` has them.
+//! Events of a thread, as `uwf thread live` reports them.
 //!
-//! What is new is read once for all who listen. Whoever comes gets the past first, and joins the others where it ends.
+//! New events are read once for all clients. A new client gets the past first, then joins the others where it ends.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -22,36 +22,36 @@ use uwf_engine::verbs::signs::SignsOfThread;
 use super::{PACE, Watch, stream};
 use crate::failure::Failure;
 
-/// Messages that are kept for a client that reads slowly. One that is further behind is sent away, and continues where it was
-/// when it comes back.
+/// Messages kept for a client that reads slowly. A client that is further behind is disconnected, and continues where it was when it
+/// reconnects.
 const BACKLOG: usize = 1024;
 
-/// Time after which a thread is read although its files are as they were: what is above it may have been paused.
+/// Time after which a thread is read even if its files are unchanged, because its parent may have been paused.
 const AT_LEAST: Duration = Duration::from_secs(5);
 
-/// How often somebody who comes is shown the past anew, because something happened meanwhile.
+/// How often the past is read again for a new client because something happened meanwhile.
 const TRIES: usize = 5;
 
-/// Pasts that are kept for others who come at the same time.
+/// Pasts kept for other clients that connect at the same time.
 const PASTS: usize = 4;
 
-/// What a client that has seen the end of a thread has seen last.
+/// Event id of a client that has seen the end of a thread.
 pub(crate) const END: &str = "end";
 
-/// What a client wants to see.
+/// Events that a client wants to see.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
     /// Where to begin.
     pub(crate) from: From,
-    /// Whether to show what agents print on stderr.
+    /// Whether to include the agents' stderr.
     pub(crate) debug: bool,
 }
 
-/// Threads that somebody listens to.
+/// Threads with clients.
 #[derive(Default)]
 pub(crate) struct Threads(Mutex<HashMap<ThreadId, Arc<Feed>>>);
 
-/// One of them.
+/// One thread with clients.
 struct Feed {
     reader: Arc<AsyncMutex<Reader>>,
     messages: broadcast::Sender<Message>,
@@ -66,13 +66,13 @@ struct Message {
 }
 
 impl Threads {
-    /// A stream of events of a thread. It ends with the thread.
+    /// Returns a stream of events of a thread. It ends with the thread.
     ///
     /// # Errors
-    /// `NotFound`; those of its nodes.
+    /// `NotFound` for an unknown thread; unreadable nodes.
     pub(crate) async fn listen(&self, watch: &Watch, thread: ThreadId, wish: Wish) -> Result<Response, Failure> {
         let feed = self.feed(watch, thread);
-        // The lock is kept from the look until the client is among those who get what is found next.
+        // Hold the lock until the client is subscribed, so that it misses no event.
         let reader = feed.reader.clone().lock_owned().await;
         let (reader, joined) = watch.reader.read(move |home| joined(reader, home, wish.from)).await?;
         feed.send(joined.news);
@@ -92,10 +92,10 @@ impl Threads {
         feeds.entry(thread.clone()).or_insert_with(begin).clone()
     }
 
-    /// Forgets a thread that nobody listens to, nor is about to; whether it did.
+    /// Forgets a thread if it has no clients and none is about to join. Returns whether it did.
     fn forgets(&self, thread: &ThreadId, feed: &Arc<Feed>) -> bool {
         let mut feeds = self.0.lock();
-        // One is kept here and one by its task; whoever is about to listen has another one.
+        // This map and the thread's task each hold one reference; a client that is about to join holds another.
         let is_idle = feed.messages.receiver_count() == 0 && Arc::strong_count(feed) <= 2;
         if is_idle {
             feeds.remove(thread);
@@ -103,7 +103,7 @@ impl Threads {
         is_idle
     }
 
-    /// Sends everybody away who listens to a thread.
+    /// Disconnects all clients of a thread.
     fn close(&self, thread: &ThreadId) {
         self.0.lock().remove(thread);
     }
@@ -112,13 +112,13 @@ impl Threads {
 impl Feed {
     fn send(&self, news: Vec<Message>) {
         for message in news {
-            // Nobody may be there to get it.
+            // Fails if there are no clients left.
             let _ = self.messages.send(message);
         }
     }
 }
 
-/// Reads what is new in a thread until nobody listens.
+/// Reads new events of a thread as long as it has clients.
 async fn follow(watch: Watch, thread: ThreadId, feed: Arc<Feed>) {
     loop {
         tokio::time::sleep(PACE).await;
@@ -132,30 +132,30 @@ async fn follow(watch: Watch, thread: ThreadId, feed: Arc<Feed>) {
         });
         match looked.await {
             Ok((_reader, Ok(news))) => feed.send(news),
-            // A node that cannot be read now may be put back.
+            // An unreadable node may be restored later.
             Ok((_, Err(error))) if error.kind != ErrorKind::NotFound => {}
             Ok((_, Err(_))) | Err(_) => return watch.watched.threads.close(&thread),
         }
     }
 }
 
-/// What reads a thread for all who listen to it.
+/// Reads a thread for all its clients.
 struct Reader {
     thread: ThreadId,
     signs: SignsOfThread,
     /// The signs at the last look.
     seen: Option<u64>,
     looked: Instant,
-    /// Reads what is new; `None` before the first look.
+    /// Reads new events; `None` before the first look.
     live: Option<Live>,
-    /// What others who came since the last change were shown.
+    /// Pasts shown to clients that came since the last change.
     pasts: Vec<(From, Arc<[Message]>)>,
 }
 
-/// What somebody gets who comes.
+/// Messages for a new client and for the others.
 struct Joined {
     past: Arc<[Message]>,
-    /// What those get who were there before.
+    /// Messages for the clients that were there before.
     news: Vec<Message>,
 }
 
@@ -174,7 +174,7 @@ impl Reader {
         Reader { thread, signs, seen: None, looked: Instant::now(), live: None, pasts: Vec::new() }
     }
 
-    /// What happened since the last look. Nothing is read when there is no sign of anything.
+    /// Returns the events since the last look. Reads nothing if the signs are unchanged.
     fn look(&mut self, home: &Home) -> Result<Vec<Message>, Error> {
         let signs = self.signs.look(home);
         let is_calm = self.seen == Some(signs) && self.looked.elapsed() < AT_LEAST;
@@ -187,17 +187,17 @@ impl Reader {
             none => none.insert(Live::of(self.thread.clone(), From::After(show::show(home, &self.thread)?.head), None)),
         };
         let events = live.poll(home)?;
-        // What was signed after the look at the signs is seen by the next one.
+        // A change after the signs were read is found by the next look.
         (self.seen, self.looked) = (Some(signs), Instant::now());
         if !events.is_empty() {
             self.pasts.clear();
         }
-        // What there was at the first look is the past of whoever made it.
+        // The events of the first look are the past.
         Ok(if is_first { Vec::new() } else { events.into_iter().map(Message::of).collect() })
     }
 
-    /// The past, as far as the others have it. If something happens between reading it and looking what they have, it is
-    /// read again; whoever is unlucky each time gets something twice.
+    /// Returns the past, up to where the other clients are. If something happens while it is read, it is read again. If that happens each
+    /// time, the new client gets some events twice.
     fn join(&mut self, home: &Home, from: From) -> Result<Joined, Error> {
         let mut news = self.look(home)?;
         if let Some((_, past)) = self.pasts.iter().find(|(known, _)| *known == from) {
@@ -219,7 +219,7 @@ impl Reader {
     }
 }
 
-/// The past as messages. The last one says where the thread stands: a client without any step continues there as well.
+/// The past as messages. The last one has the current position, so that a client without any step can continue there as well.
 fn past_of(thread: &ThreadId, home: &Home, from: From) -> Result<Vec<Message>, Error> {
     let mut live = Live::of(thread.clone(), from, None);
     let mut events = live.poll(home)?;
@@ -230,7 +230,7 @@ fn past_of(thread: &ThreadId, home: &Home, from: From) -> Result<Vec<Message>, E
     Ok(events.into_iter().map(Message::of).chain(last).collect())
 }
 
-/// What a client that has seen an event sends when it comes back, if it is another one than before.
+/// The id that a client sends when it reconnects after this event; `None` if that is still the id of an earlier event.
 fn position(event: &Event) -> Option<String> {
     match &event.what {
         What::Step(step) if event.depth == 0 => Some(step.hash.to_string()),
