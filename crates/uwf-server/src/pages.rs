@@ -1,4 +1,4 @@
-//! The pages. Each is a URL, works without JavaScript, and is drawn from what the engine reads.
+//! The pages. Each has its own URL, works without JavaScript, and shows what the engine reads.
 
 mod again;
 mod compare;
@@ -34,7 +34,7 @@ use crate::respond::wants_json;
 
 use self::layout::{Page, Section};
 
-/// Their routes.
+/// Routes of the pages.
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .merge(inbox::routes())
@@ -54,7 +54,7 @@ async fn unknown() -> Failure {
     Failure::not_found("there is no such page").hint("the first page has everything that runs, waits or has ended")
 }
 
-/// Shows a failure as a page to whoever asked for one.
+/// Shows a failure as a page if the client accepts HTML.
 pub(crate) async fn shown_as_page(State(app): State<App>, request: Request, next: Next) -> Response {
     let wants_page = !wants_json(request.headers()) && accepts_html(&request);
     let mut response = next.run(request).await;
@@ -74,7 +74,7 @@ pub(crate) async fn shown_as_page(State(app): State<App>, request: Request, next
     };
     let page = Page::new("Failed", Section::None, body).into_response(&app);
     let mut shown = (failure.status, page).into_response();
-    // What the answer says beside its body still holds, such as how long to wait.
+    // Keep the answer's other headers, such as how long to wait.
     for (name, value) in response.headers() {
         shown.headers_mut().entry(name).or_insert(value.clone());
     }

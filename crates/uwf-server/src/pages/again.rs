@@ -1,4 +1,4 @@
-//! A form that failed, with what was typed in it.
+//! A form that failed, with the input that was typed.
 
 use axum::http::StatusCode;
 use maud::{Markup, html};
@@ -6,11 +6,11 @@ use maud::{Markup, html};
 use crate::api::answer::KEY;
 use crate::failure::SentForm;
 
-/// Fields that a form has and nobody types.
+/// Fields that a person does not type.
 const HIDDEN: [&str; 6] = ["expectedHead", "expectedAttempt", "back", "id", "step", "question"];
 
-/// The form once more, and the way back to the page it was on. When the thread has moved on since, or has ended, sending it again
-/// is no use, but what was typed may be.
+/// The form again, with a link back to its page. If the thread has moved on or ended, the form can't be sent again, but the input can still
+/// be copied.
 pub(super) fn again(form: &SentForm, status: StatusCode) -> Markup {
     let (hidden, typed): (Vec<_>, Vec<_>) = form.fields.all().partition(|(name, _)| HIDDEN.contains(name));
     let is_outdated = matches!(status, StatusCode::CONFLICT | StatusCode::NOT_FOUND);
@@ -23,7 +23,7 @@ pub(super) fn again(form: &SentForm, status: StatusCode) -> Markup {
                 @for (position, (name, value)) in typed.into_iter().enumerate() {
                     @let id = format!("again-{position}");
                     label for=(id) { (name.strip_prefix(KEY).unwrap_or(name)) }
-                    // A browser drops a line break that comes first.
+                    // A browser drops a leading line break.
                     textarea id=(id) name=(name) rows=(value.lines().count().clamp(1, 12)) readonly[is_outdated] { "\n" (value) }
                 }
                 @if !is_outdated { p.actions { button.primary { "Send again" } a.button href=(form.page) { "Back" } } }

@@ -30,7 +30,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/compare", get(chosen)).route("/compare/{pair}", get(compare))
 }
 
-/// What the form says.
+/// Input of the form.
 #[derive(Debug, Default, Deserialize)]
 struct Chosen {
     #[serde(default)]
@@ -39,7 +39,7 @@ struct Chosen {
     b: String,
 }
 
-/// `/compare?a=&b=`: to the page of the two, or the form when one is missing.
+/// `/compare?a=&b=`: redirects to the comparison of the two, or shows the form if one is missing.
 async fn chosen(State(app): State<App>, Query(Chosen { a, b }): Query<Chosen>) -> Response {
     let (a, b) = (a.trim(), b.trim());
     if !a.is_empty() && !b.is_empty() {
@@ -65,13 +65,13 @@ fn form(a: &str, b: &str) -> Markup {
     }
 }
 
-/// What is asked for beside the two.
+/// Query of the page.
 #[derive(Debug, Default, Deserialize)]
 struct Asked {
-    /// How many differing rows are left out first.
+    /// Number of differing rows to skip.
     #[serde(default)]
     after: String,
-    /// Whether the differences of files are shown, not only which differ.
+    /// Whether to show the differences within files, not only the names of changed files.
     patch: Option<String>,
 }
 
@@ -89,7 +89,7 @@ async fn compare(
     ([(header::VARY, http::HeaderValue::from_static("accept"))], answer).into_response()
 }
 
-/// The two that a path names.
+/// The two names in a path.
 fn two(pair: &str) -> Result<(String, String), Failure> {
     match pair.split_once("..") {
         Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok((a.to_owned(), b.to_owned())),
@@ -97,7 +97,7 @@ fn two(pair: &str) -> Result<(String, String), Failure> {
     }
 }
 
-/// What `uwf thread diff` reports of threads and steps; of two workflows the values that differ.
+/// The report of `uwf thread diff` for threads and steps; for two workflows, the values that differ.
 async fn report(app: &App, pair: String) -> Result<Json<Value>, Failure> {
     let cwd = app.cwd().to_owned();
     app.read(move |home| {

@@ -1,4 +1,4 @@
-//! `/cost`: what threads spent, by day, workflow, role, agent, model or thread.
+//! `/cost`: spending by day, workflow, role, agent, model or thread.
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -20,16 +20,16 @@ use crate::failure::Failure;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
-/// The time that is shown when nobody says which.
+/// Default time span.
 const SINCE: &str = "7d";
 
-/// Rows of threads that are shown; the file for spreadsheets has all.
+/// Rows shown for threads; the CSV file has all.
 const MOST_THREADS: usize = 100;
 
 /// Bytes of a thread's task in its row.
 const TASK: usize = 80;
 
-/// What can be chosen: the word in the query, and in the page.
+/// Choices of time: the value in the query, and its label.
 const TIMES: [(&str, &str); 5] =
     [("1d", "24 hours"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("", "ever")];
 
@@ -46,7 +46,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/cost", get(cost))
 }
 
-/// `GET /cost`: the API's report for whoever asks for JSON.
+/// `GET /cost`: a page, or the API's report if the client wants JSON.
 async fn cost(state: State<App>, asked: Query<Asked>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         report(state, Ok(asked)).await.into_response()
@@ -84,7 +84,7 @@ fn word(by: CostBy) -> &'static str {
     BY.iter().find(|(of, ..)| *of == by).map_or("thread", |(_, word, _)| word)
 }
 
-/// The task of the thread that a row is of.
+/// The task of a row's thread.
 fn task(home: &Home, by: CostBy, row: &CostRow) -> Option<String> {
     let id = row.name.as_ref().filter(|_| by == CostBy::Thread)?.parse().ok()?;
     let task = one_line(&Thread::any(home, &id).ok()?.start.prompt);
@@ -110,7 +110,7 @@ fn choices(since: &str, by: CostBy) -> Markup {
     }
 }
 
-/// The sums of everything.
+/// The totals.
 fn summary(costs: &Costs) -> Markup {
     let total = &costs.total;
     let facts = [
@@ -125,9 +125,9 @@ fn summary(costs: &Costs) -> Markup {
     }
 }
 
-/// What shares are of.
+/// The amount that shares are computed from.
 enum Shares {
-    /// Money, where all of it is in one currency.
+    /// Money, if all of it is in one currency.
     Money(String),
     Tokens,
     Time,
@@ -229,7 +229,7 @@ fn cells(spent: &Spent) -> Markup {
     }
 }
 
-/// A bar as long as the amount is of the largest, and what part of all that is.
+/// A bar relative to the largest amount, and the percentage of the total.
 fn share(amount: f64, most: f64, all: f64) -> Markup {
     let part = |of: f64| if of > 0.0 { (amount / of * 100.0).clamp(0.0, 100.0) } else { 0.0 };
     html! {
@@ -242,7 +242,7 @@ fn share(amount: f64, most: f64, all: f64) -> Markup {
     }
 }
 
-/// Where the figures come from, and what they lack.
+/// Sources of the figures, and what is missing from them.
 fn notes(costs: &Costs) -> Markup {
     let Costs { total, prices, unpriced, shared_steps, unreadable, .. } = costs;
     let runs = total.steps + total.failed_attempts;

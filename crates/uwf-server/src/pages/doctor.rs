@@ -1,4 +1,4 @@
-//! `/doctor`: what is wrong with the storage root, and what to do about it.
+//! `/doctor`: problems of the storage root, with ways to fix them.
 
 use axum::Router;
 use axum::extract::State;
@@ -19,7 +19,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/doctor", get(doctor))
 }
 
-/// `GET /doctor`: the API's report for whoever asks for JSON.
+/// `GET /doctor`: a page, or the API's report if the client wants JSON.
 async fn doctor(state: State<App>, headers: HeaderMap) -> Response {
     if wants_json(&headers) { report(state).await.into_response() } else { page(state).await.into_response() }
 }

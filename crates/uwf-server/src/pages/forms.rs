@@ -1,5 +1,5 @@
-//! Forms that change something. Each names the head it was drawn for, and the newest attempt where that matters, so that a form that is sent twice, or from a page that
-//! was left open, changes nothing more.
+//! Forms for changes. Each form names the head it was drawn for, and the newest attempt where that matters. So a form that is sent twice,
+//! or from an old page, changes nothing more.
 
 use json_cas::Hash;
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ use crate::app::App;
 
 use super::markdown::markdown;
 
-/// What a form is about.
+/// Subject of a form.
 #[derive(Clone, Copy)]
 pub(crate) struct About<'t> {
     /// The thread.
@@ -21,7 +21,7 @@ pub(crate) struct About<'t> {
     pub(crate) head: Hash,
     /// The newest attempt there, if there was one.
     pub(crate) attempt: Option<&'t str>,
-    /// Where the browser goes afterwards, if not to the thread.
+    /// Page to show afterwards; `None` for the thread's page.
     pub(crate) back: Option<&'t str>,
 }
 
@@ -29,13 +29,13 @@ pub(crate) struct About<'t> {
 pub(crate) struct Button<'b> {
     /// The action, as in its path.
     pub(crate) action: &'b str,
-    /// What the button says.
+    /// Text of the button.
     pub(crate) label: &'b str,
-    /// The key that presses it; none if empty.
+    /// Key that presses it; empty for none.
     pub(crate) key: &'b str,
-    /// Class of the button.
+    /// CSS class of the button.
     pub(crate) class: &'b str,
-    /// Question to confirm first; none if empty.
+    /// Question to confirm first; empty for none.
     pub(crate) confirm: &'b str,
 }
 
@@ -46,7 +46,7 @@ impl<'b> Button<'b> {
     }
 }
 
-/// A form around `fields`; nothing where nothing can be changed.
+/// A form around `fields`; empty on a server without changes.
 pub(crate) fn form(app: &App, about: About<'_>, button: &Button<'_>, fields: &Markup) -> Markup {
     if app.is_read_only() {
         return html! {};
@@ -71,7 +71,7 @@ pub(crate) fn button(app: &App, about: About<'_>, button: &Button<'_>) -> Markup
     form(app, about, button, &html! {})
 }
 
-/// A form for what a thread asks: the reply to a question, or a field for each key of the output.
+/// A form for what the thread needs: a reply to a question, or a field for each key of the output.
 pub(crate) fn answer(app: &App, about: About<'_>, asked: &Question<'_>) -> Markup {
     let id = format!("answer-{}", about.thread);
     let fields = html! {
@@ -88,16 +88,16 @@ pub(crate) fn answer(app: &App, about: About<'_>, asked: &Question<'_>) -> Marku
     html! { div.answer { (form(app, about, &button, &fields)) } }
 }
 
-/// What is asked.
+/// A question to a person.
 pub(crate) struct Question<'q> {
-    /// What an agent asks; none if the role itself is to be played.
+    /// The agent's question; `None` if the person plays the role.
     pub(crate) text: Option<&'q str>,
     /// Schema of the role's output.
     pub(crate) schema: &'q Value,
 }
 
 impl<'q> Question<'q> {
-    /// The keys of the output: name, schema, whether it is required. `None` when the answer is one text.
+    /// The keys of the output: name, schema, and whether it is required. `None` if the answer is a single text.
     fn keys(&self) -> Option<Vec<(&'q str, &'q Value, bool)>> {
         if self.text.is_some() {
             return None;
@@ -120,7 +120,7 @@ impl<'q> Question<'q> {
     }
 }
 
-/// A field for a key of the output; the first one is where a person is led to.
+/// A field for a key of the output; the first one gets the focus.
 fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first: bool) -> Markup {
     let (id, field) = (&format!("{form}-{name}"), format!("{KEY}{name}"));
     let key = is_first.then_some("a");
@@ -151,7 +151,7 @@ fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first
     }
 }
 
-/// A value as it is typed.
+/// A value as a person would type it.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! `/`: what needs somebody, what runs, what is done; and all threads by filter, which is in the URL.
+//! `/`: threads that need a person, run, or have ended. `/threads`: all threads, filtered by the query in the URL.
 
 mod read;
 
@@ -29,14 +29,14 @@ use crate::{filter, gateway};
 /// Characters of a task on its line.
 const TASK: usize = 160;
 
-/// What is done counts as new for so long when nobody has said until when it was seen.
+/// Ended threads count as new for this long if the browser has no mark of seen threads.
 const DAY_MS: u64 = 24 * 3600 * 1000;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/", get(page)).route("/threads", get(threads)).route("/seen", post(seen))
 }
 
-/// `GET /threads`: the API's list for whoever asks for JSON, else all threads as a page.
+/// `GET /threads`: all threads as a page, or the API's list if the client wants JSON.
 async fn threads(app: State<App>, Query(query): Query<filter::Query>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         return api::listed(app, Query(query)).await.into_response();
@@ -45,7 +45,7 @@ async fn threads(app: State<App>, Query(query): Query<filter::Query>, headers: H
     page(app, Query(query), headers).await.into_response()
 }
 
-/// `POST /seen`: what is done has been looked at. It is kept in the browser: the server knows nobody.
+/// `POST /seen`: marks ended threads as seen. The mark is stored in the browser, because the server has no user accounts.
 async fn seen() -> Response {
     ([(header::SET_COOKIE, seen_cookie(ids::now_ms()))], Redirect::to("/")).into_response()
 }
@@ -76,7 +76,7 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
     Ok(Page::new("Threads", Section::Threads, body).live(events).into_response(&app))
 }
 
-/// How many threads there are in each state. Keys 1 to 9 press them in this order.
+/// The number of threads in each state. Keys 1 to 9 press them in this order.
 fn chips(inbox: &Inbox, query: &filter::Query) -> Markup {
     let all: usize = inbox.counts.values().sum();
     let current = |state: &str| query.is_filter() && query.state == state;
@@ -183,7 +183,7 @@ fn row(app: &App, item: &Item, has_actions: bool) -> Markup {
             (line(item))
             @match (&item.running, &item.need) {
                 (Some(step), _) => (at_work(step)),
-                // The form says what is asked.
+                // The form already shows the question.
                 (None, Some(Need::Answer { .. })) => {}
                 (None, _) => (reason(item)),
             }
@@ -192,7 +192,7 @@ fn row(app: &App, item: &Item, has_actions: bool) -> Markup {
     }
 }
 
-/// What there is to say of every thread, on one line.
+/// The facts that every thread has, on one line.
 fn line(item: &Item) -> Markup {
     let row = &item.named.row;
     let name = item.named.workflow_name.clone().or(row.workflow.map(|hash| hash.to_string())).unwrap_or_default();
@@ -224,7 +224,7 @@ fn reason(item: &Item) -> Markup {
     html! { @if let Some(why) = &item.named.row.why { p.why { (parts::message(&text::ellipsize(&text::one_line(why), 400))) } } }
 }
 
-/// What the agent does.
+/// The agent's current activity.
 fn at_work(step: &uwf_engine::verbs::ps::RunningStep) -> Markup {
     let tokens = step.tokens.as_ref().and_then(Tokens::total);
     html! {
@@ -257,7 +257,7 @@ fn actions(app: &App, item: &Item) -> Markup {
     }
 }
 
-/// Which agent tries.
+/// A choice of the agent for the next attempt.
 pub(super) fn agent_choice(agents: &[String], id: &str) -> Markup {
     html! {
         @if agents.len() > 1 {
@@ -270,7 +270,7 @@ pub(super) fn agent_choice(agents: &[String], id: &str) -> Markup {
     }
 }
 
-/// A field for each limit the thread has, with half as much again filled in.
+/// A field for each limit of the thread, filled in with 1.5 times its value.
 pub(super) fn lift(app: &App, about: About<'_>, limits: &uwf_engine::verbs::limit::Limits) -> Markup {
     let more =
         |limit: Option<u64>, used: u64| limit.map(|limit| limit.max(used).saturating_mul(3).div_ceil(2).to_string());

@@ -1,4 +1,4 @@
-//! What all pages have: head, navigation, and the place for messages.
+//! The parts of every page: head, navigation, and the place for messages.
 
 use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::assets;
 use crate::place::Place;
 
-/// Where in the navigation a page belongs.
+/// The entry in the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Section {
@@ -18,13 +18,13 @@ pub(crate) enum Section {
     Threads,
     /// The workflows.
     Workflows,
-    /// What it cost.
+    /// The cost.
     Cost,
-    /// Somewhere else.
+    /// None of these.
     None,
 }
 
-/// Content type of a page on its way from a machine to its gateway, which draws the bar around it: [`Page`] as JSON.
+/// Content type of a page from a machine to its gateway, which draws the bar around it: [`Page`] as JSON.
 pub(crate) const SENT_PAGE: &str = "application/vnd.uwf.page+json";
 
 /// A page.
@@ -36,29 +36,29 @@ pub(crate) struct Page {
     /// Path of the events that announce changes of this page; `None` for a page that never changes.
     live: Option<String>,
     read_only: bool,
-    /// HTML, inside `<main>`.
+    /// HTML inside `<main>`.
     body: String,
 }
 
 impl Page {
-    /// A page that stays as it is.
+    /// A page that never changes.
     pub(crate) fn new(title: impl Into<String>, section: Section, body: Markup) -> Page {
         Page { title: title.into(), section, live: None, read_only: false, body: body.into_string() }
     }
 
-    /// A page that is drawn again when something is announced at this path.
+    /// A page that is redrawn after each event at this path.
     #[must_use]
     pub(crate) fn live(self, path: impl Into<String>) -> Page {
         Page { live: Some(path.into()), ..self }
     }
 
-    /// The page with its paths and its body changed.
+    /// The page with its path and its body changed.
     #[must_use]
     pub(crate) fn cleaned(self, path: impl FnOnce(&str) -> Option<String>, body: impl FnOnce(&str) -> String) -> Page {
         Page { live: self.live.as_deref().and_then(path), body: body(&self.body), ..self }
     }
 
-    /// The page as an answer: drawn here, or by the gateway that asks for it.
+    /// The page as an answer, drawn here or by the gateway that requested it.
     pub(crate) fn into_response(self, app: &App) -> Response {
         let page = Page { read_only: app.is_read_only(), ..self };
         if app.guard().is_some() {
@@ -97,10 +97,10 @@ impl Page {
     }
 }
 
-/// Ids of the elements around a page's body, which the scripts look for.
+/// Ids of the elements around a page's body; the scripts use them.
 pub(crate) const OUTER_IDS: [&str; 5] = ["main", "notice", "live", "keys", "keys-button"];
 
-/// A page without navigation, for whoever has not come in yet.
+/// A page without navigation, for clients that are not logged in.
 pub(crate) fn bare(title: &str, body: &Markup) -> Response {
     document(&format!("{title} · uwf"), &html! { main #main { (body) } }).into_response()
 }

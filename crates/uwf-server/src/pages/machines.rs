@@ -20,14 +20,14 @@ use crate::machines::Seen;
 /// Most threads on the page.
 const MOST_SHOWN: usize = 500;
 
-/// Characters of why a thread is in its state.
+/// Characters of the reason for a thread's state.
 const WHY: usize = 400;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/machines", get(page))
 }
 
-/// What a machine reports of a thread, as far as it is shown. Another version may say more, or less.
+/// The fields of a machine's report that the page shows. Another version may send more or fewer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -38,7 +38,7 @@ struct Row {
     workflow_name: Option<String>,
     /// Role of its last step.
     role: Option<String>,
-    /// Role that is played, waited for or next.
+    /// Role that is running, waiting or next.
     at_role: Option<String>,
     task: Option<String>,
     why: Option<String>,
@@ -59,10 +59,10 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
     Ok(Page::new("Machines", Section::None, body).live(EVENTS).into_response(&app))
 }
 
-/// The threads of all machines as a section of a page; nothing at a server that is no gateway, or whose machines have none.
+/// The threads of all machines as a section of a page; empty without a gateway or without threads.
 ///
 /// # Errors
-/// Those of the tokens' file.
+/// The tokens can't be read.
 pub(crate) async fn section(app: &App) -> Result<Markup, Failure> {
     match app.gateway() {
         Some(gateway) => Ok(threads_of(&lists::glanced(gateway).await?)),
@@ -104,14 +104,14 @@ fn connection(machine: &Seen) -> Markup {
     }
 }
 
-/// A point of time in hours and minutes, and in full for whoever asks.
+/// A point in time to the minute; the tooltip has the seconds.
 fn clock(unix_ms: u64) -> Markup {
     let full = view::time(unix_ms);
     let short = full.get(..16).unwrap_or(&full);
     html! { time datetime=(full.replacen(' ', "T", 1) + "Z") title=(format!("{full} UTC")) { (short) " UTC" } }
 }
 
-/// How many threads a machine has in each state, as links to them.
+/// The number of a machine's threads in each state, linked to those threads.
 fn counts(machine: &Seen, first_page: &str) -> Markup {
     let count = |state: ThreadState| machine.summary.counts.get(state.name()).copied().filter(|count| *count > 0);
     let counts: Vec<(ThreadState, u64)> =
@@ -132,7 +132,7 @@ fn threads_of(machines: &[Seen]) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    // Those that need somebody first, the newest first among them.
+    // Threads that need a person first, and among them the newest first.
     rows.sort_by_key(|(_, row)| (urgency(row.state), std::cmp::Reverse(row.changed_at)));
     let all = rows.len();
     rows.truncate(MOST_SHOWN);
@@ -171,7 +171,7 @@ fn thread_row(machine: &Seen, row: &Row) -> Markup {
     }
 }
 
-/// How soon somebody should look.
+/// How urgently a thread needs a person.
 fn urgency(state: ThreadState) -> u8 {
     match state {
         ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited | ThreadState::Corrupt => 0,

@@ -1,13 +1,13 @@
-//! Texts of agents as HTML. Agents write what they like, so nothing of it is markup but what Markdown makes of it: HTML in it
-//! is shown as text, links lead only to the web or to mail, and pictures, which would be fetched, are links.
+//! Agents' texts as HTML. An agent can write anything, so only Markdown produces markup: HTML is shown as text, links go only to the web or
+//! to mail, and images become links, because a browser would load them.
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
-/// Schemes that a link may have.
+/// Schemes allowed in links.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
-/// A text in Markdown as HTML. Headings are `below` deeper than they say, so that they fit into the page around them.
+/// A Markdown text as HTML. Headings move down by `below` levels, to fit into the page.
 pub(crate) fn markdown(text: &str, below: usize) -> Markup {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut out = String::new();
@@ -31,7 +31,7 @@ fn harmless(event: Event<'_>, below: usize) -> Event<'_> {
     }
 }
 
-/// A link to somewhere on the web. One that leads elsewhere has no target: it would be a path of this server, or a script.
+/// A link to the web. Any other link loses its target, because it could be a path of this server or a script.
 fn link(target: CowStr<'_>) -> Tag<'_> {
     let is_outside = SCHEMES.iter().any(|scheme| target.trim_start().to_ascii_lowercase().starts_with(scheme));
     let dest_url = if is_outside { target } else { CowStr::Borrowed("#") };

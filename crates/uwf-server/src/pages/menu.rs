@@ -1,4 +1,4 @@
-//! The menu of machines, in the bar of every page: of the gateway's own, and of those of its machines.
+//! The menu of machines, in the bar of every page of the gateway and its machines.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::machines::name::MachineName;
 use crate::place::Place;
 
-/// The menu; empty on a server without a gateway. Its links lead to the gateway, so they don't get the prefix of a machine.
+/// The menu; empty on a server without a gateway. Its links go to the gateway, so they don't get a machine's prefix.
 pub(crate) fn menu(app: &App) -> Markup {
     let Some(gateway) = app.gateway() else { return html! {} };
     let place = Place::current();

@@ -1,4 +1,4 @@
-//! `/cas/HASH`: any node. It is the permalink of what it shows: a hash names the same for ever.
+//! `/cas/HASH`: any node. The page is a permalink, because a hash always names the same content.
 
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -23,17 +23,17 @@ use crate::named;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
-/// References that a page lists.
+/// References listed on a page.
 const LISTED: usize = 500;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/cas/{hash}", get(node)).route("/cas/{hash}/raw", get(raw))
 }
 
-/// What is asked for beside the node.
+/// Query of the page.
 #[derive(Debug, Default, Deserialize)]
 struct Asked {
-    /// `1` looks for nodes that refer to it.
+    /// If set, look for nodes that reference this one.
     referrers: Option<String>,
 }
 
@@ -48,7 +48,7 @@ async fn node(
     ([(header::VARY, "accept")], answer).into_response()
 }
 
-/// A node as a page has it.
+/// Contents of a node's page.
 struct Shown {
     hash: Hash,
     node: Node,
@@ -66,7 +66,7 @@ async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Res
             let hash = named::node(home, &name)?;
             let store = home.store();
             let node = store.get(hash)?;
-            // A node whose type is not readable has no references that could be told from texts.
+            // If the node's type is not readable, references can't be distinguished from texts.
             let refs = store.refs(&node).unwrap_or_default();
             let titled = |hash: &Hash| {
                 (*hash, store.get(*hash).map_or_else(|error| error.to_string(), |node| kind(store, &node)))
@@ -92,12 +92,12 @@ async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Res
     Ok(if wants_referrers { page } else { ([api::FOR_EVER], page).into_response() })
 }
 
-/// What the type of a node is called.
+/// Name of a node's type.
 fn kind(store: &Store, node: &Node) -> String {
     type_index::title(store, node.type_hash).unwrap_or_else(|| "node".to_owned())
 }
 
-/// Texts of a payload that could be hashes.
+/// Texts in a payload that could be hashes.
 fn hashes(value: &Value) -> Vec<Hash> {
     match value {
         Value::String(text) => text.parse().into_iter().collect(),
@@ -175,7 +175,7 @@ fn list(nodes: &[(Hash, String)]) -> Markup {
     }
 }
 
-/// `/cas/HASH/raw`: a text as it is, or the content as JSON. Whatever it is, a browser only ever saves it.
+/// `/cas/HASH/raw`: a text unchanged, or the content as JSON. A browser always saves it and never displays it.
 async fn raw(State(app): State<App>, Path(typed): Path<String>) -> Result<Response, Failure> {
     let name = typed.clone();
     let (hash, node) = app

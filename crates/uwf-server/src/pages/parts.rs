@@ -7,7 +7,7 @@ use uwf_core::view;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::State;
 
-/// Symbols at the end of an id that people tell threads apart by.
+/// Characters at the end of an id that are enough to distinguish threads.
 const SHORT: usize = 5;
 
 /// A message of the engine as a sentence.
@@ -16,7 +16,7 @@ pub(crate) fn sentence(text: &str) -> String {
     if text.ends_with(['.', '!', '?', ':']) { text } else { format!("{text}.") }
 }
 
-/// A text with `code` in it.
+/// A text in which backticks mark code.
 pub(crate) fn ticks(text: &str) -> Markup {
     let mut parts = text.split('`').enumerate();
     html! {
@@ -43,7 +43,7 @@ pub(crate) fn state(state: State, pausing: bool) -> Markup {
     html! { span.state data-state=(state.name()) { (words) } }
 }
 
-/// A point of time: how long ago, and in full for whoever asks.
+/// A point in time as "… ago"; the tooltip has it in full.
 pub(crate) fn ago(unix_ms: u64) -> Markup {
     let seconds = ids::now_ms().saturating_sub(unix_ms) / 1000;
     let words = match seconds {
@@ -56,7 +56,7 @@ pub(crate) fn ago(unix_ms: u64) -> Markup {
     html! { time datetime=(view::time(unix_ms).replacen(' ', "T", 1) + "Z") title=(full) data-ms=(unix_ms) { (words) } }
 }
 
-/// A point of time in full.
+/// A point in time in full.
 pub(crate) fn time(unix_ms: u64) -> Markup {
     let text = view::time(unix_ms);
     html! { time datetime=(text.replacen(' ', "T", 1) + "Z") data-ms=(unix_ms) { (text) " UTC" } }
@@ -73,7 +73,7 @@ pub(crate) fn duration(ms: u64) -> String {
     }
 }
 
-/// The end of an id, which tells threads apart; the whole of it for whoever asks.
+/// The end of an id, enough to distinguish threads; the tooltip has the whole id.
 pub(crate) fn short_id(id: &str) -> Markup {
     html! { code.id title=(id) { "…" (&id[id.len().saturating_sub(SHORT)..]) } }
 }
@@ -94,7 +94,7 @@ pub(crate) fn count(count: u64) -> String {
     }
 }
 
-/// Money, each currency with its sum; `None` when none is known.
+/// Money, as one sum per currency; `None` if no cost is known.
 pub(crate) fn money(spent: &Spent) -> Option<String> {
     let sums = spent.by_currency();
     if sums.is_empty() {
@@ -104,7 +104,7 @@ pub(crate) fn money(spent: &Spent) -> Option<String> {
     Some(sums.collect::<Vec<_>>().join(" + "))
 }
 
-/// A whole number with its thousands apart.
+/// A whole number with separated thousands.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,4 +1,4 @@
-//! `/search?q=`: threads, workflows, roles, and texts of outputs. What is a hash or an id leads straight there.
+//! `/search?q=`: finds threads, workflows, roles, and texts in outputs. A hash or an id redirects straight to its page.
 
 use std::time::{Duration, Instant};
 
@@ -26,19 +26,19 @@ use crate::failure::Failure;
 use crate::named::{self, Named};
 use crate::url::encoded;
 
-/// How long texts are looked through, so that the page is there at once.
+/// How long texts are searched at first, so that the page appears at once.
 const PATIENCE: Duration = Duration::from_millis(15);
 
-/// How long for whoever asks to look further.
+/// How long texts are searched if a person asks for more.
 const MORE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Symbols from which on what could be a hash is taken for one; a shorter word is more often a word.
+/// Length from which a possible hash counts as one; a shorter one is more often a word.
 const HASH_LIKE: usize = 6;
 
 /// Threads that are listed.
 const LISTED: usize = 50;
 
-/// Symbols of an output around what was found.
+/// Characters shown around a match in an output.
 const AROUND: usize = 70;
 
 pub(super) fn routes() -> Router<App> {
@@ -49,7 +49,7 @@ pub(super) fn routes() -> Router<App> {
 #[serde(default)]
 struct Asked {
     q: String,
-    /// Anything: look further.
+    /// If set to anything, search longer.
     more: String,
 }
 
@@ -71,26 +71,26 @@ async fn search(State(app): State<App>, Query(Asked { q, more }): Query<Asked>) 
     Ok(Page::new(title, Section::None, body(&text, &found, more.is_empty())).into_response(&app))
 }
 
-/// What was found.
+/// Search results.
 #[derive(Default)]
 struct Found {
-    /// The page of the one thing that was meant.
+    /// Page to redirect to.
     straight_to: Option<String>,
-    /// A thread or node whose name begins or ends like that.
+    /// A thread or node whose id or hash begins or ends with the text.
     named: Option<Named>,
     workflows: Vec<String>,
-    /// Roles with the workflow they are in.
+    /// Roles, each with its workflow.
     roles: Vec<(String, String)>,
     threads: Vec<Thread>,
-    /// How many threads there are beyond those listed.
+    /// Number of further threads that are not listed.
     more_threads: usize,
     outputs: Vec<Output>,
-    /// Threads whose newest outputs were looked at.
+    /// Number of threads whose newest output was searched.
     looked_at: usize,
     is_cut_short: bool,
 }
 
-/// A thread with the text.
+/// A thread that matches.
 struct Thread {
     row: Row,
     workflow: Option<String>,
@@ -98,7 +98,7 @@ struct Thread {
     task: String,
 }
 
-/// An output with the text.
+/// An output that matches.
 struct Output {
     thread: String,
     /// The first line of its thread's task.
@@ -111,7 +111,7 @@ struct Output {
 impl Found {
     fn of(home: &Home, memory: &Memory, text: &str, patience: Duration) -> Result<Found, Failure> {
         let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
-        // One hash in a hundred has no digit; a word is none of the store's.
+        // Only one hash in a hundred has no digit, and no word is the hash of a stored node.
         let is_whole = text.parse::<Hash>().is_ok();
         let is_hash_like = is_whole || text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
         if let Some(named) = named.as_ref().filter(|_| is_hash_like) {
@@ -127,7 +127,7 @@ impl Found {
         Ok(found)
     }
 
-    /// Adds threads with the text in their id, the name of their workflow or their task.
+    /// Adds threads with the text in their id, their workflow's name or their task.
     fn add_threads(&mut self, home: &Home, memory: &Memory, registry: &Registry, text: &str) -> Result<(), Failure> {
         let filter = Filter { all: true, search: Some(text.to_owned()), limit: Some(LISTED), ..Filter::default() };
         let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;
@@ -141,7 +141,7 @@ impl Found {
         Ok(())
     }
 
-    /// Adds newest outputs with the text, of the newest threads first, as long as there is time.
+    /// Adds newest outputs with the text, beginning with the newest threads, until the time is up.
     fn add_outputs(&mut self, home: &Home, wanted: &str, patience: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + patience;
         let rows = list::list(home, &Filter { all: true, ..Filter::default() })?.rows;
@@ -168,7 +168,7 @@ fn task(home: &Home, row: &Row) -> String {
     thread.map_or_else(|_| "a thread that is not readable".to_owned(), |thread| first_line(&thread.start.prompt))
 }
 
-/// The page of what was named.
+/// Path of the page of a thread or node.
 fn path(named: &Named) -> String {
     match named {
         Named::Thread(thread) => format!("/threads/{thread}"),
@@ -176,7 +176,7 @@ fn path(named: &Named) -> String {
     }
 }
 
-/// Roles of the workflows that have names, as long as there is time.
+/// Matching roles of all workflows with names, until the time is up.
 fn roles(home: &Home, registry: &Registry, is_in: impl Fn(&str) -> bool, patience: Duration) -> Vec<(String, String)> {
     let deadline = Instant::now() + patience;
     let mut found = Vec::new();
@@ -191,7 +191,7 @@ fn roles(home: &Home, registry: &Registry, is_in: impl Fn(&str) -> bool, patienc
     found
 }
 
-/// The first text in a value that has what is wanted, which is in lower case: what stands before, the words, what follows.
+/// The first match in a value, as three parts: the text before, the match, the text after. `wanted` is in lower case.
 fn excerpt(value: &Value, wanted: &str) -> Option<[String; 3]> {
     match value {
         Value::String(text) => around(text, wanted),
@@ -204,7 +204,7 @@ fn excerpt(value: &Value, wanted: &str) -> Option<[String; 3]> {
 fn around(text: &str, wanted: &str) -> Option<[String; 3]> {
     let lower = text.to_lowercase();
     let at = lower.find(wanted)?;
-    // Few symbols have another length in lower case; where one does, the whole text stands for the words.
+    // Lower case changes the length of a few characters. Then the position is unknown, and the beginning of the text is shown instead.
     let (start, end) = if lower.len() == text.len() { (at, at + wanted.len()) } else { (0, 0) };
     let (Some(before), Some(words), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..)) else {
         return Some([String::new(), String::new(), one_line(&text[..text.floor_char_boundary(AROUND)])]);
@@ -215,7 +215,7 @@ fn around(text: &str, wanted: &str) -> Option<[String; 3]> {
     Some([format!("{lead}{}", spaced(&before[from..])), words.to_owned(), spaced(&after)])
 }
 
-/// A piece of a text on one line.
+/// A text with its line breaks replaced by spaces.
 fn spaced(text: &str) -> String {
     text.replace(char::is_whitespace, " ")
 }

@@ -1,4 +1,4 @@
-//! What was spent, as cells of tables show it: what is not known is said, never shown as nothing.
+//! Table cells for tokens and money. Unknown amounts are marked, never shown as zero.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
 use super::parts;
 use crate::app::Memory;
 
-/// What each of these threads spent; nothing of those that are not readable.
+/// Spending of each of these threads; unreadable threads are left out.
 pub(super) fn by_thread(
     home: &Home,
     config: &Config,
@@ -28,7 +28,7 @@ pub(super) fn by_thread(
     rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()
 }
 
-/// Tokens read and written; "≥" where some were not counted.
+/// Tokens read and written; "≥" if some were not counted.
 pub(super) fn tokens(spent: &Spent) -> Markup {
     amount(parts::tokens(&spent.tokens), spent.tokens_unknown > 0)
 }
@@ -38,7 +38,7 @@ pub(super) fn some_tokens(sum: Option<u64>, is_whole: bool) -> Markup {
     amount(sum.map(parts::count), !is_whole)
 }
 
-/// Money; "≥" where that of some runs is not known.
+/// Money; "≥" if the cost of some runs is not known.
 pub(super) fn money(spent: &Spent) -> Markup {
     amount(parts::money(spent), spent.cost_unknown > 0)
 }

@@ -1,4 +1,4 @@
-//! `/threads/ID/steps/HASH`: a step: what came out, how, why this role, and all that was said on the way.
+//! `/threads/ID/steps/HASH`: a step: its output, how it was obtained, why this role was chosen, and the whole conversation.
 
 mod attempts;
 mod obtained;
@@ -35,10 +35,10 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/threads/{thread}/steps/{step}", get(step))
 }
 
-/// What is asked for beside the step.
+/// Query of the page.
 #[derive(Debug, Default, Deserialize)]
 struct Asked {
-    /// The first turn that is shown, from 1.
+    /// The first turn to show, from 1.
     #[serde(default)]
     turns: String,
 }
@@ -60,7 +60,7 @@ async fn step(
 struct Drawn {
     path: String,
     title: String,
-    /// Whether a step may still follow, which the page would link.
+    /// Whether a next step may still come, which the page would link.
     may_go_on: bool,
     body: Markup,
 }
@@ -76,7 +76,7 @@ async fn page(
         .read(move |home| {
             let (id, hash) = (named::thread(home, &of_thread)?, named::node(home, &typed)?);
             let at = step_at::step_at(home, &id, hash)?.ok_or_else(|| api::no_step(&id, hash))?;
-            // A configuration that cannot be read costs the prices, not the page.
+            // If the configuration can't be read, only prices are missing.
             let config = project::config(home, &cwd).unwrap_or_default();
             let told = Told::of(home, &config, at);
             Ok(Drawn {
@@ -95,13 +95,13 @@ async fn page(
     Ok(page.into_response(&app))
 }
 
-/// What is known of a step.
+/// Contents of a step's page.
 struct Told {
     at: StepAt,
     /// Node of its output.
     output: Option<Hash>,
     session: Option<ReactSession>,
-    /// Whether the agent continued in the session of its last visit.
+    /// Whether the agent continued the session of its last visit.
     is_resumed: bool,
     agent: Option<Agent>,
     spent: Spent,
@@ -109,7 +109,7 @@ struct Told {
 }
 
 impl Told {
-    /// Reads it; what is not readable is left out, and said where it would stand.
+    /// Reads the contents. Unreadable parts are left out, and the page reports the error in their place.
     fn of(home: &Home, config: &Config, at: StepAt) -> Told {
         let store = home.store();
         let detail = store.get(at.step.detail).ok();

@@ -1,4 +1,4 @@
-//! Texts of any length on a page: what is long is cut, with a link to all of it.
+//! Texts of any length on a page. Long texts are cut and link to the complete text.
 
 use json_cas::Hash;
 use maud::{Markup, html};
@@ -7,16 +7,16 @@ use uwf_core::text::{ellipsize, one_line};
 
 use super::markdown;
 
-/// Bytes of a text that a page shows.
+/// Bytes shown of a text.
 pub(crate) const SHOWN: usize = 20_000;
 
-/// Bytes that it shows of one of many, such as the result of a tool call.
+/// Bytes shown of a text that is one of many, such as a tool call's result.
 pub(crate) const EXCERPT: usize = 4_000;
 
-/// Symbols of a first line that stands for a text.
+/// Characters of a first line that represents a text.
 const TITLE: usize = 90;
 
-/// A text as it is; `node` has all of it when it is cut.
+/// A text without formatting; if it is cut, `node` links to the complete one.
 pub(crate) fn plain(text: &str, limit: usize, node: Option<Hash>) -> Markup {
     let (shown, left) = cut(text, limit);
     html! {
@@ -25,7 +25,7 @@ pub(crate) fn plain(text: &str, limit: usize, node: Option<Hash>) -> Markup {
     }
 }
 
-/// A text that is Markdown, its headings below those of the page. A header in front of it is shown as it is.
+/// A text in Markdown, with its headings below those of the page. A frontmatter header is shown unformatted.
 pub(crate) fn prose(text: &str, below: usize, node: Option<Hash>) -> Markup {
     let (shown, left) = cut(text, SHOWN);
     let (header, shown) = header(shown);
@@ -36,7 +36,7 @@ pub(crate) fn prose(text: &str, below: usize, node: Option<Hash>) -> Markup {
     }
 }
 
-/// The header that an agent's answer begins with, which Markdown would take for a heading, and what follows.
+/// Splits off the frontmatter header of an agent's answer, which Markdown would read as a heading.
 fn header(text: &str) -> (&str, &str) {
     let Some(inside) = text.strip_prefix("---\n") else { return ("", text) };
     let mut end = 4;
@@ -49,7 +49,7 @@ fn header(text: &str) -> (&str, &str) {
     ("", text)
 }
 
-/// The first line of a text, without the signs of a heading, shortened: it stands for the text.
+/// The first line of a text, shortened and without the marks of a heading. It represents the text.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().map(|line| line.trim_start_matches(['#', ' ', '-'])).find(|line| !line.trim().is_empty());
     let line = one_line(line.unwrap_or("(empty)")).replace('`', "");
@@ -72,7 +72,7 @@ fn rest(left: usize, all: usize, node: Option<Hash>) -> Markup {
     }
 }
 
-/// The beginning of a text, up to the end of a line where there is one near, and how many bytes follow.
+/// The beginning of a text, cut at a line break if one is near, and the number of bytes after it.
 fn cut(text: &str, limit: usize) -> (&str, usize) {
     if text.len() <= limit {
         return (text, 0);
@@ -82,7 +82,7 @@ fn cut(text: &str, limit: usize) -> (&str, usize) {
     (&text[..end], text.len() - end)
 }
 
-/// A number of bytes in few digits.
+/// A number of bytes, shortened.
 pub(crate) fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

@@ -1,4 +1,4 @@
-//! `/threads/ID`: a thread. Its graph and its steps, what runs now, why it stands where it stands, and what can be done.
+//! `/threads/ID`: a thread with its graph and steps, the running attempt, the reason for its state, and the possible actions.
 
 mod forks;
 mod now;
@@ -27,14 +27,14 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::respond::wants_json;
 
-/// Characters of a task that are its title; longer ones stand in full below.
+/// Longest task, in characters, to serve as the title; a longer one also appears in full below.
 const TITLE: usize = 90;
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/threads/{thread}", get(thread))
 }
 
-/// Which steps to show: those from this one on, from 1; the newest if nobody says.
+/// First step to show, from 1; the newest steps if not given.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Asked {
@@ -72,7 +72,7 @@ async fn page(
         }
         (facts(&shown))
     };
-    // A thread that has ended never changes.
+    // An ended thread never changes.
     let page = Page::new(title, Section::Threads, body);
     let page = if status.done { page } else { page.live(format!("/api/threads/{}/events?tail=0", status.thread)) };
     Ok(page.into_response(&app))
@@ -129,10 +129,10 @@ fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     }
 }
 
-/// Why it does not continue, and what can be done about that.
+/// Why the thread does not continue, and the possible actions.
 fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     let status = &shown.status;
-    // The form says what is asked.
+    // The form already shows the question.
     let has_form = matches!(shown.waits, Some(Waits::Answer { .. }));
     let why = status.why.as_deref().filter(|_| !has_form).map(parts::message);
     let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
@@ -173,7 +173,7 @@ fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     }
 }
 
-/// The graph, with what each role took.
+/// The graph, with time, tokens and money of each role.
 fn graph(shown: &Shown) -> Markup {
     html! { section #graph aria-label="Graph" { @if let Some(picture) = &shown.graph { (picture) } } }
 }

@@ -1,4 +1,4 @@
-//! Values as people read them: an output as a list of names and values, a payload as a tree.
+//! Readable values: an output as a list of names and values, a payload as a tree.
 
 use json_cas::Hash;
 use maud::{Markup, html};
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 
 use super::{parts, texts};
 
-/// Nesting that lists can show; what lies deeper is JSON.
+/// Nesting that lists can show; deeper values are shown as JSON.
 const DEPTH: usize = 4;
 
-/// Symbols of a text that stands on the line of its name.
+/// Longest text, in characters, on the line of its name.
 const LINE: usize = 120;
 
 /// Entries of one list or object that a page shows.
 const ENTRIES: usize = 200;
 
-/// A structured output; `node` has all of it.
+/// A structured output; `node` links to the complete one.
 pub(crate) fn output(value: &Value, node: Option<Hash>) -> Markup {
     named(value, 0, node)
 }
@@ -62,7 +62,7 @@ fn left_out(count: usize, node: Option<Hash>) -> Markup {
     }
 }
 
-/// A payload as a tree; what is a reference is a link.
+/// A payload as a tree; references are links.
 pub(crate) fn tree(value: &Value, node: Hash, is_node: &dyn Fn(Hash) -> bool) -> Markup {
     match value {
         Value::Object(fields) => branches(fields, node, is_node),
@@ -100,7 +100,7 @@ fn branches(fields: &Map<String, Value>, node: Hash, is_node: &dyn Fn(Hash) -> b
     }
 }
 
-/// What a folded value is, and whether it is short enough to stand open; `None` for one that is not folded.
+/// Description of a folded value, and whether it is short enough to be unfolded at first; `None` for a value that is not folded.
 fn children(value: &Value) -> Option<(String, bool)> {
     match value {
         Value::Object(fields) if !fields.is_empty() => Some((parts::many(fields.len(), "field"), fields.len() <= 12)),

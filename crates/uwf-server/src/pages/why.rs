@@ -1,4 +1,4 @@
-//! Decisions of the moderator: each transition that was tried, what it read and gave, and where it would have led.
+//! Decisions of the moderator: each transition that was tried, with its input, result and target.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use uwf_engine::verbs::why::Routing;
 
 use super::{texts, values};
 
-/// How a role was chosen after another one, or at the start.
+/// How a role was chosen after another role, or at the start.
 pub(crate) fn routing(after: &str, routing: &Routing, workflow: Option<&Workflow>) -> Markup {
     let explained = match routing {
         Routing::Explained(explained) => explained,
@@ -31,12 +31,12 @@ pub(crate) fn routing(after: &str, routing: &Routing, workflow: Option<&Workflow
     }
 }
 
-/// Where in the graph a decision was made.
+/// Place in the graph where a decision was made.
 fn place(after: &str) -> String {
     if after == START { "At the start".to_owned() } else { format!("After {after}") }
 }
 
-/// A role, or the end, as people call it.
+/// Readable name of a role or of the end.
 pub(crate) fn target(role: &str) -> &str {
     if role == END { "the end" } else { role }
 }

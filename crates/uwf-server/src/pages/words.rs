@@ -1,26 +1,26 @@
-//! How two texts differ, word by word.
+//! The differences between two texts, word by word.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use maud::{Markup, html};
 
-/// Bytes of two texts together that are compared; beyond, they are only said to differ.
+/// Most bytes of both texts together; longer texts are only reported as different.
 const COMPARED: usize = 400_000;
 
-/// Bytes of a text that is the same on both sides and shown in full.
+/// Longest equal piece, in bytes, that is shown in full.
 const AROUND: usize = 600;
 
 /// A piece of two texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece<'t> {
-    /// Both have it.
+    /// In both texts.
     Same(&'t str),
-    /// Only the one has it.
+    /// Only in the first text.
     Removed(&'t str),
-    /// Only the other has it.
+    /// Only in the second text.
     Added(&'t str),
 }
 
-/// Both texts in one, with what only one of them has marked.
+/// Both texts merged, with the differences marked.
 pub(crate) fn inline(one: &str, other: &str) -> Markup {
     let Some(pieces) = pieces(one, other) else { return too_long(one, other) };
     html! {
@@ -36,7 +36,7 @@ pub(crate) fn inline(one: &str, other: &str) -> Markup {
     }
 }
 
-/// Each text with what the other does not have marked.
+/// Each text, with the parts that the other lacks marked.
 pub(crate) fn sides(one: &str, other: &str) -> [Markup; 2] {
     let Some(pieces) = pieces(one, other) else { return [too_long(one, other), html! {}] };
     let left = html! {
@@ -69,7 +69,7 @@ fn too_long(one: &str, other: &str) -> Markup {
     html! { p.quiet { "They differ, and are too long to be compared here: " (one) " and " (other) "." } }
 }
 
-/// What both have; of a long piece its beginning and its end.
+/// An equal piece; only the beginning and the end if it is long.
 fn same(text: &str) -> Markup {
     if text.len() <= AROUND {
         return html! { (text) };
@@ -78,7 +78,7 @@ fn same(text: &str) -> Markup {
     html! { (text[..begin]) span.skipped { "… " (super::texts::size(end - begin)) " the same …" } (text[end..]) }
 }
 
-/// The pieces of two texts, in order; `None` when they are too long to be compared.
+/// The pieces of two texts, in order; `None` if they are too long to compare.
 fn pieces<'t>(one: &'t str, other: &'t str) -> Option<Vec<Piece<'t>>> {
     if one.len() + other.len() > COMPARED {
         return None;
@@ -105,7 +105,7 @@ fn pieces<'t>(one: &'t str, other: &'t str) -> Option<Vec<Piece<'t>>> {
         let added = begin(&other_words, hunk.after.start, other)..begin(&other_words, hunk.after.end, other);
         let gap = same.map(|same| &one[same]).unwrap_or_default();
         changed = Some(match changed.take() {
-            // One phrase that changed reads better than words that changed with spaces between them.
+            // One changed phrase reads better than changed words with spaces between them.
             Some([before, before_other]) if gap.trim().is_empty() && !gap.contains('\n') => {
                 [before.start..removed.end, before_other.start..added.end]
             }
@@ -137,14 +137,14 @@ fn push<'t>(pieces: &mut Vec<Piece<'t>>, piece: Piece<'t>) {
     }
 }
 
-/// What a symbol belongs to.
+/// The kind of token that a character belongs to.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Kind {
-    /// A word: symbols of one kind beside each other.
+    /// A word: adjacent characters of one kind.
     Word,
-    /// A space in a line.
+    /// A space within a line.
     Space,
-    /// It stands for itself: the end of a line, a sign, a symbol of a script that has no spaces.
+    /// A token of its own: the end of a line, a punctuation mark, a character of a script without spaces.
     Alone,
 }
 
@@ -152,14 +152,14 @@ fn kind(symbol: char) -> Kind {
     match symbol {
         '\n' => Kind::Alone,
         _ if symbol.is_whitespace() => Kind::Space,
-        // From the radicals on: the scripts of East Asia.
+        // From the radicals on: East Asian scripts.
         '\u{2e80}'.. => Kind::Alone,
         _ if symbol.is_alphanumeric() || symbol == '_' => Kind::Word,
         _ => Kind::Alone,
     }
 }
 
-/// Where the words of a text are; together they are all of it.
+/// The ranges of a text's tokens; together they cover the whole text.
 fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut words: Vec<std::ops::Range<usize>> = Vec::new();
     let mut last = None;

@@ -1,4 +1,4 @@
-//! `/workflows`: the workflows there are, and how much they are used.
+//! `/workflows`: all workflows, and how much they are used.
 
 mod detail;
 mod figures;
@@ -33,22 +33,22 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/workflows", get(listed)).merge(detail::routes()).merge(start::routes())
 }
 
-/// `GET /workflows`: the API's list for whoever asks for JSON.
+/// `GET /workflows`: the API's list, if the client wants JSON.
 async fn listed(state: State<App>, headers: HeaderMap) -> Response {
     if wants_json(&headers) { list(state).await.into_response() } else { page(state).await.into_response() }
 }
 
-/// A workflow as a row shows it.
+/// Contents of a workflow's row.
 struct Row {
     named: NamedWorkflow,
     description: String,
     roles: usize,
-    /// Versions the name stood for.
+    /// Number of versions that had the name.
     versions: usize,
     used: Used,
 }
 
-/// A workflow that threads ran and no name leads to.
+/// A workflow that has threads but no name.
 struct Nameless {
     hash: Hash,
     name: Option<String>,
@@ -124,7 +124,7 @@ fn table(app: &App, rows: &[Row]) -> Markup {
 fn line(app: &App, row: &Row) -> Markup {
     let NamedWorkflow { name, hash, origin, problem, .. } = &row.named;
     let is_of_project = origin != workflows::REGISTRY;
-    // Of two with the same name the project's is what the name stands for.
+    // If two workflows have the same name, the name means the project's.
     let id = if is_of_project { format!("project-{name}") } else { format!("workflow-{name}") };
     let path = format!("/workflows/{}", encoded(name));
     html! {

@@ -1,8 +1,8 @@
-//! Steps of two runs that belong together.
+//! Pairs of matching steps in two runs.
 
 use crate::pages::parts;
 
-/// Two steps that stand beside each other, by their positions; one that only one run has has no other.
+/// The positions of two matching steps. A step that only one run has is alone in its pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pair {
     pub(super) a: Option<usize>,

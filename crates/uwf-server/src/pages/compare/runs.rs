@@ -1,4 +1,4 @@
-//! Two runs side by side: what they share is folded, then the steps that differ in rows.
+//! Two runs side by side: the shared steps, folded, then a row for each step that differs.
 
 use std::path::Path;
 
@@ -23,10 +23,10 @@ use crate::pages::{parts, texts};
 /// Rows on one page.
 const SHOWN: usize = 50;
 
-/// Steps of a thread that are read for what it took: a page must be there soon.
+/// Longest thread whose spending is added up, in steps, so that the page appears soon.
 const ADDED_UP: usize = 500;
 
-/// How the files differ, or why that is not known.
+/// The differences between files, or why they are not known.
 pub(super) fn files(home: &Home, two: &[Named; 2], patch: bool, cwd: &Path) -> Result<Compared, String> {
     let wanted = Wanted { outputs: false, files: true, patch };
     diff::compare(home, &two[0], Some(&two[1]), wanted, cwd).map_err(|error| error.message)
@@ -72,8 +72,8 @@ pub(super) fn compared(
     })
 }
 
-/// How many steps both share, and the others beside each other: by their roles, so that a round that only one of them took does
-/// not put all that follows beside something else.
+/// The number of shared steps, and pairs of the other steps. Pairs have equal roles, so that a round that only one run has does not
+/// misalign all later steps.
 fn paired(a: &[Record], b: &[Record]) -> (usize, Vec<Pair>) {
     let shared = a.iter().zip(b).take_while(|(one, other)| one.step == other.step).count();
     let mut input = InternedInput::default();
@@ -100,7 +100,7 @@ fn paired(a: &[Record], b: &[Record]) -> (usize, Vec<Pair>) {
     (shared, pairs)
 }
 
-/// A row that differs, and the rows before it that do not.
+/// A row that differs, and the equal rows before it.
 struct Row {
     pair: Pair,
     same_before: usize,
@@ -111,7 +111,7 @@ struct Differing {
     same_at_end: usize,
 }
 
-/// The rows whose roles or outputs differ; nothing is read for it but the chains.
+/// The rows with different roles or outputs; reads nothing but the chains.
 fn differing(runs: &[Run<'_>; 2], pairs: &[Pair]) -> Result<Differing, Failure> {
     let [a, b] = [runs[0].records()?, runs[1].records()?];
     let mut rows = Vec::new();
@@ -126,7 +126,7 @@ fn differing(runs: &[Run<'_>; 2], pairs: &[Pair]) -> Result<Differing, Failure> 
     Ok(Differing { rows, same_at_end: same })
 }
 
-/// The steps that both share, folded; the newest of them are listed.
+/// The shared steps, folded; only the newest are listed.
 fn common(run: &Run<'_>, shared: usize) -> Result<Markup, Failure> {
     let listed = shared.saturating_sub(SHOWN)..shared;
     let steps = &run.records()?[listed.clone()];
@@ -175,7 +175,7 @@ fn head(
     })
 }
 
-/// What each was to do, once where it is the same.
+/// The task of each side, or one task if both have the same.
 fn tasks(threads: [&Thread<'_>; 2]) -> Markup {
     let is_same = threads[0].start_hash == threads[1].start_hash;
     let shown = if is_same { &threads[..1] } else { &threads[..] };
@@ -195,7 +195,7 @@ fn link(named: &Named, thread: &Thread<'_>) -> Markup {
     }
 }
 
-/// What a side took, as far as that is known.
+/// Spending of a side, as far as it is known.
 struct Total {
     time: String,
     tokens: String,
@@ -217,7 +217,7 @@ fn total(home: &Home, config: &Config, named: &Named, thread: &Thread<'_>) -> To
                 Err(error) => Total::unknown(&format!("not known: {}", error.message)),
             }
         }
-        // Of a long one there may be sums in a cache. They count what is not known as nothing.
+        // For a long thread, the cache may have sums. They count unknown amounts as zero.
         Named::Thread(_) => match usage::priced_soon(thread, config, ADDED_UP) {
             Ok(Some(used)) => Total {
                 time: parts::duration((used.total.seconds * 1000.0) as u64),
@@ -290,8 +290,7 @@ mod tests {
 
     use super::*;
 
-    /// Two threads of `count` steps that part after the first. Outputs are stored of the first hundred only: whoever reads more
-    /// fails.
+    /// Two threads of `count` steps that differ after the first step. Only the first hundred outputs are stored, so reading more fails.
     fn long_threads(home: &Home, count: usize) -> [Named; 2] {
         let store = home.store();
         store.put_all(&node::schema_drafts()).unwrap();
@@ -353,7 +352,7 @@ mod tests {
             let pairs = pairs.iter().map(|pair| format!("{}:{}", at(pair.a), at(pair.b)));
             (shared, pairs.collect::<Vec<_>>().join(" "))
         };
-        // Capitals are shared steps, a letter is a role.
+        // An upper-case letter is a shared step, a lower-case letter a role.
         assert_eq!(pairs("PC", "PC"), (2, String::new()));
         assert_eq!(pairs("Pcr", "Pcrx"), (1, "1:1 2:2 -:3".to_owned()));
         assert_eq!(pairs("Pcrcrt", "Pcrt"), (1, "1:1 2:2 3:- 4:- 5:3".to_owned()));

@@ -1,4 +1,4 @@
-//! What the two sides of a comparison are.
+//! The two sides of a comparison.
 
 use std::path::Path;
 
@@ -25,14 +25,14 @@ pub(super) enum Side {
 
 /// A version of a workflow.
 pub(super) struct Version {
-    /// Its hash; none for a file that is not stored.
+    /// Its hash; `None` for a file that is not stored.
     pub(super) hash: Option<Hash>,
-    /// What was typed for it.
+    /// Name or hash as it was typed.
     pub(super) typed: String,
     pub(super) workflow: Workflow,
 }
 
-/// What was named: a workflow by its name, a thread, or a step or workflow by its hash.
+/// Finds a side: a workflow by its name, a thread, or a step or workflow by its hash.
 pub(super) fn side(home: &Home, typed: &str, cwd: &Path) -> Result<Side, Failure> {
     if let Some(entry) = registry::read(home)?.get(typed) {
         return version(home, typed, entry.hash);
@@ -53,7 +53,7 @@ fn version(home: &Home, typed: &str, hash: Hash) -> Result<Side, Failure> {
     Ok(Side::Workflow(Box::new(Version { hash: Some(hash), typed: typed.to_owned(), workflow })))
 }
 
-/// A workflow of the project that the server was started in, by its name.
+/// A workflow by its name, from the project that the server was started in.
 fn of_project(home: &Home, typed: &str, cwd: &Path) -> Option<Side> {
     if typed.contains('/') || !matches!(find_workflow::locate(home, typed, cwd), Ok(Located::File(..))) {
         return None;
@@ -65,7 +65,7 @@ fn of_project(home: &Home, typed: &str, cwd: &Path) -> Option<Side> {
 /// The side as a run.
 ///
 /// # Errors
-/// A workflow is compared with a workflow only.
+/// The side is a workflow, which can only be compared with a workflow.
 pub(super) fn run(side: &Side) -> Result<diff::Named, Failure> {
     match side {
         Side::Run(named) => Ok(named.clone()),
@@ -77,9 +77,9 @@ pub(super) fn run(side: &Side) -> Result<diff::Named, Failure> {
 
 /// A run that is compared.
 pub(super) struct Run<'h> {
-    /// The thread; of a step that was named, what ends at it.
+    /// The thread; for a step, the part of the thread that ends at it.
     pub(super) thread: Thread<'h>,
-    /// Whether a thread was named: of a step nothing but that step is compared.
+    /// Whether a thread is compared, not a single step.
     pub(super) is_whole: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'h> Run<'h> {
         })
     }
 
-    /// The steps; nothing of a step that was named, of which no chain is known.
+    /// The steps; empty for a single step, whose chain is not read.
     pub(super) fn records(&self) -> Result<&[Record], Failure> {
         Ok(if self.is_whole { self.thread.chain()?.records() } else { &[] })
     }

@@ -1,4 +1,4 @@
-//! A row of a comparison: two steps beside each other.
+//! A row of a comparison: two steps side by side.
 
 use json_cas::Hash;
 use maud::{Markup, html};
@@ -15,7 +15,7 @@ use super::sides::Run;
 use crate::failure::Failure;
 use crate::pages::{parts, texts, values, words};
 
-/// Draws a row, after a line about the rows before it that do not differ.
+/// Draws a row, after a line about the equal rows before it.
 pub(super) fn row(
     home: &Home,
     config: &Config,
@@ -75,7 +75,7 @@ fn side(
     }
 }
 
-/// Why the role was chosen, in a line.
+/// Why the role was chosen, on one line.
 fn reason(home: &Home, run: &Run<'_>, step: &Step) -> Markup {
     if !run.is_whole {
         return html! {};
@@ -97,7 +97,7 @@ fn reason(home: &Home, run: &Run<'_>, step: &Step) -> Markup {
     }
 }
 
-/// Both outputs, field by field, with the words that differ marked.
+/// Both outputs, field by field, with different words marked.
 fn outputs(a: Option<&Step>, b: Option<&Step>) -> [Markup; 2] {
     match (a.map(|step| &step.output), b.map(|step| &step.output)) {
         (Some(Value::Object(one)), Some(Value::Object(other))) => fields(one, other),
@@ -132,7 +132,7 @@ fn fields(one: &Map<String, Value>, other: &Map<String, Value>) -> [Markup; 2] {
     })
 }
 
-/// A value as a text to compare by words: what is more than a text has a line for each value in it.
+/// A value as a text to compare by words; an object or array gets a line for each of its values.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -141,7 +141,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// How what both were asked differs, folded.
+/// The differences between both prompts, folded.
 fn prompts(home: &Home, a: &Step, b: &Step) -> Markup {
     let [one, other] = [a, b].map(|step| step_at::prompt(home, step.hash));
     let only =
@@ -160,7 +160,7 @@ fn prompts(home: &Home, a: &Step, b: &Step) -> Markup {
     }
 }
 
-/// A text of a prompt, as far as a row shows it.
+/// A text of a prompt, cut for a row.
 fn said(home: &Home, hash: Option<&Hash>) -> String {
     let text = hash.and_then(|hash| home.store().get(*hash).ok()).and_then(|node| message::text_of(&node.payload));
     let text = text.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How two versions of a workflow differ: description, roles, conditions, graph.
+//! The differences between two versions of a workflow: description, roles, conditions, graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::sides::Version;
 use crate::pages::why::target;
 use crate::pages::words;
 
-/// The two, with what differs.
+/// Both versions and their differences.
 pub(super) fn compared(home: &Home, one: &Version, other: &Version) -> Markup {
     let (a, b) = (&one.workflow, &other.workflow);
     html! {
@@ -49,7 +49,7 @@ fn settings(workflow: &Workflow) -> String {
     format!("{:#}", json!({ "limits": workflow.limits, "workspace": workflow.workspace }))
 }
 
-/// A text of both; nothing where it is the same.
+/// A text of both versions; empty if it is the same.
 fn text_section(id: &str, title: &str, one: &str, other: &str) -> Markup {
     html! {
         @if one != other {
@@ -61,7 +61,7 @@ fn text_section(id: &str, title: &str, one: &str, other: &str) -> Markup {
     }
 }
 
-/// What both have by name: what was added, removed or changed; nothing where all is the same.
+/// Named parts of both versions that were added, removed or changed; empty if all are the same.
 fn section<T: PartialEq>(
     id: &str,
     title: &str,
@@ -115,7 +115,7 @@ fn fields_of(home: &Home, role: &Role) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The transitions behind a role, a line each.
+/// The transitions after a role, one line each.
 fn lines(transitions: &[Transition]) -> String {
     let line = |transition: &Transition| match &transition.condition {
         Some(condition) => format!("to {} if {condition}\n", target(&transition.role)),

@@ -1,4 +1,4 @@
-//! What the first page shows, read in one go.
+//! Reads everything for the first page at once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,29 +23,29 @@ use crate::filter::{self, Query};
 /// Threads in a section of the first page.
 const SHOWN: usize = 25;
 
-/// Steps of a thread up to which its costs are added up for the list: each takes reading two nodes.
+/// Longest thread whose costs are added up for the list, in steps: each step costs reading two nodes.
 const COUNTED: usize = 200;
 
-/// Costs are shown of at most so many threads.
+/// Most threads that are shown with costs.
 const COSTED: usize = 60;
 
-/// The first page.
+/// Contents of the first page.
 pub(super) struct Inbox {
-    /// Threads in each state.
+    /// Number of threads in each state.
     pub(super) counts: BTreeMap<State, usize>,
-    /// Whether these are the threads that a query asks for, all of them in `needs`.
+    /// Whether the page shows the result of a query; then all threads are in `needs`.
     pub(super) is_filtered: bool,
-    /// Whether the query finds more.
+    /// Whether more threads match the query.
     pub(super) has_more: bool,
-    /// What waits for somebody.
+    /// Threads that need a person.
     pub(super) needs: Vec<Item>,
-    /// What runs.
+    /// Running threads.
     pub(super) running: Vec<Item>,
-    /// What can be stepped.
+    /// Threads that can be stepped.
     pub(super) ready: Vec<Item>,
-    /// What has ended since somebody looked.
+    /// Threads that have ended since the last visit.
     pub(super) done: Vec<Item>,
-    /// How many have.
+    /// Number of those threads.
     pub(super) done_count: usize,
 }
 
@@ -56,22 +56,22 @@ pub(super) struct Item {
     pub(super) spent: Option<Spent>,
     pub(super) running: Option<RunningStep>,
     pub(super) need: Option<Need>,
-    /// The newest attempt at its head; read only of threads that can be stepped or wait for somebody.
+    /// The newest attempt at its head; read only if the thread can be stepped or needs a person.
     pub(super) attempt: Option<String>,
 }
 
-/// Action that lets a stopped thread continue.
+/// The action that lets a stopped thread continue.
 pub(super) enum Need {
-    /// Answer it.
+    /// Answer a question or play the role.
     Answer { question: Option<String>, schema: Box<Value> },
-    /// Try again, with one of these agents.
+    /// Retry with one of these agents.
     Retry { agents: Vec<String> },
-    /// Let it go further.
+    /// Raise a limit.
     Lift(Box<Limits>),
 }
 
 impl Inbox {
-    /// Reads it; `since` (Unix milliseconds) is when somebody looked last.
+    /// Reads the page; `since` is the time of the last visit, in Unix milliseconds.
     pub(super) fn read(home: &Home, memory: &Memory, query: &Query, since: u64) -> Result<Inbox, Failure> {
         let config = home.config().unwrap_or_default();
         let is_filtered = query.is_filter();
@@ -91,8 +91,8 @@ impl Inbox {
                 done_count: 0,
             });
         }
-        // All threads at once: four lists would read index, history and marks four times. When a thread ended says nothing
-        // about when it began, so no list of the newest has all that ended lately.
+        // List all threads once: four lists would read index, history and marks four times. A list of the newest threads would not do,
+        // because a thread that ended lately may have begun long ago.
         let all = Query { limit: filter::MOST.to_string(), ..Query::default() }.find(home, memory)?;
         let counts = all.listing.counts;
         let (mut needs, mut running, mut ready, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -125,18 +125,18 @@ impl Inbox {
         Ok(Inbox { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
     }
 
-    /// Whether there is nothing to look at.
+    /// Whether the page has no threads.
     pub(super) fn is_empty(&self) -> bool {
         [&self.needs, &self.running, &self.ready, &self.done].iter().all(|items| items.is_empty())
     }
 
-    /// How many threads are in these states.
+    /// Number of threads in these states.
     pub(super) fn count_of(&self, states: &[State]) -> usize {
         states.iter().filter_map(|state| self.counts.get(state)).sum()
     }
 }
 
-/// Threads with what their nodes tell.
+/// Threads with the data from their nodes.
 fn items(home: &Home, config: &Config, memory: &Memory, rows: Vec<Named>) -> Vec<Item> {
     let mut overviews = Overviews::new(home);
     let seen: Vec<Option<Overview>> = rows.iter().map(|named| overviews.of(&named.row)).collect();
@@ -160,7 +160,7 @@ fn items(home: &Home, config: &Config, memory: &Memory, rows: Vec<Named>) -> Vec
         .collect()
 }
 
-/// The newest attempt at the head of a thread. Where it cannot be read, what is asked for is refused.
+/// The newest attempt at the head of a thread. If it can't be read, the form lacks it, and the action is rejected.
 fn attempt(home: &Home, item: &Item) -> Option<String> {
     let row = &item.named.row;
     newest_attempt::at(home, &row.thread, row.head).ok().map(|newest| newest.to_string())
@@ -171,7 +171,7 @@ fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {
     match item.named.row.state {
         State::Waiting => {
             let form = answer::form(home, thread).ok()?;
-            // A child thread that waits is answered on its own page.
+            // A waiting child thread is answered on its own page.
             let is_own = form.asked.thread == *thread;
             let question = form.asked.question.map(|question| question.text);
             is_own.then(|| Need::Answer { question, schema: Box::new(form.schema) })

@@ -1,4 +1,4 @@
-//! Attempts before the one that became the step, and what its own agent said on stderr.
+//! Attempts before the successful one, and the stderr of the successful agent.
 
 use json_cas::Hash;
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use uwf_engine::thread::nodes;
 use super::turns::text;
 use crate::pages::texts;
 
-/// The sections; nothing where there are none.
+/// The sections; empty if there are none.
 pub(super) fn attempts(home: &Home, session: &ReactSession) -> Markup {
     let mut before = Vec::new();
     let mut own = None;

@@ -1,4 +1,4 @@
-//! How an output was obtained: the agent's text, each rung of the ladder with what it said, the output.
+//! How an output was obtained: the agent's text, the result of each rung of the ladder, and the output.
 
 use maud::{Markup, html};
 use uwf_core::node::Rung;
@@ -9,7 +9,7 @@ use uwf_engine::verbs::why::{self, Obtained};
 use super::Told;
 use crate::pages::texts;
 
-/// The section; nothing where nothing is known.
+/// The section; empty if nothing is known.
 pub(super) fn obtained(home: &Home, told: &Told) -> Markup {
     let Some(step) = told.reasoned() else { return html! {} };
     html! {
@@ -70,7 +70,7 @@ fn rungs(output: &Obtained) -> Markup {
     }
 }
 
-/// Whether a rung gave the output: it says of no error, and is the one that the session names.
+/// Whether a rung gave the output: it has no errors, and the session names it.
 fn is_given(rung: &Rung, by: Option<&str>) -> bool {
     rung.errors.is_empty() && by.is_none_or(|by| by == rung.rung)
 }

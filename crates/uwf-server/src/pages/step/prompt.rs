@@ -1,4 +1,4 @@
-//! What the agent was asked: what it had not been told at the role's last visit stands open, the rest is folded.
+//! The prompt. Texts that were new since the role's last visit are unfolded, the rest is folded.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup
     }
 }
 
-/// A text that was said to an agent, folded or not.
+/// A text that was sent to an agent, folded or not.
 pub(super) fn text(home: &Home, hash: Hash, is_open: bool) -> Markup {
     let text = match home.store().get(hash) {
         Ok(node) => message::text_of(&node.payload).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The turns of a session, some at a time: a session may have hundreds.
+//! The turns of a session, in pages: a session may have hundreds.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::pages::{parts, texts};
 /// Turns on one page.
 const SHOWN: usize = 50;
 
-/// The section: the turns from number `first` on.
+/// The section: the turns from `first` on.
 pub(super) fn turns(home: &Home, session: &ReactSession, first: usize) -> Markup {
     let count = session.turns.len();
     let first = first.clamp(1, count.max(1));
@@ -40,7 +40,7 @@ pub(super) fn turns(home: &Home, session: &ReactSession, first: usize) -> Markup
     }
 }
 
-/// Links to the turns before and after those shown.
+/// Links to the previous and next turns.
 fn pages(first: usize, last: usize, count: usize) -> Markup {
     html! {
         @if count > SHOWN || first > 1 {
@@ -53,7 +53,7 @@ fn pages(first: usize, last: usize, count: usize) -> Markup {
     }
 }
 
-/// A turn with its tool calls; one that is not readable is the reason.
+/// A turn with its tool calls; for an unreadable call, the error.
 struct Told {
     turn: ReactTurn,
     calls: Vec<Result<ReactToolCall, String>>,
@@ -66,7 +66,7 @@ impl Told {
         Ok(Told { calls: calls.collect(), turn })
     }
 
-    /// Texts that whoever gets the next turn has seen.
+    /// Texts that the agent has seen before its next turn.
     fn seen(&self) -> HashSet<Hash> {
         let results = self.calls.iter().flatten().map(|call| call.result);
         self.turn.input.iter().copied().chain([self.turn.output]).chain(results).collect()
@@ -121,7 +121,7 @@ fn tokens(tokens: Option<&Tokens>) -> Markup {
     html! { @for (kind, count) in counts { ", " (parts::count(count)) " " (kind) } }
 }
 
-/// The text of a node, or why it is not readable.
+/// The text of a node, or why it can't be read.
 pub(super) fn text(home: &Home, hash: Hash) -> String {
     match home.store().get(hash) {
         Ok(node) => message::text_of(&node.payload).unwrap_or_default(),
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// Nodes that are stored together.
+    /// Nodes to store together.
     struct Nodes(Vec<json_cas::Draft>);
 
     impl Nodes {
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// A session of so many turns with a tool call each; every turn is given all that was said before.
+    /// A session of `count` turns with one tool call each; the input of each turn is the whole conversation so far.
     fn session(home: &Home, count: usize) -> ReactSession {
         let mut nodes = Nodes(node::schema_drafts());
         let mut input = vec![nodes.said("the prompt")];

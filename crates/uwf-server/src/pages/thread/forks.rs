@@ -1,4 +1,4 @@
-//! Which thread this one was forked from, and which ones were forked from it, as a tree.
+//! A tree of the threads that this thread was forked from, and of its own forks.
 
 use maud::{Markup, html};
 use uwf_core::thread::ThreadId;
@@ -7,10 +7,10 @@ use uwf_engine::verbs::forks::{MOST_THREADS, Related};
 use super::super::parts;
 use super::read::Shown;
 
-/// Threads up to which the tree is open.
+/// Largest tree that is unfolded at first, in threads.
 const OPEN: usize = 8;
 
-/// The tree; nothing where no thread shares a step with this one.
+/// The tree; empty if no other thread shares a step with this one.
 pub(super) fn forks(shown: &Shown) -> Markup {
     let threads = &shown.forks.threads;
     if threads.len() < 2 {
@@ -27,7 +27,7 @@ pub(super) fn forks(shown: &Shown) -> Markup {
     }
 }
 
-/// The forks of a thread with their own, oldest first; of nothing, the thread that all come from.
+/// The forks of a thread, oldest first, each with its own forks; for `None`, the thread that all others descend from.
 fn branch(shown: &Shown, of: Option<&ThreadId>) -> Markup {
     let is_of = |related: &&Related| related.from.as_ref().map(|from| &from.thread) == of;
     let mut forks = shown.forks.threads.iter().filter(is_of).peekable();

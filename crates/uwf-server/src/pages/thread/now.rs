@@ -1,4 +1,4 @@
-//! What the running attempt has done so far, also before the page was opened.
+//! Progress of the running attempt, including the time before the page was opened.
 
 use maud::{Markup, html};
 use uwf_core::event::{Event, Stream, ToolCall, What};
@@ -9,13 +9,13 @@ use uwf_engine::verbs::show::ThreadStatus;
 use super::super::markdown::markdown;
 use super::super::parts;
 
-/// Turns that are shown; those before them are counted.
+/// Number of the newest turns that are shown; earlier ones are only counted.
 const TURNS: usize = 20;
 
 /// Bytes of printed output that are shown.
 const PRINTED: usize = 16 << 10;
 
-/// Characters of a tool's arguments on its line.
+/// Characters of a tool call's arguments on its line.
 const ARGUMENTS: usize = 140;
 
 /// The running attempt.
@@ -45,7 +45,7 @@ pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
     }
 }
 
-/// Each turn as it was seen last.
+/// Each turn in its latest state.
 fn turns<'e>(events: &'e [Event], thread: &uwf_core::thread::ThreadId) -> Vec<&'e What> {
     let mut turns: Vec<&What> = Vec::new();
     for event in events.iter().filter(|event| event.thread == *thread) {
@@ -77,7 +77,7 @@ fn tool(call: &ToolCall, done: bool) -> Markup {
     }
 }
 
-/// The end of what was printed.
+/// The end of the printed output.
 fn printed(events: &[Event], thread: &uwf_core::thread::ThreadId, of: Stream) -> String {
     let pieces = events.iter().filter(|event| event.thread == *thread).filter_map(|event| match &event.what {
         What::Output { stream, text, .. } if *stream == of => Some(text.as_str()),

@@ -1,4 +1,4 @@
-//! What the page of a thread shows, read in one go.
+//! Reads everything for a thread's page at once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -34,13 +34,13 @@ use crate::api::answer;
 use crate::app::Memory;
 use crate::failure::Failure;
 
-/// Steps of a page.
+/// Steps on a page.
 pub(super) const SHOWN: usize = 100;
 
-/// Steps of a thread up to which its costs are added up: each takes reading two nodes.
+/// Longest thread whose costs are added up for the page: each step costs reading two nodes.
 const COUNTED: usize = 1000;
 
-/// A thread, as its page shows it.
+/// Contents of a thread's page.
 pub(super) struct Shown {
     pub(super) status: ThreadStatus,
     pub(super) workflow_name: String,
@@ -48,29 +48,29 @@ pub(super) struct Shown {
     pub(super) steps: Vec<TimedStep>,
     /// Their positions, from 0.
     pub(super) range: Range<usize>,
-    /// What all of them spent; `None` for a thread that is too long to add it up for a page.
+    /// Spending of all steps; `None` if the thread is too long to add it up.
     pub(super) spent: Option<Spent>,
-    /// The running attempt.
+    /// Events of the running attempt.
     pub(super) now: Option<Vec<Event>>,
-    /// What comes next, and why.
+    /// The next role, with the reason.
     pub(super) next: Option<Ahead>,
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
     pub(super) waits: Option<Waits>,
-    /// Names of agents that could play.
+    /// Names of agents that could play the role.
     pub(super) agents: Vec<String>,
     pub(super) graph: Option<Markup>,
-    /// The threads that it shares steps with, and itself.
+    /// This thread and all threads that share steps with it.
     pub(super) forks: Forks,
-    /// What each of them spent, as far as that was added up.
+    /// Spending of each of them, as far as it was added up.
     pub(super) spent_by_thread: HashMap<String, Spent>,
 }
 
-/// Action that a stopped thread waits for.
+/// The action that a stopped thread needs.
 pub(super) enum Waits {
     /// An answer.
     Answer { question: Option<String>, schema: Box<Value> },
-    /// The answer to a child thread.
+    /// An answer to a child thread.
     Child(ThreadId),
     /// A higher limit.
     Lift(Box<Limits>),
@@ -79,7 +79,7 @@ pub(super) enum Waits {
 }
 
 impl Shown {
-    /// Reads a thread; `from` is the first step that is shown, from 1.
+    /// Reads a thread; `from` is the first step to show, from 1.
     pub(super) fn read(home: &Home, memory: &Memory, typed: &str, from: Option<usize>) -> Result<Shown, Failure> {
         let id = thread_ids::resolve(home, typed)?;
         let config = home.config().unwrap_or_default();
@@ -97,7 +97,7 @@ impl Shown {
             _ => None,
         };
         Ok(Shown {
-            // Why it ended is its own story; nothing comes next.
+            // The page has its own text about why a thread ended, and nothing comes next.
             next: if status.done { None } else { why::of_thread(home, &id).ok().and_then(|reasons| reasons.next) },
             failures: if status.done { Vec::new() } else { pages::failures(home, &id, status.head)? },
             waits: waits(home, &id, status.state),
@@ -115,7 +115,7 @@ impl Shown {
     }
 }
 
-/// What each role spent, and all of them.
+/// Spending of each role, and of all roles together.
 fn by_role(home: &Home, config: &Config, id: &ThreadId) -> (BTreeMap<String, Spent>, Spent) {
     let request = CostRequest { threads: vec![id.clone()], since: None, by: CostBy::Role };
     let Ok(costs) = cost::cost(home, config, &request) else { return (BTreeMap::new(), Spent::default()) };
@@ -123,7 +123,7 @@ fn by_role(home: &Home, config: &Config, id: &ThreadId) -> (BTreeMap<String, Spe
     (rows, costs.total)
 }
 
-/// What each of some forks spent, if they are not too long to add it up.
+/// Spending of each fork, unless they are too long to add it up.
 fn by_thread(home: &Home, config: &Config, memory: &Memory, forks: &Forks) -> HashMap<String, Spent> {
     let steps: usize = forks.threads.iter().map(|related| related.steps).sum();
     if forks.threads.len() < 2 || steps > COUNTED {
@@ -133,7 +133,7 @@ fn by_thread(home: &Home, config: &Config, memory: &Memory, forks: &Forks) -> Ha
     spent::by_thread(home, config, memory, threads)
 }
 
-/// What the running attempt has done so far.
+/// Events of the running attempt so far.
 fn running(home: &Home, id: &ThreadId, head: json_cas::Hash) -> Result<Vec<Event>, Failure> {
     Ok(Live::of(id.clone(), From::After(head), None).poll(home)?)
 }
@@ -154,8 +154,8 @@ fn waits(home: &Home, id: &ThreadId, state: State) -> Option<Waits> {
     }
 }
 
-/// The graph of the workflow with the way of the thread; beside each role what it took, as far as that was added up. A role
-/// leads to its last step on the page, an arrow to what the workflow says of it.
+/// The workflow's graph with the thread's path, and spending beside each role if it was added up. A role links to its last step on the
+/// page, an arrow to the conditions of the workflow.
 fn graph(
     home: &Home,
     thread: &Thread<'_>,
@@ -174,7 +174,7 @@ fn graph(
     Some(PreEscaped(Drawing::of(&workflow, Some(&course)).svg_for_page(&page)))
 }
 
-/// What the conditions of an arrow gave the last time that they were tried.
+/// Results of an arrow's conditions when they were last evaluated.
 fn note(last: &LastDecision, to: &str) -> Option<String> {
     let when = match last.after {
         0 => "At the start".to_owned(),
@@ -185,7 +185,7 @@ fn note(last: &LastDecision, to: &str) -> Option<String> {
     (!gave.is_empty()).then(|| gave.join("\n"))
 }
 
-/// What a condition gave; nothing of a transition without one.
+/// Result of a condition; `None` for a transition without one.
 fn gave(tried: &Considered) -> Option<String> {
     let name = tried.condition.as_deref()?;
     let value = tried.value.as_ref().map_or_else(|| "nothing".to_owned(), values::short);
@@ -195,7 +195,7 @@ fn gave(tried: &Considered) -> Option<String> {
     })
 }
 
-/// Visits, time, tokens and money of each role. A column that would be empty is not there.
+/// Visits, time, tokens and money of each role. Empty columns are left out.
 fn ledger(played: &[String], roles: &BTreeMap<String, Spent>, total: &Spent) -> Ledger {
     let has_tokens = parts::tokens(&total.tokens).is_some();
     let has_money = parts::money(total).is_some();

@@ -1,4 +1,4 @@
-//! The steps of a thread in time.
+//! The steps of a thread on a time line.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -11,16 +11,16 @@ use super::super::markdown::markdown;
 use super::super::parts;
 use super::read::{SHOWN, Shown};
 
-/// Characters of an output on its line.
+/// Characters of an output on the step's line.
 const EXCERPT: usize = 140;
 
-/// Newest steps that can be unfolded here; the others have their own page.
+/// Number of the newest steps that can be unfolded here; older steps have their own pages.
 const UNFOLDED: usize = 30;
 
-/// Bytes of a text that a step shows here.
+/// Bytes of a text shown in an unfolded step.
 const TEXT: usize = 8 << 10;
 
-/// Width of the picture of the times.
+/// Width of the time line.
 const WIDTH: f64 = 100.0;
 
 /// The steps, oldest first.
@@ -75,7 +75,7 @@ fn step(thread: &str, timed: &TimedStep, scale: &Scale, unfolds: bool) -> Markup
     }
 }
 
-/// What a step says: its output, and what its agent wrote beside it.
+/// Contents of an unfolded step: its output, and the agent's text.
 fn inside(timed: &TimedStep, path: &str) -> Markup {
     let step = &timed.step;
     html! {
@@ -115,7 +115,7 @@ pub(crate) fn output(value: &Value) -> Markup {
     }
 }
 
-/// An output on one line: its short values first.
+/// An output on one line, its short values first.
 fn excerpt(step: &uwf_core::thread::Step) -> String {
     let value = match &step.output {
         Value::Object(fields) => {
@@ -130,7 +130,7 @@ fn excerpt(step: &uwf_core::thread::Step) -> String {
     text::ellipsize(&text::one_line(&value), EXCERPT).into_owned()
 }
 
-/// What comes next.
+/// The next role.
 fn ahead(next: &Ahead) -> Markup {
     html! {
         @match &next.routing {
@@ -147,7 +147,7 @@ fn ahead(next: &Ahead) -> Markup {
     }
 }
 
-/// Where the steps of a page lie in time.
+/// Time span of the steps on a page.
 struct Scale {
     start: u64,
     length: u64,
@@ -161,7 +161,7 @@ impl Scale {
         Scale { start, length: (end - start).max(1) }
     }
 
-    /// When a step was, as a bar on the time of all of them.
+    /// A step's time as a bar on the time line.
     fn bar(&self, timed: &TimedStep) -> Markup {
         let part = |ms: u64| ms as f64 / self.length as f64 * WIDTH;
         let width = part(timed.took_ms).max(1.0);

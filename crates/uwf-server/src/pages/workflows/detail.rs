@@ -32,10 +32,10 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/workflows/{workflow}", get(workflow))
 }
 
-/// What is asked for.
+/// Query of the page.
 #[derive(Debug, Deserialize)]
 struct Asked {
-    /// Of which versions the figures are.
+    /// Versions that the figures cover.
     #[serde(default)]
     figures: FiguresOf,
 }
@@ -48,7 +48,7 @@ enum FiguresOf {
     This,
 }
 
-/// `GET /workflows/{workflow}`: the API's report for whoever asks for JSON.
+/// `GET /workflows/{workflow}`: a page, or the API's report if the client wants JSON.
 async fn workflow(state: State<App>, path: Path<String>, asked: Query<Asked>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         show(state, path).await.into_response()
@@ -57,12 +57,12 @@ async fn workflow(state: State<App>, path: Path<String>, asked: Query<Asked>, he
     }
 }
 
-/// What the page shows.
+/// Contents of the page.
 struct Known {
     typed: String,
     shown: ShownWorkflow,
     origin: Origin,
-    /// Versions that its name stood for; none when the registry does not have the name.
+    /// Versions that had the name; empty if the name is not in the registry.
     versions: Vec<Version>,
     figures: Figures,
     figures_of: FiguresOf,
@@ -78,7 +78,7 @@ fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf
     if figures_of == FiguresOf::All {
         counted.extend(versions.iter().map(|version| version.hash));
     }
-    // What is known of the threads is shown, whatever is wrong with the prices.
+    // Don't fail if prices can't be read: everything else can be shown.
     let (config, config_problem) = match project::config(home, cwd) {
         Ok(config) => (config, None),
         Err(error) => (Config::default(), Some(error.to_string())),
@@ -134,7 +134,7 @@ async fn page(
 
 fn head(app: &App, known: &Known) -> Markup {
     let ShownWorkflow { hash, name, timestamp, workflow, .. } = &known.shown;
-    // Files of the project have no hash that leads back to them.
+    // A link by hash would not do for a file of the project, which may not be stored.
     let path = path(known);
     html! {
         header.flow-head {
@@ -167,7 +167,7 @@ fn head(app: &App, known: &Known) -> Markup {
     }
 }
 
-/// Where this version is found: by its name, unless that stands for another one.
+/// Path of the page, with the name or hash that was requested.
 fn path(known: &Known) -> String {
     format!("/workflows/{}", encoded(&known.typed))
 }
@@ -178,7 +178,7 @@ fn is_old(known: &Known) -> bool {
         && !known.versions.iter().any(|version| version.hash == hash && version.current)
 }
 
-/// The limits that a thread of it has unless somebody says otherwise.
+/// Default limits of the workflow's threads.
 fn limits(known: &Known) -> Option<String> {
     let limits = known.shown.workflow.limits;
     let parts = [
@@ -191,7 +191,7 @@ fn limits(known: &Known) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The graph, with how each role fared. A role leads to what is said of it below, an arrow to the first condition it has.
+/// The graph, with each role's results. A role links to its section below, an arrow to its first condition.
 fn picture(workflow: &Workflow, figures: &Figures) -> Markup {
     let node_href = |role: &str| workflow.roles.contains_key(role).then(|| format!("#{}", roles::anchor(role)));
     let edge_href = |from: &str, to: &str| {
@@ -224,7 +224,7 @@ fn versions_of_figures(known: &Known) -> Markup {
 }
 
 fn versions(known: &Known) -> Markup {
-    // Newest first: what a version is compared with is the one before it.
+    // Newest first, so each version is compared with the next one in the list.
     let before = known.versions.iter().skip(1).map(Some).chain([None]);
     html! {
         table.keys {

@@ -1,4 +1,4 @@
-//! How the roles of a workflow fared, as a table.
+//! A table of results for each role of a workflow.
 
 use maud::{Markup, html};
 use uwf_core::workflow::{Ledger, Workflow, role_order};
@@ -7,10 +7,10 @@ use uwf_engine::verbs::figures::{Figures, RoleFigures};
 use super::roles::anchor;
 use crate::pages::{parts, spent};
 
-/// Threads that are looked at. The page says how many that were.
+/// Most threads that are read. The page shows how many were.
 pub(super) const MOST_THREADS: usize = 200;
 
-/// The table: a row for each role of this version, then those that only other versions have.
+/// The table: a row for each role of this version, then for roles that only other versions have.
 pub(super) fn table(workflow: &Workflow, figures: &Figures) -> Markup {
     let own = role_order(workflow);
     let other = figures.roles.keys().map(String::as_str).filter(|role| !own.contains(role));
@@ -37,8 +37,7 @@ pub(super) fn table(workflow: &Workflow, figures: &Figures) -> Markup {
     }
 }
 
-/// The same beside the roles of the graph, as far as there is room; nothing before the first step. A column that would be empty
-/// is not there.
+/// The same figures beside the roles of the graph, as far as there is room; `None` before the first step. Empty columns are left out.
 pub(super) fn ledger(workflow: &Workflow, figures: &Figures) -> Option<Ledger> {
     let own = || figures.roles.iter().filter(|(role, _)| workflow.roles.contains_key(*role));
     own().next()?;
@@ -58,7 +57,7 @@ pub(super) fn ledger(workflow: &Workflow, figures: &Figures) -> Option<Ledger> {
     Some(Ledger { headings: headings.collect(), rows })
 }
 
-/// Failed attempts among all, in percent; nothing for a role that none failed of.
+/// Failed attempts as a percentage of all attempts; `None` if none failed.
 fn failed_share(figures: &RoleFigures) -> Option<usize> {
     let (steps, failed) = (figures.spent.steps, figures.spent.failed_attempts);
     (failed > 0).then(|| failed * 100 / (steps + failed))
@@ -83,7 +82,7 @@ fn cells(role: &str, is_here: bool, figures: Option<&RoleFigures>) -> Markup {
     }
 }
 
-/// Failed attempts, and what part of all attempts that is.
+/// Failed attempts, as a number and as a percentage of all attempts.
 fn failed(figures: &RoleFigures) -> Markup {
     html! {
         (figures.spent.failed_attempts)
@@ -91,7 +90,7 @@ fn failed(figures: &RoleFigures) -> Markup {
     }
 }
 
-/// What the figures are of.
+/// Steps and threads that the figures cover.
 pub(super) fn scope(figures: &Figures) -> String {
     let (steps, threads) = (parts::many(figures.steps, "step"), parts::many(figures.of, "thread"));
     match figures {
@@ -104,7 +103,7 @@ pub(super) fn scope(figures: &Figures) -> String {
     }
 }
 
-/// How they were counted.
+/// How the figures were counted.
 fn counted(figures: &Figures) -> String {
     let mut text =
         "A step that forks share counts once; a role that a child thread plays has all that the child took.".to_owned();

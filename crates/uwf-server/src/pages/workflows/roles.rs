@@ -12,7 +12,7 @@ pub(super) fn anchor(role: &str) -> String {
     format!("role-{role}")
 }
 
-/// All roles, in the order in which people read the graph.
+/// All roles, in the order of the graph.
 pub(super) fn sections(shown: &ShownWorkflow) -> Markup {
     let roles = role_order(&shown.workflow).into_iter();
     let roles = roles.filter_map(|name| Some((name, shown.workflow.roles.get(name)?)));
@@ -41,7 +41,7 @@ fn texts(role: &Role) -> Markup {
     }
 }
 
-/// The conditions that transitions name.
+/// The conditions that transitions use.
 pub(super) fn conditions(workflow: &Workflow) -> Markup {
     html! {
         table.keys {
@@ -59,7 +59,7 @@ pub(super) fn conditions(workflow: &Workflow) -> Markup {
     }
 }
 
-/// The graph as a table: where each role leads, in the order in which that is tried.
+/// The graph as a table: the targets of each role, in the order in which they are tried.
 pub(super) fn transitions(workflow: &Workflow) -> Markup {
     let position = |name: &str| {
         html! { @if workflow.roles.contains_key(name) { a href={ "#" (anchor(name)) } { (name) } } @else { (name) } }

@@ -6,20 +6,20 @@ use uwf_core::text::one_line;
 
 use crate::pages::parts;
 
-/// Levels of keys below keys that the table shows; the schema itself is below it.
+/// Levels of nested keys in the table; the schema itself is below it.
 const MAX_DEPTH: usize = 4;
 
 /// A key.
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
-    /// Its name, after those of the keys it is below.
+    /// Its name, after the names of the keys around it.
     path: String,
     kind: String,
     is_required: bool,
     description: String,
 }
 
-/// The table, and the schema itself folded.
+/// The table, and the folded schema.
 pub(super) fn table(role: &str, schema: Option<&Value>) -> Markup {
     let Some(schema) = schema else {
         return html! { p.problem { "The schema of its output is not readable; " code { "uwf cas verify" } " lists the damage." } };

@@ -1,4 +1,4 @@
-//! How much workflows are used: their threads, by what those are doing.
+//! Use of workflows: the number of their threads, by state.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::url::encoded;
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Used {
     running: usize,
-    /// Those that have begun, do not run, and have not ended.
+    /// Threads that have neither ended nor are running.
     open: usize,
     ended: usize,
-    /// When one of them changed, Unix milliseconds.
+    /// Time of the last change of any of them, in Unix milliseconds.
     last: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Used {
         }
     }
 
-    /// The counts that are not 0, each a link to those threads if they can be asked for by a name.
+    /// The counts that are not 0. If the workflow has a name, each links to its threads.
     pub(super) fn words(&self, name: Option<&str>) -> Markup {
         let counts = [
             (self.running, "running", "state=running"),
@@ -61,7 +61,7 @@ impl Used {
     }
 }
 
-/// What threads say of all workflows.
+/// Use of all workflows.
 pub(super) struct UsedWorkflows(BTreeMap<Hash, (Used, bool)>);
 
 impl UsedWorkflows {
@@ -83,7 +83,7 @@ impl UsedWorkflows {
         Ok(UsedWorkflows(used))
     }
 
-    /// The threads of these versions of a workflow together.
+    /// Takes the threads of these versions of a workflow together.
     pub(super) fn take(&mut self, versions: impl IntoIterator<Item = Hash>) -> Used {
         let mut sum = Used::default();
         let versions: std::collections::BTreeSet<Hash> = versions.into_iter().collect();
@@ -96,7 +96,7 @@ impl UsedWorkflows {
         sum
     }
 
-    /// Workflows that nobody has taken, the last used first.
+    /// Workflows that were not taken, the last used first.
     pub(super) fn into_rest(self) -> Vec<(Hash, Used)> {
         let rest = self.0.into_iter().filter(|(_, (_, is_taken))| !is_taken);
         let mut rest: Vec<(Hash, Used)> = rest.map(|(hash, (used, _))| (hash, used)).collect();
