@@ -1,4 +1,4 @@
-//! An agent in one call.
+//! Turns a function into an agent.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::answer::Answer;
 use crate::context::AgentContext;
 use crate::play::{Agent, play};
 
-/// Makes a program an agent: reads thread and role from its arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), lets
-/// `work` answer, stores the step and prints its hash as the last line. Failures go to stderr and into the attempt's
-/// record; the exit code says which kind it was. No prompt is made for it: where `work` wants one, [`AgentContext::prompt`]
-/// makes it. Called with `--uwf-describe` it says its name and nothing more: [`create_described_agent`] says what it can do.
+/// Turns a program into an agent: reads thread and role from the arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), calls `work` for the
+/// answer, stores the step, and prints its hash as the last line. Failures go to stderr and into the attempt's record; the exit code shows
+/// the kind of failure. No prompt is built; `work` can call [`AgentContext::prompt`]. With `--uwf-describe`, the program prints only its
+/// name; use [`create_described_agent`] to print more.
 ///
 /// ```no_run
 /// use agent_kit::{Answer, AgentContext, create_agent};
@@ -34,8 +34,8 @@ pub fn create_agent(work: impl FnOnce(&AgentContext<'_>) -> Result<Answer>) -> E
     create_described_agent(AgentDescription::default(), work)
 }
 
-/// The same for an agent that says of itself what it is, to `uwf agent describe`, `config validate` and `doctor`: called
-/// with `--uwf-describe` it prints the description as JSON and does nothing else. Without a name it has that of its file.
+/// Like [`create_agent`], for an agent with a description. `uwf agent describe`, `config validate` and `doctor` call the agent with
+/// `--uwf-describe`: it prints the description as JSON and exits. The default name is the name of the program's file.
 pub fn create_described_agent(
     description: AgentDescription,
     work: impl FnOnce(&AgentContext<'_>) -> Result<Answer>,
@@ -43,7 +43,7 @@ pub fn create_described_agent(
     if std::env::args().skip(1).any(|arg| arg == DESCRIBE_ARGUMENT) {
         let file = std::env::args().next().and_then(|path| Some(Path::new(&path).file_name()?.to_str()?.to_owned()));
         let name = description.name.clone().or(file);
-        // Nobody may be reading any more.
+        // stdout may be closed.
         let _ = writeln!(std::io::stdout(), "{}", serde_json::json!(AgentDescription { name, ..description }));
         return ExitCode::SUCCESS;
     }
@@ -55,7 +55,7 @@ pub fn create_described_agent(
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody may be reading; the exit code still shows it.
+            // stderr may be closed; the exit code still shows the failure.
             let _ = writeln!(std::io::stderr(), "error: {error}");
             error.hints.iter().for_each(|hint| drop(writeln!(std::io::stderr(), "hint: {hint}")));
             ExitCode::from(error.kind.exit_code())
@@ -79,22 +79,22 @@ impl<F: FnOnce(&AgentContext<'_>) -> Result<Answer>> Agent for Work<F> {
     }
 }
 
-/// What an agent is called with.
+/// Arguments of an agent's program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arguments {
-    /// The thread, as it was written.
+    /// The thread, as typed.
     pub thread: String,
     /// The role.
     pub role: String,
-    /// Arguments of the agent's own, which come first.
+    /// The agent's own arguments, which come first.
     pub own: Vec<String>,
 }
 
-/// Reads the arguments of an agent: its own ones, then `THREAD ROLE`, or these two anywhere as `-t THREAD -r ROLE`
+/// Parses the arguments of an agent: its own arguments, then `THREAD ROLE`. These two can also be anywhere as `-t THREAD -r ROLE`
 /// (`--thread`, `--role`).
 ///
 /// # Errors
-/// `Usage` when they are not there.
+/// `Usage` if thread or role is missing.
 pub fn arguments(args: impl Iterator<Item = String>) -> Result<Arguments> {
     let (mut thread, mut role, mut own) = (None, None, Vec::new());
     let mut args = args;

@@ -1,4 +1,4 @@
-//! What an agent knows: its thread, its role, what was said before, and the prompt made of it.
+//! An agent's context: its thread, its role, the previous steps, and the prompt built from them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -24,10 +24,10 @@ use uwf_engine::thread::nodes;
 
 use crate::output_check;
 
-/// Longest id that is taken for one of a session. Those of today's agents have 20 to 36 symbols.
+/// Longest accepted session id. Today's agents use 20 to 36 characters.
 const MAX_SESSION_ID: usize = 128;
 
-/// Whether a text can be handed to a program as the id of a session: never taken for an option or a path.
+/// Whether a text can be passed to a program as a session id: it can't be mistaken for an option or a path.
 pub fn is_session_id(id: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     id.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -36,32 +36,32 @@ pub fn is_session_id(id: &str) -> bool {
         && id.chars().all(is_part)
 }
 
-/// An agent's view of the step it is to do.
+/// An agent's view of its step.
 pub struct AgentContext<'h> {
     thread: Thread<'h>,
     workflow_name: String,
-    /// Names of the workflow's roles by how the chain cache names them.
+    /// Names of the workflow's roles, by their keys in the chain cache.
     role_names: HashMap<u64, String>,
     role_name: String,
     role: Role,
     schema: Arc<Schema>,
     attempt: Option<Attempt>,
-    /// The environment of the attempt's keeper: it has the secrets that this agent was not given, and may find all the same.
+    /// Environment of the attempt's keeper. It has secrets that this agent was not given but may still find, so they are redacted.
     of_keeper: Vec<(String, String)>,
 }
 
 impl<'h> AgentContext<'h> {
-    /// Loads the context of a role in a thread. Within an attempt (`UWF_ATTEMPT` is set and is this thread's newest)
-    /// it is that attempt's; otherwise that of the thread as it stands.
+    /// Loads the context of a role in a thread. Within an attempt (`UWF_ATTEMPT` is set and is this thread's newest) it is the attempt's
+    /// context; otherwise it belongs to the thread's head.
     ///
     /// # Errors
-    /// `NotFound` when the thread is not active, `Usage` when its workflow has no such role, those of its nodes.
+    /// `NotFound` if the thread is not active, `Usage` if its workflow does not have the role, or errors of its nodes.
     pub fn load(home: &'h Home, thread: &ThreadId, role: &str) -> Result<AgentContext<'h>> {
         let running = std::env::var("UWF_ATTEMPT").ok();
         AgentContext::within(home, thread, role, running.as_deref())
     }
 
-    /// The same for a process that learnt its attempt in another way than by its environment.
+    /// Like [`AgentContext::load`], for a process that does not get its attempt from the environment.
     ///
     /// # Errors
     /// As [`AgentContext::load`].
@@ -74,10 +74,10 @@ impl<'h> AgentContext<'h> {
         AgentContext::of(thread, role, attempt)
     }
 
-    /// The context of a role in a thread that is already loaded.
+    /// Returns the context of a role in a loaded thread.
     ///
     /// # Errors
-    /// `Usage` when its workflow has no such role, those of its nodes.
+    /// `Usage` if its workflow does not have the role, or errors of its nodes.
     pub fn of(thread: Thread<'h>, role_name: &str, attempt: Option<Attempt>) -> Result<AgentContext<'h>> {
         let workflow = thread.workflow()?;
         let Some(role) = workflow.roles.get(role_name).cloned() else {
@@ -119,13 +119,12 @@ impl<'h> AgentContext<'h> {
         &self.schema
     }
 
-    /// Returns everything that keeps a value from being the role's output: violations of the schema, and references to nodes that are not
-    /// stored.
+    /// Returns all reasons why a value can't be the role's output: violations of the schema, and references to nodes that are not stored.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         output_check::violations(&self.schema, self.thread.home().store(), value)
     }
 
-    /// What the thread was started with.
+    /// The thread's task.
     pub fn task(&self) -> &str {
         &self.thread.start.prompt
     }
@@ -135,15 +134,15 @@ impl<'h> AgentContext<'h> {
         self.attempt.as_ref().map(|attempt| attempt.opened.workspace.clone())
     }
 
-    /// The attempt this is part of.
+    /// The current attempt.
     pub fn attempt(&self) -> Option<&Attempt> {
         self.attempt.as_ref()
     }
 
-    /// What the role is being played with: the record of the attempt this is part of.
+    /// Returns the record of the current attempt: agent, workspace and settings.
     ///
     /// # Errors
-    /// `Usage` outside an attempt: nobody has said which agent plays the role, and in which workspace.
+    /// `Usage` outside an attempt, because no agent and workspace were chosen.
     pub fn opened(&self) -> Result<&Opened> {
         self.attempt.as_ref().map(|attempt| &attempt.opened).ok_or_else(|| {
             Error::usage("this agent needs to know what it is played with, and is not run by uwf")
@@ -151,7 +150,7 @@ impl<'h> AgentContext<'h> {
         })
     }
 
-    /// The files that the agent of the attempt prints into.
+    /// Returns the files for the output of the attempt's agent.
     ///
     /// # Errors
     /// As [`AgentContext::opened`].
@@ -160,31 +159,31 @@ impl<'h> AgentContext<'h> {
         Ok(OutputFiles::of(self.thread.home(), &opened.thread, &opened.attempt))
     }
 
-    /// The form of answer that `output` of the attempt's agent asks for: one JSON object, or else a text under a header.
+    /// The form of answer that the `output` of the attempt's agent requests: one JSON object, or otherwise a text with a header.
     pub fn asked_form(&self) -> AnswerForm {
         let is_json = |attempt: &Attempt| attempt.opened.agent.output_mode() == OutputMode::Json;
         if self.attempt.as_ref().is_some_and(is_json) { AnswerForm::Json } else { AnswerForm::Frontmatter }
     }
 
-    /// Whether the agent is offered the tool `submit`: `extract.submit`.
+    /// Whether the agent gets the tool `submit`: `extract.submit`.
     pub fn offers_submit(&self) -> bool {
         self.attempt.as_ref().is_none_or(|attempt| attempt.opened.extract.submit)
     }
 
-    /// Bytes the prompt may have.
+    /// Most bytes of the prompt.
     pub fn prompt_budget(&self) -> usize {
         self.attempt.as_ref().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget)
     }
 
-    /// Prompt of this step in `budget` bytes: the task and the history as far as they fit, at every visit of the role.
+    /// Returns the whole prompt of this step in `budget` bytes: the task, and as much of the history as fits.
     ///
     /// # Errors
-    /// Those of the nodes it reads, which are few more than fit.
+    /// A node can't be read; few more nodes are read than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
         self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))
     }
 
-    /// The prompt of an agent that continues in its session of the role's last visit: only the steps since are in it.
+    /// Returns the prompt for an agent that continues its session of the role's last visit. It has only the steps since then.
     ///
     /// # Errors
     /// As [`AgentContext::prompt`].
@@ -192,12 +191,9 @@ impl<'h> AgentContext<'h> {
         self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))
     }
 
-    /// The agent's own session in which the role was played last, if it may continue in it: the last step of the role came of
-    /// the newest attempt at it, in this very thread, by the same agent with the same settings. A session of a thread this
-    /// one was forked from belongs to that thread, and one in which an attempt failed holds more than the thread does.
-    ///
-    /// # Errors
-    /// Those of the nodes and of the thread's record.
+    /// Returns the agent's own session of the role's last visit, if it may continue it. For that, the role's last step must be from the
+    /// role's newest attempt, in this very thread, by the same agent with the same settings. After a fork, the session belongs to the
+    /// source thread. After a failed attempt, the session contains more than the thread.
     pub(crate) fn earlier_session(&self) -> Result<Option<String>> {
         let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(None) };
         let chain = self.thread.chain()?;
@@ -216,16 +212,16 @@ impl<'h> AgentContext<'h> {
         Ok(session.session_id.filter(|id| is_own && is_session_id(id)))
     }
 
-    /// Whether a stored agent is the one of this attempt, in whatever version.
+    /// Whether a stored agent is this attempt's agent, in any version.
     pub(crate) fn is_own_agent(&self, opened: &Opened, stored: Hash) -> Result<bool> {
         let stored: node::Agent = nodes::typed(self.thread.home().store(), stored)?;
         let unversioned = |agent: node::Agent| node::Agent { version: None, ..agent };
-        // As it was stored: an agent's arguments may hold a secret.
+        // Redact it like the stored one: an agent's arguments may contain a secret.
         let own = self.redactor()?.draft(unversioned(opened.agent.payload()).draft());
         Ok(own.hash() == unversioned(stored).draft().hash())
     }
 
-    /// The task of a child thread that plays this role, in `budget` bytes.
+    /// Returns the task for a child thread that plays this role, in `budget` bytes.
     ///
     /// # Errors
     /// As [`AgentContext::prompt`].
@@ -259,7 +255,7 @@ impl<'h> AgentContext<'h> {
         })
     }
 
-    /// What the agent has asked a person at this step, and the replies, oldest first.
+    /// The agent's questions to a person at this step, with the replies, oldest first.
     fn replies(&self) -> Result<Vec<Reply>> {
         let store = self.thread.home().store();
         let text = |hash| -> Result<String> { Ok(nodes::typed::<Content>(store, hash)?.text) };
@@ -268,13 +264,13 @@ impl<'h> AgentContext<'h> {
         self.exchanges().iter().map(reply).collect()
     }
 
-    /// The nodes of the same.
+    /// The nodes of those questions and replies.
     pub(crate) fn exchanges(&self) -> &[Exchange] {
         self.attempt.as_ref().map_or(&[], |attempt| &attempt.opened.replies)
     }
 
-    /// The step at a position, from 1, as a prompt shows it. Where the chain cache has all that is needed, the `StepNode`
-    /// is not read: a long prompt shows a hundred.
+    /// The step at a position, from 1, as a prompt shows it. If the chain cache has everything needed, the `StepNode` is not read: a long
+    /// prompt shows a hundred steps.
     fn prior_step(&self, position: usize) -> Result<Step> {
         let record = self.record(position)?;
         self.read(position, &record).map_err(|error| match error.is_damage() {
@@ -307,10 +303,10 @@ impl<'h> AgentContext<'h> {
         })
     }
 
-    /// What keeps configured secrets out of everything this agent stores.
+    /// Returns the redactor that keeps configured secrets out of everything this agent stores.
     ///
     /// # Errors
-    /// `Config` when `.env` is not readable.
+    /// `Config` if `.env` can't be read.
     pub fn redactor(&self) -> Result<Redactor> {
         let home = self.thread.home();
         let env_file = env_file::read(&home.env_file())?;
@@ -322,7 +318,7 @@ impl<'h> AgentContext<'h> {
         Ok(Redactor::knowing(names, &env_file, &environment).asking_broker_of(home))
     }
 
-    /// The `StepNode` that links an output to this position of the thread.
+    /// Returns the `StepNode` that links an output to this position of the thread.
     pub fn step_node(&self, output: Hash, detail: Hash, agent: &str) -> StepNode {
         StepNode {
             start: self.thread.start_hash,

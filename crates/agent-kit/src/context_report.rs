@@ -1,4 +1,4 @@
-//! All that is known about a step to be done, as agents in other languages get it.
+//! All data about the next step, for agents in other languages.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use uwf_engine::error::Result;
 
 use crate::context::AgentContext;
 
-/// Task, role, schema and steps: what `uwf agent context` prints and the MCP tool `context` answers.
+/// Task, role, schema and steps, as printed by `uwf agent context` and returned by the MCP tool `context`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextReport {
@@ -23,31 +23,31 @@ pub struct ContextReport {
     pub workflow: Hash,
     /// Its name.
     pub workflow_name: String,
-    /// Id of the attempt; `None` outside a step.
+    /// Id of the attempt; `None` outside an attempt.
     pub attempt: Option<String>,
-    /// Who plays the role; `None` outside a step.
+    /// Agent that plays the role; `None` outside an attempt.
     pub agent: Option<Player>,
-    /// What the thread was started with.
+    /// The thread's task.
     pub task: String,
-    /// Directory to work in; `None` when this machine has no record of the thread.
+    /// Directory to work in; `None` if this machine has no record of the thread.
     pub workspace: Option<PathBuf>,
-    /// What the role is.
+    /// The role's description.
     pub description: String,
-    /// What it is to achieve.
+    /// The role's goal.
     pub goal: String,
-    /// What it can do.
+    /// The role's capabilities.
     pub capabilities: Vec<String>,
-    /// How it goes about it.
+    /// The role's procedure.
     pub procedure: String,
-    /// What it delivers, in words.
+    /// The role's output, in words.
     pub output: String,
-    /// JSON Schema of what it delivers.
+    /// JSON Schema of the output.
     pub schema: Value,
-    /// Newest of the previous steps, oldest first.
+    /// Newest previous steps, oldest first.
     pub steps: Vec<Step>,
-    /// Steps before those.
+    /// Number of steps before `steps`.
     pub omitted_steps: usize,
-    /// The prompt, where it was asked for.
+    /// The prompt, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
 }
@@ -55,20 +55,19 @@ pub struct ContextReport {
 /// The agent that plays the role.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Player {
-    /// Alias, or the command line as given.
+    /// Alias, or the command line.
     pub name: String,
-    /// Model it is to use.
+    /// Model to use.
     pub model: Option<String>,
-    /// Settings it understands.
+    /// Settings for the agent.
     pub config: Map<String, Value>,
 }
 
 impl ContextReport {
-    /// The briefing without a prompt: at most `most` of the previous steps, and no more than fit into `bytes` of their
-    /// outputs and texts.
+    /// Returns the report without a prompt: at most `most` previous steps, with at most `bytes` of outputs and texts.
     ///
     /// # Errors
-    /// Those of the nodes and of the thread's settings.
+    /// The nodes or the thread's settings can't be read.
     pub fn of(context: &AgentContext<'_>, most: usize, bytes: usize) -> Result<ContextReport> {
         let steps = context.newest_steps(most, bytes)?;
         let opened = context.attempt().map(|attempt| &attempt.opened);

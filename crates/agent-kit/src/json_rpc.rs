@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 over stdio, one message a line, as MCP and ACP speak it. Pure, and no bytes make it panic.
+//! JSON-RPC 2.0 over stdio, one message per line, as used by MCP and ACP. Pure; no input makes it panic.
 
 mod lines;
 
@@ -8,35 +8,35 @@ pub use lines::{MessageLine, MessageLines};
 
 /// The text is not JSON.
 pub(crate) const PARSE_ERROR: i64 = -32700;
-/// The JSON is no request.
+/// The JSON is not a request.
 pub(crate) const INVALID_REQUEST: i64 = -32600;
-/// There is no such method.
+/// The method does not exist.
 pub const METHOD_NOT_FOUND: i64 = -32601;
-/// The method is not called like this.
+/// The parameters are wrong.
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// Asks for a reply.
+    /// Expects a reply.
     Request {
-        /// To be repeated in the reply.
+        /// Id to repeat in the reply.
         id: Value,
-        /// What is asked for.
+        /// Name of the method.
         method: String,
-        /// With which parameters; null if there are none.
+        /// Its parameters; null if missing.
         params: Value,
     },
-    /// Needs no reply.
+    /// Expects no reply.
     Notification {
-        /// What it is about.
+        /// Name of the method.
         method: String,
-        /// What it says; null if there is nothing.
+        /// Its parameters; null if missing.
         params: Value,
     },
     /// The reply to a request.
     Reply {
-        /// That of the request; null if the request could not be read.
+        /// Id of the request; null if the request could not be read.
         id: Value,
         /// The result, or the `error` object.
         result: Result<Value, Value>,
@@ -44,10 +44,10 @@ pub enum Message {
 }
 
 impl Message {
-    /// The message a value is.
+    /// Parses a value as a message.
     ///
     /// # Errors
-    /// The value's `id`, null if it has none, when it is no message.
+    /// The value's `id` if it is not a message; null if it has none.
     pub fn of(mut value: Value) -> Result<Message, Value> {
         let Some(fields) = value.as_object_mut() else { return Err(Value::Null) };
         let id = fields.remove("id");

@@ -1,14 +1,14 @@
-//! The extraction ladder: from an agent's answer to a value that is valid under the role's schema. Each rung is tried
-//! in turn and recorded; a failure keeps everything.
+//! The extraction ladder: turns an agent's answer into a value that is valid under the role's schema. The rungs are tried in turn, and each
+//! result is recorded, including every failure.
 //!
-//! | rung | what it reads |
+//! | rung | input |
 //! |---|---|
-//! | `submit` | a value the agent gave as such, through the submit tool or as its whole answer |
-//! | `frontmatter`, `json` | the answer's text, by the form it was asked for in |
-//! | `feedback` | what the agent's own session says when it gets feedback |
-//! | `llm` | what a model finds in the text |
+//! | `submit` | a value from the agent: through the submit tool, or as its whole answer |
+//! | `frontmatter`, `json` | the answer's text, in the requested form |
+//! | `feedback` | the replies of the agent's own session to feedback |
+//! | `llm` | the values that a model extracts from the text |
 //!
-//! A rung that fails twice with the same errors is not tried again: saying the same a third time helps nobody.
+//! A rung that fails twice with the same errors is not tried again, because the same feedback a third time would not help.
 
 use json_cas::{Schema, Store, Violation};
 use serde_json::{Map, Value};
@@ -23,75 +23,74 @@ use crate::context::AgentContext;
 use crate::failure_notice;
 use crate::output_check;
 
-/// What the ladder is made of. The lower rungs are asked only when those above them have failed.
+/// The rungs of the ladder. Lower rungs are tried only if those above them have failed.
 #[derive(Default)]
 pub struct Ladder<'f, 'e> {
     /// Which rungs are tried, and how often.
     pub rungs: ExtractRungs,
-    /// Tells the session of the answer what is wrong with it and returns what it says then; `Ok(None)` when there is no
-    /// session to continue with.
+    /// Sends feedback to the session of the answer and returns its reply; `Ok(None)` if there is no session to continue.
     pub feedback: Option<&'f mut Feedback<'f>>,
-    /// The model that reads what nobody else could.
+    /// The model that extracts a value if all other rungs fail.
     pub extractor: Option<&'e mut (dyn Extractor + 'e)>,
 }
 
 /// See [`Ladder::feedback`].
 pub type Feedback<'a> = dyn FnMut(&str) -> Result<Option<Answer>> + 'a;
 
-/// A model that reads a value out of a text.
+/// A model that extracts a value from a text.
 pub trait Extractor {
-    /// Reads the value, or says why it is not there: `NotExtractable` when the text does not hold it, other errors when
-    /// the model could not be asked. `Ok(None)` when no model is configured. The answer's `value` is what was found;
-    /// its turns and tokens are those of the call. Without a value, its `raw` text says why there is none.
+    /// Extracts the value. Returns the value as the answer's `value`, with the turns and tokens of the call. An answer without a `value`
+    /// has the reason as its `raw` text. `Ok(None)` means that no model is configured.
     ///
     /// # Errors
-    /// As said; none of them ends the thread, they are recorded with the rung.
+    /// `NotExtractable` if the text does not contain the value, other errors if the model can't be called. None of them ends the thread;
+    /// they are recorded with the rung.
     fn extract(&mut self, unread: &Unread<'_>) -> Result<Option<Answer>>;
 }
 
-/// An answer that could not be read.
+/// An answer from which no value could be read.
 #[derive(Debug, Clone, Copy)]
 pub struct Unread<'a> {
     /// The agent's text.
     pub raw: &'a str,
     /// Schema of the value.
     pub schema: &'a Schema,
-    /// What was wrong at the rung before.
+    /// Errors of the previous rung.
     pub errors: &'a [String],
 }
 
-/// A valid value and where it came from.
+/// A valid value and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Extracted {
     /// The role's output.
     pub(crate) value: Value,
-    /// Always-allowed keys the schema lacks.
+    /// Always-allowed keys that the schema does not have.
     pub(crate) extras: Map<String, Value>,
-    /// The rung that gave it.
+    /// The rung that produced it.
     pub(crate) by: ExtractedBy,
-    /// Every rung tried.
+    /// All rungs that were tried.
     pub(crate) rungs: Vec<RungRecord>,
 }
 
-/// A value found and the rung that found it, or what was wrong at the last one.
+/// A value with the rung that found it, or the errors of the last rung.
 pub(crate) type Tried = std::result::Result<(extract::Found, ExtractedBy), Failure>;
 
-/// The way down the ladder for one answer.
+/// One answer's way down the ladder.
 pub struct Climb<'a> {
     schema: &'a Schema,
     form: AnswerForm,
-    /// The agent's prompt. Text that repeats it is not an answer.
+    /// The agent's prompt. Text that only repeats the prompt is not an answer.
     prompt: &'a dyn Fn() -> String,
-    /// Store that must have the nodes a value references.
+    /// Store that must contain the nodes that a value references.
     store: Option<&'a Store>,
-    /// Every rung tried so far.
+    /// All rungs tried so far.
     pub rungs: Vec<RungRecord>,
     /// Number of turns at the end that belong to the extraction model.
     pub(crate) read_turns: usize,
 }
 
 impl<'a> Climb<'a> {
-    /// A climb for a text that belongs to no thread.
+    /// A climb for a text without a thread.
     pub fn new(form: AnswerForm, schema: &'a Schema) -> Climb<'a> {
         Climb { schema, form, prompt: &String::new, store: None, rungs: Vec::new(), read_turns: 0 }
     }
@@ -101,15 +100,15 @@ impl<'a> Climb<'a> {
         Climb { store: Some(context.thread().home().store()), ..Climb::new(form, context.schema()) }
     }
 
-    /// Sets the prompt. It is built only when it is compared.
+    /// Sets the prompt, which is built only if it is needed for comparison.
     pub(crate) fn to(self, prompt: &'a dyn Fn() -> String) -> Climb<'a> {
         Climb { prompt, ..self }
     }
 
-    /// The first rung: the value given as such, else the text by its form.
+    /// Tries the first rung: the submitted value, or the text in its form.
     ///
     /// # Errors
-    /// What is wrong with the answer.
+    /// The errors in the answer.
     pub fn first(&mut self, answer: &Answer, rungs: &ExtractRungs) -> Tried {
         let (name, by) = match (&answer.value, self.form) {
             (Some(_), _) => ("submit", ExtractedBy::Submit),
@@ -121,10 +120,10 @@ impl<'a> Climb<'a> {
         found(read, by)
     }
 
-    /// The rungs below the first. What they say is added to the answer's turns and tokens.
+    /// Tries the rungs below the first. Their turns and tokens are added to the answer's.
     ///
     /// # Errors
-    /// What was wrong at the last rung.
+    /// The errors of the last rung.
     pub fn lower(&mut self, answer: &mut Answer, failure: Failure, ladder: Ladder<'_, '_>) -> Tried {
         let header = failure.header.clone();
         let failure = match ladder.feedback {
@@ -137,7 +136,7 @@ impl<'a> Climb<'a> {
         match ladder.extractor {
             Some(extractor) if !answer.raw.trim().is_empty() => {
                 let (mut found, by) = self.llm(answer, failure, &ladder.rungs, extractor)?;
-                // The model reads the output only. The header that the agent wrote still counts.
+                // The model reads only the output. The header from the agent still counts.
                 found.extras.extend(header);
                 Ok((found, by))
             }
@@ -153,7 +152,7 @@ impl<'a> Climb<'a> {
         ask: &mut Feedback<'_>,
     ) -> Tried {
         let reads_text = self.reads_text(rungs);
-        // A reply that nobody would read is not worth its price.
+        // Don't pay for a reply that no rung would read.
         let rounds = if reads_text || rungs.submit { rungs.feedback } else { 0 };
         for _ in 0..rounds {
             let text = if reads_text { failure.feedback(self.schema, self.form) } else { failure.feedback_by_tool() };
@@ -217,14 +216,14 @@ impl<'a> Climb<'a> {
         Err(failure)
     }
 
-    /// The model that reads gave no value.
+    /// Records that the extraction model gave no value.
     fn unread(&mut self, failure: &mut Failure, why: String) {
         failure.errors.push(format!("the extraction model: {why}"));
         self.rungs.push(record("llm", vec![why], Vec::new()));
     }
 
-    /// Reads a value that can be stored. A reference to a node that is missing makes it unfit, so that the agent gets to correct it: the
-    /// store would refuse it.
+    /// Reads a value that can be stored. A reference to a missing node is an error here, so that the agent can correct it: the store would
+    /// reject it.
     fn read(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {
         let read = self.read_value(answer, rungs);
         let (Extraction::Found(found), Some(store)) = (&read, self.store) else { return read };
@@ -243,8 +242,7 @@ impl<'a> Climb<'a> {
         }
     }
 
-    /// Whether a text can be an answer. One JSON object is the whole answer of an agent that prints such, which is no
-    /// frontmatter.
+    /// Whether a text can be an answer. For an agent that prints JSON, one object is the whole answer and needs no frontmatter.
     fn reads_text(&self, rungs: &ExtractRungs) -> bool {
         rungs.frontmatter || self.form == AnswerForm::Json
     }
@@ -264,7 +262,7 @@ fn found(read: Extraction, by: ExtractedBy) -> Tried {
     }
 }
 
-/// A value given as such is taken as it is, or not at all.
+/// A submitted value is accepted unchanged or not at all.
 fn submitted(value: &Value, schema: &Schema) -> Extraction {
     let violations = schema.violations(value);
     if violations.is_empty() { Extraction::Found(value.clone().into()) } else { unfit(&violations) }
@@ -283,17 +281,17 @@ fn record(rung: &str, errors: Vec<String>, fixes: Vec<String>) -> RungRecord {
 }
 
 impl Answer {
-    /// Adds what a lower rung said and cost. The text stays the agent's first: its work is in there.
+    /// Adds the turns and costs of a reply. The answer keeps the agent's first text, because it describes the work.
     fn absorb(&mut self, reply: Answer) {
         let before = self.tokens.take();
-        // If one cost is unknown, so is the sum.
+        // If one of the costs is unknown, the sum is unknown.
         let both = before.zip(reply.tokens.as_ref()).map(|(before, more)| before.plus(more));
         self.extend(reply);
         self.tokens = both;
     }
 
-    /// Adds what a model said and cost that read the answer. What the agent itself used stays known even if the reading's tokens
-    /// or cost are not: a limit must count it.
+    /// Adds the turns and costs of the extraction model. The agent's own usage stays known even if the model's tokens or cost are unknown,
+    /// because limits must count it.
     fn absorb_reading(&mut self, reply: Answer) {
         let read = reply.tokens.clone().unwrap_or_default();
         self.tokens = self.tokens.take().map(|own| own.plus_known(&read));

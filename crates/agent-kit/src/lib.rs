@@ -1,8 +1,7 @@
-//! What an agent is made of: its context, the prompt, the way from its answer to a stored step.
+//! The parts of an agent: its context, the prompt, and the way from its answer to a stored step.
 //!
-//! It is a crate of its own so that an agent written in Rust needs this and nothing else, and so that the built-in
-//! agents are made of exactly what everybody else's are. A whole agent is one function, from what it is asked to its
-//! answer; [`create_agent`] makes a program of it:
+//! It is a separate crate, so that an agent in Rust only depends on this one, and the built-in agents use the same parts as all others. An
+//! agent can be a single function from its context to its answer. [`create_agent`] turns it into a program:
 //!
 //! ```
 //! use agent_kit::{Answer, AgentContext, Result, create_agent};

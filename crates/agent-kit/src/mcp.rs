@@ -1,10 +1,10 @@
-//! The MCP server an agent is given for the time of one step: it hands its result in through the tool `submit`, hears
-//! at once what does not fit, and corrects it within its own session.
+//! The MCP server of one step. The agent submits its result with the tool `submit`, gets the validation errors at once, and can correct the
+//! result within its session.
 //!
-//! It is part of agent-kit, not of the built-in agents: an agent of anybody that takes MCP servers can be given it
-//! ([`launch()`]), and the built-in agents have no other way to it than theirs.
+//! It is part of agent-kit, so that every agent that supports MCP servers can use it ([`launch()`]). The built-in agents use it the same
+//! way.
 //!
-//! [`protocol`] knows the wire and nothing of uwf, [`tools`] knows the step and nothing of the wire, [`stdio`] moves
+//! [`protocol`] knows the protocol and nothing about uwf, [`tools`] knows the step and nothing about the protocol, and [`stdio`] moves
 //! bytes between them.
 
 mod inputs;
@@ -16,7 +16,7 @@ pub mod tools;
 pub use launch::{Launch, launch};
 pub use stdio::{serve, serve_tools};
 
-/// Name the server has in an agent's configuration. Agents make it part of the tools' names.
+/// Name of the server in an agent's configuration. Agents make it part of the tools' names.
 pub const SERVER_NAME: &str = "uwf";
 
 /// Tool that takes the role's output.
@@ -28,7 +28,7 @@ pub const CONTEXT: &str = "context";
 /// Tool that reads a node of the store.
 pub const CAS_GET: &str = "cas_get";
 
-/// The end of a prompt whose agent has the server. Models rarely use a tool that the prompt does not mention.
+/// End of the prompt for an agent that has the server. Models rarely use a tool that the prompt does not mention.
 pub const INSTRUCTION: &str = "\n# Submit your result\n\n\
 The MCP server `uwf` gives you the tool `submit` (its full name may be longer, such as `mcp__uwf__submit`). When your \
 work is done, call it with the keys of the header above as arguments. It reports values that don't fit: correct them \

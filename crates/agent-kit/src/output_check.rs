@@ -4,9 +4,8 @@ use json_cas::{Hash, Schema, Store, Violation, pointer};
 use serde_json::Value;
 use uwf_engine::thread::closure::{self, Bounds};
 
-/// Returns everything that keeps a value from being stored as an output: violations of the schema, and references to nodes that are
-/// missing or damaged. A store that can't be read at this moment says nothing about the value, so its errors are left to the write that
-/// follows.
+/// Returns all reasons why a value can't be stored as an output: violations of the schema, and references to nodes that are missing or
+/// damaged. A store that can't be read at the moment is no fault of the value, so its errors are left to the write that follows.
 pub(crate) fn violations(schema: &Schema, store: &Store, value: &Value) -> Vec<Violation> {
     let found = schema.violations(value);
     if found.is_empty() { broken_references(schema, store, value) } else { found }

@@ -1,4 +1,4 @@
-//! The whole of an agent process: context, prompt, answer, extraction, stored step.
+//! A complete agent process: context, prompt, answer, extraction, stored step.
 
 use std::io::Write;
 
@@ -16,86 +16,83 @@ use crate::ladder::{Extractor, Ladder};
 use crate::question::{Asked, Asks};
 use crate::{question, submit, submitted_value};
 
-/// What plays a role: something that answers a prompt and, if it has sessions, can be asked again in the same one.
+/// Plays a role: answers a prompt and, if it has sessions, continues in the same session.
 pub trait Agent {
-    /// Reads its settings, before it is asked for anything, and changes nothing. What it decides here can depend on the
-    /// role.
+    /// Reads the settings before the first prompt, and changes nothing. The result may depend on the role.
     ///
     /// # Errors
-    /// `Config` when they cannot be used.
+    /// `Config` if the settings can't be used.
     fn prepare(&mut self, _context: &AgentContext<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Whether it is asked by a prompt. For one that finds out by itself what it must know, none is made.
+    /// Whether the agent needs a prompt. An agent that finds its input by itself gets none.
     fn is_prompted(&self) -> bool {
         true
     }
 
-    /// The form of answer it is asked for: that of its `output`, unless it has a better way to say what it wants.
+    /// The requested form of answer: the agent's `output`, unless it has a better way to request the result.
     fn form(&self, context: &AgentContext<'_>) -> AnswerForm {
         context.asked_form()
     }
 
-    /// The prompt as this agent is sent it: that of every agent, unless it has something to add.
+    /// The prompt for this agent: the common prompt, with any additions.
     ///
     /// # Errors
-    /// `Config` when its settings cannot be used, and whatever else makes an answer impossible.
+    /// `Config` if the settings can't be used, and any other error that makes an answer impossible.
     fn prompt(&mut self, _context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
         Ok(prompt)
     }
 
-    /// The system message before the prompt, if there is one.
+    /// The system message before the prompt, if any.
     ///
     /// # Errors
-    /// `Config` when its settings cannot be used.
+    /// `Config` if the settings can't be used.
     fn system(&self, _context: &AgentContext<'_>) -> Result<Option<String>> {
         Ok(None)
     }
 
-    /// Answers the prompt of a step, which is what [`Agent::prompt`] has made of it; it is empty where
-    /// [`Agent::is_prompted`] says no.
+    /// Answers the prompt of a step, as returned by [`Agent::prompt`]. The prompt is empty if [`Agent::is_prompted`] is false.
     ///
     /// # Errors
-    /// `AgentFailed` when there is no answer, `Config` when it cannot be started.
+    /// `AgentFailed` without an answer, `Config` if the agent can't be started.
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer>;
 
-    /// Whether it continues in its session of an earlier visit of the role, where that is still there: `config.resume`.
+    /// Whether the agent continues its session of an earlier visit of the role, if that still exists: `config.resume`.
     ///
     /// # Errors
-    /// `Config` when its settings cannot be used.
+    /// `Config` if the settings can't be used.
     fn resumes(&self, _context: &AgentContext<'_>) -> Result<bool> {
         Ok(false)
     }
 
-    /// Answers in its session of an earlier visit; the prompt holds only what is new since. `None` when that session cannot
-    /// be continued with: then [`Agent::answer`] is asked, with the whole prompt, in a new one.
+    /// Answers in the session of an earlier visit; the prompt has only what is new since then. `None` if that session can't be continued.
+    /// Then [`Agent::answer`] is called with the whole prompt, in a new session.
     ///
     /// # Errors
-    /// As for an answer.
+    /// As for [`Agent::answer`].
     fn resume(&mut self, _context: &AgentContext<'_>, _session: &str, _prompt: &Prompt) -> Result<Option<Answer>> {
         Ok(None)
     }
 
-    /// Tells the session that gave the answer something more and returns what it says then, `None` when it has no
-    /// session to continue with.
+    /// Sends another text to the session that gave the answer, and returns its reply; `None` if there is no session to continue.
     ///
     /// # Errors
-    /// As for an answer; the answer itself is not lost by it.
+    /// As for [`Agent::answer`]. The first answer is kept.
     fn follow_up(&mut self, _context: &AgentContext<'_>, _text: &str) -> Result<Option<Answer>> {
         Ok(None)
     }
 
-    /// Exit code of the command that gave the answer, where there is one.
+    /// Exit code of the agent's command, if it runs one.
     fn exit_code(&self) -> Option<i32> {
         None
     }
 }
 
-/// Plays a role of a thread and prints the `StepNode`'s hash. Why it failed is in the attempt's record and in the error.
+/// Plays a role of a thread and prints the hash of the `StepNode`. After a failure, the reason is in the attempt's record and in the error.
 ///
 /// # Errors
-/// Those of the context, the agent and the extraction.
+/// The context can't be loaded, the agent fails, or its answer has no valid output.
 pub fn play<'e>(
     home: &Home,
     thread: &ThreadId,
@@ -105,17 +102,17 @@ pub fn play<'e>(
 ) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let step = step(&context, agent, extractor).inspect_err(|error| give_up(&context, error, agent.exit_code()))?;
-    // Nobody may be reading any more; the record already has it.
+    // stdout may be closed; the record already has the hash.
     let _ = writeln!(std::io::stdout(), "{step}");
     Ok(())
 }
 
-/// Records why there is no result. The caller reports the error itself, so a record that cannot be written only costs
-/// the engine the reason.
+/// Records why the agent failed. The caller reports the error itself, so if the record can't be written, only the engine lacks the
+/// reason.
 pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>) {
     if let Some(attempt) = context.attempt() {
         let thread = context.thread();
-        // What an agent said last is part of the error, and it may have said a key.
+        // The error quotes the agent's last words, which may contain a key.
         let (error, question) = match context.redactor() {
             Ok(redactor) => (redactor.error(error), Asks::of(error).map(|asks| redactor.text(&asks.question))),
             Err(unreadable) => (Error::new(error.kind, unreadable.message), None),
@@ -147,7 +144,7 @@ fn step<'e>(
     submit::submit(context, answer, form, Ladder { rungs, feedback: Some(&mut feedback), extractor })
 }
 
-/// Asks the agent: in its session of the role's last visit where it can continue in that, else with all it must know.
+/// Asks the agent: in its session of the role's last visit if it can continue that, otherwise with the whole prompt.
 fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
     if !agent.is_prompted() {
         return agent.answer(context, &Prompt { parts: Vec::new() });
@@ -161,27 +158,26 @@ fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
     agent.answer(context, &prompt)
 }
 
-/// What an agent is sent for a step.
+/// The prompt of a step, and the session for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// The session in which it continues, as long as that is there; then the prompt holds only what is new.
+    /// The session to continue, if it still exists; then the prompt has only what is new.
     pub session: Option<String>,
 }
 
-/// The prompt an agent is sent for a step: its own form of answer, its own additions. A dry run shows what comes from
-/// here; nothing is changed by it.
+/// Returns the prompt for a step, with the agent's own form of answer and additions. A dry run shows this prompt; nothing is changed.
 ///
 /// # Errors
-/// Those of the context and of the agent's settings.
+/// The context or the agent's settings can't be read.
 pub fn prompt(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<SentPrompt> {
     agent.prepare(context)?;
     if agent.resumes(context)? {
         if let Some(Asked { session, reply }) = question::session(context)? {
             return Ok(SentPrompt { prompt: agent.prompt(context, reply)?, session: Some(session) });
         }
-        // One in which it has asked something at this step is not that of an earlier visit.
+        // A session in which the agent asked something at this step is not one of an earlier visit.
         if let Some(session) = context.earlier_session()?.filter(|_| !question::has_asked(context)) {
             return Ok(SentPrompt { prompt: news(context, agent)?, session: Some(session) });
         }

@@ -1,5 +1,5 @@
-//! Questions of agents to people: an answer with `status: needs_input` is none yet. The attempt ends with the question, the thread
-//! waits, and what a person replies goes to the next attempt of the same agent.
+//! Agents' questions to people. An answer with `status: needs_input` is a question: the attempt ends with it, and the thread waits. The
+//! person's reply goes to the next attempt of the same agent.
 
 use uwf_core::extract::{self, Failure, Found};
 use uwf_core::node::{Content, TracedAttempt};
@@ -12,13 +12,13 @@ use uwf_engine::thread::nodes;
 use crate::answer::Answer;
 use crate::context::{AgentContext, is_session_id};
 
-/// Characters of a question that are kept apart from the answer it stands in.
+/// Longest question, in characters, that is stored apart from its answer.
 const MAX_QUESTION: usize = 16_000;
 
-/// Characters of a question in one line.
+/// Longest question, in characters, on one line.
 const MAX_LINE: usize = 100;
 
-/// That an agent asks a person something, as the source of an error.
+/// Source of an error: the agent asks a person something.
 #[derive(Debug, thiserror::Error)]
 #[error("the agent asks a person")]
 pub(crate) struct Asks {
@@ -26,13 +26,13 @@ pub(crate) struct Asks {
 }
 
 impl Asks {
-    /// What is asked, if that is why there is no result.
+    /// The question, if the agent has no result because it asks one.
     pub(crate) fn of(error: &Error) -> Option<&Asks> {
         error.source.as_ref()?.downcast_ref()
     }
 }
 
-/// The wait for a reply, if the answer is a question. `read` is what the first rung has made of it.
+/// Returns the error that makes the thread wait for a reply, if the answer is a question. `read` is the result of the first rung.
 pub(crate) fn asked(
     context: &AgentContext<'_>,
     answer: &Answer,
@@ -42,7 +42,7 @@ pub(crate) fn asked(
 ) -> Option<Error> {
     let attempt = context.attempt()?;
     let agent = &attempt.opened.agent;
-    // A person asks nobody, and what a child thread asks, it asks itself. Of what is run by hand nothing is recorded.
+    // A person doesn't ask, a child thread asks for itself, and attempts run by hand are not recorded.
     let may_ask = !agent.is_built_in(HUMAN) && !agent.is_built_in(WORKFLOW) && !attempt.opened.is_by_hand();
     if !may_ask || answer.value.is_some() {
         return None;
@@ -58,28 +58,25 @@ pub(crate) fn asked(
     Some(Error { source: Some(Box::new(Asks { question })), ..Error::waiting(message) })
 }
 
-/// Whether it has asked anything at this step.
+/// Whether the agent has asked anything at this step.
 pub(crate) fn has_asked(context: &AgentContext<'_>) -> bool {
     !context.exchanges().is_empty()
 }
 
-/// The session in which an agent has asked, and what it is told there.
+/// The session in which an agent asked a question, and the reply to send to it.
 pub(crate) struct Asked {
     pub(crate) session: String,
     pub(crate) reply: Prompt,
 }
 
-/// That of the last question, if the same agent with the same settings has asked it and nothing has failed since.
-///
-/// # Errors
-/// Those of the nodes.
+/// Returns the session of the last question, if the same agent with the same settings asked it and no attempt has failed since.
 pub(crate) fn session(context: &AgentContext<'_>) -> Result<Option<Asked>> {
     let (Some(attempt), Some(last)) = (context.attempt(), context.exchanges().last()) else { return Ok(None) };
     if attempt.opened.earlier.last() != Some(&last.attempt) {
         return Ok(None);
     }
     let store = context.thread().home().store();
-    // One without a trace has no session that is known.
+    // Without a trace, the session is unknown.
     let Ok(TracedAttempt { attempt: asked, session_id, .. }) = nodes::typed(store, last.attempt) else {
         return Ok(None);
     };

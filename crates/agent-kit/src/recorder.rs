@@ -1,5 +1,5 @@
-//! The trace of an agent that is still at work: what it has done so far is in files of its attempt, so that it is kept
-//! however the attempt ends: by a failure, a time limit, or a `kill -9` of this very process.
+//! The trace of a running agent. The agent's work so far is written to files of the attempt, so it is kept however the attempt ends: with a
+//! failure, a time limit, or a `kill -9` of this very process.
 
 use std::io::Write;
 
@@ -11,19 +11,18 @@ use uwf_engine::error::Result;
 use crate::answer::{Answer, ToolCall, Turn};
 use crate::context::AgentContext;
 
-/// Records turns as they happen. A trace never costs the work that it records: when it cannot be written, that is said once
-/// on stderr, and nothing more is recorded.
+/// Records turns as they happen. A trace that can't be written must not cost the work: one line on stderr reports the problem, and
+/// recording stops.
 pub struct Recorder {
     writer: Option<Writer>,
     redactor: Redactor,
 }
 
 impl Recorder {
-    /// Begins the trace of this attempt; `source` says where it comes from, as in an answer. Outside an attempt nothing
-    /// is recorded.
+    /// Begins the trace of this attempt; `source` is its origin, as in an answer. Outside an attempt, nothing is recorded.
     ///
     /// # Errors
-    /// `Config` when `.env` is not readable.
+    /// `Config` if `.env` can't be read.
     pub fn begin(context: &AgentContext<'_>, source: &str) -> Result<Recorder> {
         let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
         if context.attempt().is_some() {
@@ -34,7 +33,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Records a session that the agent gives up to begin another one: it was paid for, whatever becomes of the other.
+    /// Records a session that the agent abandons for a new one. It cost money, whatever the new session achieves.
     ///
     /// # Errors
     /// As [`Recorder::begin`].
@@ -49,7 +48,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records the turns of an answer whose agent did not do so while it worked; `None` when it did.
+    /// Records the turns of an answer, unless the agent recorded them while it worked; then returns `None`.
     ///
     /// # Errors
     /// As [`Recorder::begin`].
@@ -80,32 +79,32 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Where the trace comes from, and the agent's own id of its session.
+    /// Sets the origin of the trace, and the agent's own id of its session.
     pub fn session(&mut self, source: &str, id: Option<&str>) {
         self.resumed_session(source, id, 0);
     }
 
-    /// The same for a session that had turns before this visit of the role.
+    /// Like [`Recorder::session`], for a session that had turns before this visit of the role.
     pub fn resumed_session(&mut self, source: &str, id: Option<&str>, turns_before: usize) {
         let session = TracedSession { source: source.to_owned(), id: id.map(str::to_owned), turns_before };
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.session(session));
         self.check(done);
     }
 
-    /// Tokens and cost of all turns so far, if the agent reports them.
+    /// Sets tokens and cost of all turns so far, if the agent reports them.
     pub fn total(&mut self, tokens: Option<&Tokens>) {
         let done = tokens.zip(self.writer.as_mut()).map_or(Ok(()), |(tokens, writer)| writer.total(tokens));
         self.check(done);
     }
 
-    /// A turn is over.
+    /// Records a complete turn.
     pub fn turn(&mut self, turn: &Turn) {
         let turn = self.redacted(turn);
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.turn(&turn));
         self.check(done);
     }
 
-    /// A turn as far as it has got; each time in place of what was said of it before.
+    /// Records the current state of an incomplete turn, and replaces its earlier state.
     pub fn under_way(&mut self, turn: &Turn) {
         let turn = self.redacted(turn);
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.under_way(&turn));
@@ -132,7 +131,7 @@ impl Recorder {
     fn check(&mut self, done: Result<()>) {
         if let Err(error) = done {
             self.writer = None;
-            // stderr may be closed; the work continues.
+            // stderr may be closed; the agent continues anyway.
             let _ = writeln!(std::io::stderr(), "the trace is not recorded any further: {error}");
         }
     }

@@ -1,11 +1,11 @@
-//! Starting the program an agent is made of.
+//! Starts the program that an agent runs.
 
 use std::process::Command;
 
 use uwf_engine::attempt::recorded::Opened;
 
-/// Gives a program the variables its agent is to have, and takes from it every configured secret that the agent was not
-/// given by `env`. The agent process itself may hold the key of the model that extracts; what it starts must not.
+/// Sets the agent's variables for a program, and removes every configured secret that the agent's `env` does not include. The agent process
+/// itself may have the key of the extraction model; the programs that it starts must not.
 pub fn without_secrets(command: &mut Command, opened: &Opened) {
     let spec = &opened.agent;
     for name in opened.secrets.iter().filter(|name| !spec.env.contains(name)) {

@@ -1,4 +1,4 @@
-//! The steps of the thread so far, as an agent is given them.
+//! The previous steps of the thread, as agents get them.
 
 use uwf_core::thread::Step;
 use uwf_engine::error::Result;
@@ -7,11 +7,11 @@ use uwf_engine::thread::steps::Parts;
 use crate::context::AgentContext;
 
 impl AgentContext<'_> {
-    /// The newest steps of the thread, oldest first: at most `most`, and no more than fit into `bytes` of outputs and
-    /// texts. Nothing older is read.
+    /// Returns the newest steps of the thread, oldest first: at most `most`, with at most `bytes` of outputs and texts. Older steps are not
+    /// read.
     ///
     /// # Errors
-    /// Those of the nodes.
+    /// A node can't be read.
     pub fn newest_steps(&self, most: usize, bytes: usize) -> Result<Vec<Step>> {
         let mut index = self.thread().chain()?.len();
         let mut steps = Vec::new();
@@ -28,18 +28,15 @@ impl AgentContext<'_> {
         Ok(steps)
     }
 
-    /// Number of steps the thread has.
-    ///
-    /// # Errors
-    /// Those of the nodes the chain cache lacks.
+    /// Number of steps in the thread.
     pub(crate) fn step_count(&self) -> Result<usize> {
         Ok(self.thread().chain()?.len())
     }
 
-    /// The step at a position, from 1, with what was written beside its output.
+    /// Returns the step at a position, from 1, with the text beside its output.
     ///
     /// # Errors
-    /// Those of the nodes; `Usage` when the thread has no such step.
+    /// `Usage` if the thread has no such step, or a node can't be read.
     pub fn step(&self, index: usize) -> Result<Step> {
         self.record(index)?;
         self.thread().step(index - 1, Parts::MESSAGE)

@@ -1,5 +1,5 @@
-//! From an answer to a stored step: extraction, then output, detail and `StepNode` in one durable batch, then the record
-//! that makes it safe from any crash.
+//! Stores an answer as a step: extraction, then output, detail and `StepNode` in one durable batch, then the record. After that, a crash
+//! can't lose the step.
 
 use durable_files::regular;
 use json_cas::{Draft, Hash};
@@ -26,33 +26,33 @@ use crate::question;
 use crate::recorder::Recorder;
 use crate::submitted_value;
 
-/// Bytes that are kept of what a successful agent said on stderr, its beginning and its end; some programs repeat all they do
-/// there, which is in the turns already.
+/// Bytes kept of a successful agent's stderr: its beginning and its end. Some programs repeat there everything they do, and the turns
+/// already contain that.
 const STDERR_CAP: u64 = 64 << 10;
 
-/// Name of an agent that submits outside any attempt and does not say what it is called.
+/// Name of an agent that submits outside any attempt without a name.
 pub(crate) const UNNAMED_AGENT: &str = "external";
 
 /// Extracts the role's output from an answer and stores the step. Returns the `StepNode`; the head is not moved.
 ///
 /// # Errors
-/// `NotExtractable` with everything that is wrong, `AgentFailed` if the answer only reports a failure, those of the store.
+/// `NotExtractable` with all problems of the answer, or errors of the store.
 pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladder: Ladder<'_, '_>) -> Result<Hash> {
     let redactor = context.redactor()?;
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
-    // What was read out of the text can be read again; a value that was given instead of one is kept itself.
+    // A value from the text can be extracted again; a submitted value, or one from feedback, must be saved itself.
     let is_given = answer.value.is_some() || extracted.by == ExtractedBy::Feedback;
     let value = is_given.then(|| extracted.value.clone());
     let stored = match store(context, &answer, extracted.clone(), &redactor) {
-        // It needs the room that was kept free for it.
+        // Retry with the reserved space.
         Err(error) if error.kind == ErrorKind::Io && released(context)? => {
             store(context, &answer, extracted, &redactor)
         }
         stored => stored,
     };
     stored.map_err(|error| {
-        // The disk is full, the store is away, or somebody has put another node in the place of one of these.
+        // The disk is full, the store is unreachable, or one of the nodes was replaced by another one.
         if !error.kind.may_keep_later() || keep_answered(context, &redactor.text(&answer.raw), value.as_ref()) {
             return error;
         }
@@ -77,10 +77,10 @@ fn released(context: &AgentContext<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// The output an answer has by the first rung of the ladder. Nothing is stored and nobody is asked.
+/// Returns the output of the first rung of the ladder. Stores nothing, and calls neither the agent nor a model.
 ///
 /// # Errors
-/// `NotExtractable` with everything that is wrong.
+/// `NotExtractable` with all problems of the answer.
 pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, rungs: &ExtractRungs) -> Result<Hash> {
     let mut climb = Climb::of(context, form);
     let (found, _) =
@@ -94,17 +94,17 @@ fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -
     let is_agents = |attempt: &&Attempt| !attempt.opened.agent.is_built_in(HUMAN);
     let Some(attempt) = context.attempt().filter(is_agents) else { return true };
     let thread = context.thread();
-    // One that came through the tool is there already.
+    // A value from the tool is already saved.
     let is_kept = value
         .is_none_or(|value| submitted_value::keep(context, value).is_ok() || submitted_value::is_kept(context, value));
-    // The text is worth having; where there is a value, it is not what the next step needs.
+    // The text is useful, but if there is a value, the next step does not need the text.
     is_kept
         && (keep(context, raw).is_ok() || value.is_some())
         && recorded::answered(thread.home(), &thread.id, &attempt.opened.attempt).is_ok()
 }
 
-/// The same for a role that was played by a child thread: `detail` is that thread's last step, which shows how the
-/// output came to be. Of the answer only the output is stored anew.
+/// Like [`submit`], for a role that a child thread played. `detail` is the last step of that thread, which shows how the output was
+/// obtained. From the answer, only the output is stored.
 ///
 /// # Errors
 /// As [`submit`].
@@ -144,7 +144,7 @@ fn extract(
         return Err(asks);
     }
     let (found, by) = read.or_else(|failure| {
-        // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
+        // Save the answer before the next call: if this process dies meanwhile, the answer is not lost.
         keep_in_room(context, &redactor.text(&answer.raw))?;
         let recorder = Recorder::unless_recorded(context, answer)?;
         let known = answer.turns.len();
@@ -152,12 +152,12 @@ fn extract(
         climb.lower(answer, failure, ladder).map_err(|failure| {
             let recorded = match recorder {
                 Some(recorder) => Ok((recorder, known)),
-                // An agent that records what it does lacks only what the reading took.
+                // An agent that records its own turns lacks only those of the extraction model.
                 None => Recorder::resume(context).map(|recorder| (recorder, answer.turns.len() - climb.read_turns)),
             };
             if let Ok((mut recorder, known)) = recorded {
                 answer.turns[known..].iter().for_each(|turn| recorder.turn(turn));
-                // A sum that lacks the cost of the reading must not hide what the agent itself cost.
+                // A sum with the extraction model's unknown cost must not replace the agent's known cost.
                 recorder.total(answer.tokens.as_ref().filter(|tokens| tokens.cost.is_some() || !has_cost));
             }
             not_extractable(context, &climb.rungs, &failure, &answer.raw)
@@ -166,8 +166,8 @@ fn extract(
     Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })
 }
 
-/// Keeps an answer that is no use where the record of a failed attempt takes it from. That of a command is there
-/// already; outside an attempt whoever submits still has it.
+/// Saves an answer without valid output for the record of the failed attempt. A command's output is already saved, and outside an attempt
+/// the caller still has the answer.
 ///
 /// # Errors
 /// `Io`.
@@ -190,16 +190,16 @@ fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &F
     Error::not_extractable(format!("the answer has no valid output for role `{role}`: {why}{said}"))
 }
 
-/// A short answer that is prose, as a refusal is: it says best why there is no output.
+/// A short answer in prose, such as a refusal, which explains best why the output is missing.
 fn sentence(raw: &str) -> Option<String> {
-    /// Longest answer that is quoted.
+    /// Longest answer that is quoted, in characters.
     const MOST: usize = 200;
     let said = one_line(raw.trim());
     let is_prose = said.split_whitespace().count() > 1 && !said.contains(['{', '[']) && !said.starts_with("---");
     (is_prose && said.chars().count() <= MOST).then_some(said)
 }
 
-/// What was wrong at each rung. Nothing but this says so of an answer that is never stored as a step.
+/// The errors of each rung. An answer that never becomes a step has no other record of them.
 fn each(rungs: &[node::Rung]) -> String {
     let mut before: Option<&node::Rung> = None;
     let reasons = rungs.iter().map(|rung| {
@@ -239,7 +239,7 @@ fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, reda
     finish(context, batch, output, detail, redactor)
 }
 
-/// What an attempt that succeeded said on stderr, as an attempt node without an error; `None` when it said nothing.
+/// The stderr of a successful attempt, as an attempt node without an error; `None` if it is empty.
 fn said(
     context: &AgentContext<'_>,
     batch: &mut Batch,
@@ -249,7 +249,7 @@ fn said(
 ) -> Option<Hash> {
     let opened = &attempt.opened;
     let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
-    // What cannot be read of it is no reason to lose the answer.
+    // Don't lose the answer because stderr can't be read.
     let said = agent_process::read_capped(&files.err, opened.output_cap.min(STDERR_CAP)).unwrap_or_default();
     if said.trim().is_empty() {
         return None;
@@ -260,7 +260,7 @@ fn said(
     Some(batch.add(node::Attempt { role, agent, raw, stderr, exit_code, error: None }.draft()))
 }
 
-/// Stores the batch and the `StepNode` that links it to the thread, and records the result.
+/// Stores the batch with the `StepNode` that links it to the thread, and records the result.
 fn finish(
     context: &AgentContext<'_>,
     mut batch: Batch,
@@ -272,7 +272,7 @@ fn finish(
     let node = context.step_node(output, detail, &redactor.text(&names.agent));
     let step = batch.add(node.draft());
     let home = context.thread().home();
-    // Until the record leads to the step, nothing does.
+    // Nothing references the step until the record does, so `uwf gc` must wait.
     let _hold = home.hold_nodes()?;
     home.store().put_all(&batch.drafts)?;
     if let Some(attempt) = context.attempt() {
@@ -298,7 +298,7 @@ fn unnamed() -> node::Agent {
     }
 }
 
-/// Adds the role's output to the nodes to be stored.
+/// Adds the role's output to the batch.
 fn output(batch: &mut Batch, context: &AgentContext<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
     output_draft(context, &extracted.value, redactor).map(|draft| batch.add(draft))
 }

@@ -1,5 +1,5 @@
-//! The value an agent has handed in through the submit tool while it is still at work. It waits in a file of the
-//! attempt; the last one counts.
+//! The value that an agent submitted with the submit tool while it is still running. It is stored in a file of the attempt; the last one
+//! counts.
 
 use durable_files::regular;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use uwf_engine::error::{AtPath, Error, Result};
 
 use crate::context::AgentContext;
 
-/// Keeps a value that is valid under the role's schema, in place of an earlier one, durably.
+/// Stores a value that is valid under the role's schema durably, in place of an earlier one.
 ///
 /// # Errors
 /// `Usage` outside an attempt, `Io`.
@@ -20,14 +20,14 @@ pub fn keep(context: &AgentContext<'_>, value: &Value) -> Result<()> {
     Ok(durable_files::replace(&files.submitted, value.to_string().as_bytes())?)
 }
 
-/// Whether this very value is the one that is kept.
+/// Whether exactly this value is stored.
 pub(crate) fn is_kept(context: &AgentContext<'_>, value: &Value) -> bool {
     let text = files(context).and_then(|files| regular::read_to_string(&files.submitted, regular::MAX_OBJECT).ok());
     text.and_then(|text| json_cas::json::parse(&text).ok()).is_some_and(|kept| kept == *value)
 }
 
-/// The value that was handed in last, if any. It stays there, so that it survives this process. Where the tool is
-/// switched off there is none, wherever the file comes from, but for an answer that is read again.
+/// Returns the last submitted value, if any. The value stays in its file, so that it survives this process. If the tool is switched off, a
+/// file is ignored, except when an answer is read again.
 ///
 /// # Errors
 /// `Io`.
@@ -39,7 +39,7 @@ pub fn take(context: &AgentContext<'_>) -> Result<Option<Value>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.at("read", path)?,
     };
-    // It was written whole or not at all; whatever else stands there was not handed in through the tool.
+    // The file is written completely or not at all, so other content was not submitted with the tool.
     Ok(json_cas::json::parse(&text).ok())
 }
 

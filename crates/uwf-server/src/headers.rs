@@ -1,4 +1,4 @@
-//! Headers of every answer: pages run and load only the server's own files, and don't tell other servers where a visitor came from.
+//! Headers of every answer: pages run and load only the server's own files, and hide from other servers where a visitor came from.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;

@@ -1,30 +1,30 @@
-//! Lines out of a stream of bytes.
+//! Splits a stream of bytes into lines.
 
 /// One line of a stream, without its line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageLine {
-    /// All of it.
+    /// The complete line.
     Whole(Vec<u8>),
-    /// It had this many bytes, more than the cap; they were not kept.
+    /// A line with this many bytes, more than the cap; its content was dropped.
     TooLong(u64),
 }
 
-/// Cuts a stream into lines and never holds more than `cap` bytes of one.
+/// Splits a stream into lines, and never holds more than `cap` bytes of one.
 #[derive(Debug)]
 pub struct MessageLines {
     cap: usize,
     line: Vec<u8>,
-    /// Bytes of the current line when it is over the cap.
+    /// Bytes of the current line, if it exceeds the cap.
     dropped: Option<u64>,
 }
 
 impl MessageLines {
-    /// A line may have `cap` bytes.
+    /// Accepts lines of up to `cap` bytes.
     pub fn new(cap: usize) -> MessageLines {
         MessageLines { cap, line: Vec::new(), dropped: None }
     }
 
-    /// The lines that end in these bytes, which follow those of the last call.
+    /// Adds the next bytes, and returns the lines that end in them.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<MessageLine> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -39,7 +39,7 @@ impl MessageLines {
         lines
     }
 
-    /// What stood after the last line break when the stream ended.
+    /// Returns the rest after the last line break, at the end of the stream.
     pub fn finish(&mut self) -> Option<MessageLine> {
         (self.dropped.is_some() || !self.line.is_empty()).then(|| self.take())
     }

@@ -1,21 +1,21 @@
-//! A role's schema as the schema of a tool's arguments, which are always an object.
+//! Converts a role's schema to the schema of a tool's arguments, which must be an object.
 
 use serde_json::{Map, Value, json};
 
-/// Key of the argument that holds the value of a schema that is not that of an object.
+/// Key of the argument with the value, if the role's schema does not describe an object.
 pub(super) const VALUE_KEY: &str = "value";
 
-/// Keywords whose values are data, not schemas: a `$ref` in there is no reference.
+/// Keywords whose values are data, not schemas: a `$ref` inside them is not a reference.
 const DATA_KEYWORDS: [&str; 4] = ["const", "enum", "default", "examples"];
 
-/// Whether the role's output is itself the object of arguments.
+/// Whether the arguments themselves are the role's output.
 pub(super) fn is_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }
 
-/// Schema of the arguments of `submit`: the role's schema, wrapped in `{value}` when it is not that of an object.
+/// Schema of the arguments of `submit`: the role's schema, wrapped in `{value}` unless it describes an object.
 pub(super) fn arguments_schema(schema: &Value) -> Value {
-    // What names the schema to validators only confuses the providers it is passed on to.
+    // The schema's name is meant for validators and only confuses the model providers.
     let mut schema = schema.clone();
     if let Some(map) = schema.as_object_mut() {
         map.retain(|key, _| key != "$schema" && key != "$id");
@@ -32,7 +32,7 @@ pub(super) fn arguments_schema(schema: &Value) -> Value {
     })
 }
 
-/// References to places of the schema, now that its root lies at `/properties/value`.
+/// Adapts references within the schema to its new root at `/properties/value`.
 fn rebase(schema: &mut Value) {
     match schema {
         Value::Object(map) => rebase_keys(map),

@@ -1,40 +1,40 @@
-//! The Model Context Protocol as far as a server of tools needs it. Pure: a message in, a reply or none out, and no
-//! input makes it panic.
+//! The part of the Model Context Protocol that a server of tools needs. Pure: gets a message and returns a reply, if any. No input makes it
+//! panic.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, PARSE_ERROR, failure, reply};
 
-/// Versions of the protocol it speaks, oldest first. They do not differ in anything a server of plain tools does,
-/// except that the last one has no batches; a batch is understood in any version.
+/// Supported versions of the protocol, oldest first. For a server of plain tools they differ only in batches, which the last version lacks.
+/// Batches are accepted in every version.
 pub(crate) const PROTOCOL_VERSIONS: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-18"];
 
-/// Most messages of one batch.
+/// Most messages in a batch.
 pub const MAX_BATCH: usize = 100;
 
-/// A tool as it is offered.
+/// A tool as clients see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpTool {
     /// Its name.
     pub name: String,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: String,
-    /// JSON Schema of its arguments: always that of an object.
+    /// JSON Schema of its arguments, which are always an object.
     pub input_schema: Value,
 }
 
-/// What a tool answers.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutcome {
-    /// The answer, for the model, as one text or several.
+    /// The answer for the model, as one or several texts.
     pub texts: Vec<String>,
-    /// Whether the call failed; then the texts say why.
+    /// Whether the call failed; then the texts contain the reason.
     pub is_error: bool,
 }
 
 impl ToolOutcome {
-    /// A call that did what it should.
+    /// A call that succeeded.
     pub fn done(text: impl Into<String>) -> ToolOutcome {
         ToolOutcome { texts: vec![text.into()], is_error: false }
     }
@@ -45,27 +45,27 @@ impl ToolOutcome {
     }
 }
 
-/// What a server has to offer.
+/// The tools of a server.
 pub trait ToolSet {
-    /// The tools, in the order they are shown.
+    /// The tools, in display order.
     fn list(&self) -> Vec<McpTool>;
 
-    /// Calls a tool; `None` when there is none of this name.
+    /// Calls a tool; `None` if no tool has this name.
     fn call(&mut self, name: &str, arguments: &Value) -> Option<ToolOutcome>;
 }
 
-/// A server of tools.
+/// An MCP server with tools.
 pub struct Server<T> {
     tools: T,
 }
 
 impl<T: ToolSet> Server<T> {
-    /// A server that offers these tools.
+    /// A server with these tools.
     pub fn new(tools: T) -> Server<T> {
         Server { tools }
     }
 
-    /// The reply to one line, `None` when it needs none: notifications, replies to requests nobody made, blank lines.
+    /// Returns the reply to one line; `None` if it needs none: notifications, unexpected replies, blank lines.
     pub fn handle(&mut self, line: &[u8]) -> Option<Value> {
         if line.trim_ascii().is_empty() {
             return None;
@@ -133,10 +133,10 @@ impl<T: ToolSet> Server<T> {
     }
 }
 
-/// The reply to a line that is not JSON. A client waits for the reply to its request, so the id is looked for on its own: what is wrong is
-/// most often within one text, such as half of a surrogate pair.
+/// The reply to a line that is not JSON. The client waits for a reply to its request, so the id is searched separately: the error is
+/// usually within one text, such as half of a surrogate pair.
 fn unreadable(line: &[u8], error: &serde_json::Error) -> Value {
-    /// The parts that are read of a malformed message.
+    /// The parts that are read from a malformed message.
     #[derive(Deserialize)]
     struct Envelope {
         #[serde(default)]
@@ -154,7 +154,7 @@ fn unreadable(line: &[u8], error: &serde_json::Error) -> Value {
     }
 }
 
-/// The client's version if it is known, else the newest.
+/// The client's version if it is supported, otherwise the newest.
 fn version(params: &Value) -> &'static str {
     let asked = params.get("protocolVersion").and_then(Value::as_str);
     let newest = PROTOCOL_VERSIONS[PROTOCOL_VERSIONS.len() - 1];

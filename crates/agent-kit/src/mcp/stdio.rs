@@ -10,21 +10,21 @@ use super::tools::StepTools;
 use crate::context::AgentContext;
 use crate::json_rpc::{INVALID_REQUEST, MessageLine, MessageLines, failure};
 
-/// Bytes of one message. Results of roles are far smaller; what is longer is refused unread.
+/// Most bytes of a message. Results of roles are far smaller; a longer message is rejected unread.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// Serves the tools of a step until the input ends or nobody reads the output any more.
+/// Serves the tools of a step until the input ends or the output is closed.
 ///
 /// # Errors
-/// `Io` when input or output fail otherwise.
+/// `Io` if input or output fails in another way.
 pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
     serve_tools(StepTools::new(context), input, output)
 }
 
-/// Serves any tools, as [`serve`] does those of a step.
+/// Serves any tools in the way that [`serve`] serves the tools of a step.
 ///
 /// # Errors
 /// As [`serve`].

@@ -1,7 +1,6 @@
-//! What the server offers for one step: hand in the result, ask for the context, read a node.
+//! The tools of one step: submit the result, get the context, read a node.
 //!
-//! Answers are facts in plain words. Some agents show them to their model as data that is not to be obeyed, so nothing
-//! here says what to do.
+//! Answers state facts in plain words and give no instructions: some agents show them to their model as data that must not be obeyed.
 
 use json_cas::Hash;
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use crate::context::AgentContext;
 use crate::context_report::ContextReport;
 use crate::submitted_value;
 
-/// Bytes of the previous steps' outputs and texts in one answer of `context`: what a model can read at once.
+/// Bytes of the previous steps' outputs and texts in one answer of `context`: as much as a model can read at once.
 pub(crate) const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
 /// Bytes of one node in an answer of `cas_get`.
@@ -70,7 +69,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         )))
     }
 
-    /// A result that comes after the step is over would wait for nobody.
+    /// Rejects a result after the step has ended, because no process would read it.
     fn check_open(&self) -> Result<()> {
         let Some(own) = self.context.attempt() else { return Ok(()) };
         let thread = self.context.thread();
@@ -158,7 +157,7 @@ impl ToolSet for StepTools<'_, '_> {
     }
 }
 
-/// An argument that is a whole number, when it is there; else what is wrong with it.
+/// An optional whole number in the arguments, or why it is invalid.
 fn number(arguments: &Value, key: &str) -> std::result::Result<Option<usize>, String> {
     match arguments.get(key) {
         None | Some(Value::Null) => Ok(None),
