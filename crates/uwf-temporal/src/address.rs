@@ -1,4 +1,4 @@
-//! Where Temporal is, and how it lets us in.
+//! The address of Temporal, and the credentials for it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,24 +12,24 @@ use tokio::runtime::Runtime;
 
 use crate::error::{EngineError, Fault};
 
-/// Variables with secrets of Temporal's clients.
+/// Variables with secrets for Temporal's clients.
 const SECRETS: [&str; 4] =
     ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA", "TEMPORAL_CODEC_AUTH"];
 
-/// What variables begin with that are headers of each request, one of which may let somebody in.
+/// Prefix of variables that are sent as headers of each request. Such a header may be a credential.
 const HEADERS: &str = "TEMPORAL_GRPC_META_";
 
-/// Where Temporal's own command finds the server.
+/// The variable in which Temporal's own command finds the address.
 const ADDRESS_VARIABLE: &str = "TEMPORAL_ADDRESS";
 
-/// The port of Temporal, for an address without one.
+/// Default port of Temporal.
 const PORT: u16 = 7233;
 
 /// How long a server may take to accept a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where Temporal is. What is not said here is taken from the variables and the file of Temporal's own command: `TEMPORAL_ADDRESS`,
-/// `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`, `TEMPORAL_PROFILE`, `temporal.toml`.
+/// Settings of the connection to Temporal. Missing ones are taken from the variables and the file of Temporal's own command:
+/// `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`, `TEMPORAL_PROFILE`, `temporal.toml`.
 #[derive(Debug, Clone, Default)]
 pub struct Address {
     /// `HOST:PORT`, or a host alone for port 7233.
@@ -42,7 +42,7 @@ pub struct Address {
     pub tls_cert: Option<PathBuf>,
     /// Its private key, in PEM.
     pub tls_key: Option<PathBuf>,
-    /// The authority that signed the server's certificate, in PEM.
+    /// Certificate of the authority that signed the server's certificate, in PEM.
     pub tls_ca: Option<PathBuf>,
 }
 
@@ -55,15 +55,15 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Where it is.
+    /// The server's address.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Connects, and looks whether the namespace is there.
+    /// Connects, and checks that the namespace exists.
     ///
     /// # Errors
-    /// When nothing answers, it lets nobody in, or there is no such namespace.
+    /// The server does not answer, rejects the credentials, or does not have the namespace.
     pub fn connect(address: Address) -> Result<Engine, EngineError> {
         let runtime = Runtime::new()
             .map_err(|error| EngineError::new(Fault::Other, format!("no threads for a connection: {error}")))?;
@@ -79,7 +79,7 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
         ClientOptions::load_from_config(profile).map_err(|error| EngineError::of_settings(&error))?;
     if wanted.has_files() {
         connection.tls_options = Some(tls(&wanted, connection.tls_options.take())?);
-        // Fails for schemes without a host, which an address has.
+        // Fails only for a URL without a host, and this one has a host.
         let _ = connection.target.set_scheme("https");
     }
     if let Some(namespace) = wanted.namespace {
@@ -89,7 +89,7 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
         connection.target = url(address, &connection)?;
     }
     if wanted.address.or_else(|| std::env::var(ADDRESS_VARIABLE).ok()).is_some_and(|address| lacks_port(&address)) {
-        // Fails for addresses without a host, which connecting refuses.
+        // Fails for an address without a host. Connecting rejects that as well.
         let _ = connection.target.set_port(Some(PORT));
     }
     connection.connect_timeout = Some(CONNECT_WITHIN);
@@ -113,12 +113,12 @@ async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
     Ok((client, address))
 }
 
-/// Whether a variable may have a secret of Temporal's clients. No agent gets it.
+/// Whether a variable may contain a secret for Temporal's clients. Agents never get it.
 pub(crate) fn is_secret(variable: &str) -> bool {
     SECRETS.contains(&variable) || variable.starts_with(HEADERS)
 }
 
-/// Whether it is asked over TLS: a key alone asks for it, too.
+/// Whether to use TLS. An API key implies it.
 fn has_tls(connection: &ConnectionOptions) -> bool {
     connection.tls_options.is_some() || connection.api_key.is_some()
 }
@@ -133,7 +133,7 @@ fn url(address: &str, connection: &ConnectionOptions) -> Result<Url, EngineError
     Url::parse(&text).ok().filter(|url| url.host().is_some() && url.port_or_known_default().is_some()).ok_or_else(bad)
 }
 
-/// Whether an address leaves out the port. One with a scheme means the port of that.
+/// Whether an address has no port. An address with a scheme has the scheme's port.
 fn lacks_port(address: &str) -> bool {
     let port = address.rsplit_once(':').map_or("", |(_, port)| port);
     !address.contains("://") && (port.is_empty() || port.bytes().any(|digit| !digit.is_ascii_digit()))
@@ -145,7 +145,7 @@ impl Address {
     }
 }
 
-/// What is known of TLS, with the files that are named in place of what they say otherwise.
+/// Known TLS settings, with the given files in place of the configured ones.
 fn tls(wanted: &Address, known: Option<TlsOptions>) -> Result<TlsOptions, EngineError> {
     let read = |path: &PathBuf| {
         std::fs::read(path)
@@ -172,7 +172,7 @@ fn tls(wanted: &Address, known: Option<TlsOptions>) -> Result<TlsOptions, Engine
     Ok(options)
 }
 
-/// Who we are, on Temporal's pages.
+/// This worker's name on Temporal's pages.
 pub(crate) fn identity() -> String {
     let machine = rustix::system::uname();
     format!("uwf {}@{}", std::process::id(), machine.nodename().to_string_lossy())

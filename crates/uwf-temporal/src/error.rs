@@ -1,34 +1,34 @@
-//! What goes wrong with an engine, in words for people.
+//! Errors of an engine, with messages for people.
 
 use temporalio_client::errors::{ClientConnectError, WorkflowInteractionError, WorkflowStartError};
 use temporalio_client::tonic::{Code, Status};
 
-/// Which kind of failure it is.
+/// Kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing answers at the address.
+    /// The server does not answer.
     Unreachable,
-    /// It does not let us in.
+    /// The server rejects the credentials.
     Refused,
-    /// The namespace or something else we named is not there.
+    /// The namespace, or another named thing, does not exist.
     Missing,
-    /// There is one already.
+    /// It already exists.
     Exists,
-    /// It was asked for something that makes no sense, such as a cron expression that is none.
+    /// The request is invalid, for instance because of its cron expression.
     Nonsense,
-    /// An address or certificate that makes no sense.
+    /// The address or a certificate is invalid.
     Misconfigured,
-    /// It answered with something else.
+    /// Any other failure.
     Other,
 }
 
-/// A failure of the engine or on the way to it.
+/// A failure of the engine or of the connection to it.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct EngineError {
-    /// Which kind.
+    /// Kind of the failure.
     pub fault: Fault,
-    /// One line.
+    /// The message, on one line.
     pub message: String,
     /// What to try next.
     pub hint: Option<String>,
@@ -65,9 +65,9 @@ impl EngineError {
         }
     }
 
-    /// What is wrong with the variables and the file of Temporal's own command.
+    /// Invalid variables, or an invalid file, of Temporal's own command.
     pub(crate) fn of_settings(error: &dyn std::error::Error) -> EngineError {
-        // Errors of TOML show the place below a line of its own, and where in it.
+        // TOML errors first have a line of their own, then the place and an excerpt.
         let text = error.to_string();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.contains('|')).collect();
         EngineError::new(Fault::Misconfigured, format!("the settings of Temporal do not do: {}", lines.join(", ")))
@@ -79,7 +79,7 @@ impl EngineError {
             .hint("is the server running, and does it want TLS? `temporal operator cluster health` asks it")
     }
 
-    /// A server over TLS that closes the connection in place of an answer. The alert that says why is lost with it.
+    /// A TLS server that closes the connection instead of answering. The alert with its reason is lost.
     fn without_certificate(address: &str) -> EngineError {
         EngineError::new(
             Fault::Refused,
@@ -95,13 +95,13 @@ impl EngineError {
             .hint("look at TEMPORAL_API_KEY, or at the client certificate: --tls-cert and --tls-key")
     }
 
-    /// A failure of what is asked first. What another server answers is no status of Temporal's.
+    /// A failure of the first request, which may have been answered by a server other than Temporal.
     pub(crate) fn of_first_call(address: &str, is_encrypted: bool, status: &Status) -> EngineError {
         let said = said(status);
         if is_encrypted && is_closed(&said) {
             return EngineError::without_certificate(address);
         }
-        // A gateway in front of Temporal answers in HTTP alone.
+        // A gateway in front of Temporal may answer with plain HTTP.
         if let Some(refused) = ["401 Unauthorized", "403 Forbidden"].into_iter().find(|refused| said.contains(refused))
         {
             return EngineError::refused(address, refused);
@@ -154,19 +154,19 @@ impl EngineError {
     }
 }
 
-/// Whether a failure is a connection that the other side closed.
+/// Whether the other side closed the connection.
 fn is_closed(failure: &str) -> bool {
     let closed = ["connection closed", "closed connection", "broken pipe", "connection reset", "received fatal alert"];
     let failure = failure.to_lowercase();
     closed.iter().any(|closed| failure.contains(closed))
 }
 
-/// What a status says: what caused it, if it is not the server's.
+/// The cause of a status, or the message if the status is the server's own.
 fn said(status: &Status) -> String {
     std::error::Error::source(status).map_or_else(|| status.message().to_owned(), causes)
 }
 
-/// An error and what caused it, without saying anything twice.
+/// An error and its causes, without repetitions.
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut at = error.source();

@@ -1,5 +1,5 @@
-//! Failing workflow tasks. They block a thread until a newer worker runs or the workflow ends, so the worker's log and the commands about the
-//! thread report them.
+//! Failing workflow tasks. They block a thread until a newer worker runs or the workflow ends, so the worker's log and the commands for
+//! threads report them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use temporalio_common::protos::temporal::api::history::v1::history_event::Attrib
 use temporalio_common::protos::temporal::api::workflowservice::v1::GetWorkflowExecutionHistoryReverseRequest;
 use temporalio_sdk::interceptors::WorkerInterceptor;
 
-/// Newest events of a workflow among which its failure is searched. Only signals come after it.
+/// Number of newest events in which a workflow's failure is searched. Only signals come after it.
 const NEWEST_EVENTS: i32 = 200;
 
-/// From this attempt on, a workflow task that runs out of time counts as failing. A worker that was killed explains one such attempt.
+/// Attempt from which a workflow task that times out counts as failing. A killed worker explains only one such attempt.
 const OUT_OF_TIME: i32 = 4;
 
 /// Longest reason that is shown, in characters.
@@ -32,17 +32,17 @@ const LONGEST_REASON: usize = 300;
 /// Logs each workflow task that fails in a worker.
 pub(crate) struct FailureLog {
     say: Arc<dyn Fn(&str) + Send + Sync>,
-    /// The workflows in the worker's memory, by run.
+    /// Ids of the workflows in the worker's memory, by run.
     workflows: Mutex<HashMap<String, String>>,
 }
 
 impl FailureLog {
-    /// A log that goes to `say`, a line at a time.
+    /// A log that prints each line with `say`.
     pub(crate) fn new(say: Arc<dyn Fn(&str) + Send + Sync>) -> FailureLog {
         FailureLog { say, workflows: Mutex::default() }
     }
 
-    /// Logs the failures of the SDK, and keeps the names of workflows for others.
+    /// Logs failures of the SDK, and stores the ids of workflows for later messages.
     fn note_activation(&self, activation: &WorkflowActivation) {
         let run = &activation.run_id;
         for job in &activation.jobs {
@@ -61,7 +61,7 @@ impl FailureLog {
         }
     }
 
-    /// Logs the failures of the workflow's code and of its input.
+    /// Logs failures of the workflow's code and of its input.
     fn note_completion(&self, completion: &WorkflowActivationCompletion) {
         if let Some(Status::Failed(failed)) = &completion.status {
             let message = failed.failure.as_ref().map_or("no reason", |failure| failure.message.as_str());
@@ -87,10 +87,10 @@ impl WorkerInterceptor for FailureLog {
     }
 }
 
-/// The reason why the workflow task of a workflow fails. `None` if the task does not fail.
+/// Returns the reason why the workflow task of a workflow fails. `None` if the task does not fail.
 ///
 /// # Errors
-/// When Temporal cannot be asked.
+/// Temporal does not answer.
 pub(crate) async fn failure(
     client: &Client,
     described: &WorkflowExecutionDescription,

@@ -1,10 +1,10 @@
-//! Threads of uwf on workers of Temporal.
+//! Runs uwf's threads on Temporal's workers.
 //!
-//! It is a crate of its own because the client of Temporal is large: who has one machine does not pay for it. Temporal says where and
-//! when a step is run. What a step does, and that two of them never count, is none of its business: a step is `uwf thread step`, a process
-//! that moves the head of its thread in the store or does not. Only ids, hashes and names (of workflows, roles, agents) go through Temporal.
+//! It is a separate crate because Temporal's client is large, and a single machine does not need it. Temporal decides where and when a step
+//! runs. It does not know what a step does, and does not prevent duplicates: a step is `uwf thread step`, a process that either moves the
+//! head of its thread in the store or does not. Only ids, hashes and names (of workflows, roles and agents) go through Temporal.
 
-// A workflow that panics must fail its own task only. Under `panic = "abort"` it would end the worker, then each worker that replays it.
+// A workflow that panics must fail only its own task. Under `panic = "abort"` it would end the worker, then each worker that replays it.
 #[cfg(not(panic = "unwind"))]
 compile_error!("a Temporal worker needs a profile with `panic = \"unwind\"`");
 
@@ -27,10 +27,10 @@ pub use runs::{Progress, Run, Running};
 pub use schedules::{Schedule, Scheduled};
 pub use worker::{WorkerSettings, work};
 
-/// The task queue of workers that nobody gave another one.
+/// The default task queue of workers.
 pub(crate) const TASK_QUEUE: &str = "uwf";
 
-/// The task queue of steps that this agent plays. `None` for an agent without a name that every machine has: any worker tries.
+/// The task queue for steps of this agent. `None` means an agent without a name; any worker may try its steps.
 pub(crate) fn queue_of(task_queue: &str, agent: Option<&str>) -> String {
     match agent {
         Some(agent) => format!("{task_queue}.agent.{agent}"),

@@ -1,48 +1,48 @@
-//! What goes through Temporal: ids, hashes, names. Never what people or agents wrote.
+//! Data that goes through Temporal: ids, hashes and names. Never texts of people or agents.
 
 use serde::{Deserialize, Serialize};
 
-/// How many steps a run of the workflow has before it continues as a new one: Temporal keeps at most 51,200 events of a run. A step
-/// makes six, and a look some ten.
+/// Steps in a run of the workflow before it continues as a new run. Temporal keeps at most 51,200 events of a run. A step makes six events,
+/// and a look about ten.
 pub(crate) const STEPS_PER_RUN: u32 = 1000;
 
-/// How long a thread that stands still is left alone at first, in seconds.
+/// Seconds until the first look at a stopped thread.
 pub(crate) const LOOK_AGAIN: u64 = 5 * 60;
 
-/// Longest name of an agent that is sent. What is longer, or is no name, is a command line.
+/// Longest agent name that is sent. A longer one, or one that is not a valid name, is a command line.
 const LONGEST_NAME: usize = 100;
 
-/// What a run of a thread's workflow begins with.
+/// Input of a run of a thread's workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Begin {
     /// The thread.
     pub thread: String,
-    /// Steps and looks until it continues as a new run.
+    /// Steps and looks before it continues as a new run.
     pub steps_per_run: u32,
-    /// Seconds until a thread that stands still is looked at again, at first.
+    /// Seconds until the first look at a stopped thread.
     pub look_again: u64,
-    /// Whether it was paused when it continued.
+    /// Whether the thread was paused when the run began.
     #[serde(default)]
     pub paused: bool,
-    /// How often it had been resumed by then.
+    /// Number of calls before the run.
     #[serde(default)]
     pub calls: u32,
-    /// Where the thread stood then.
+    /// State of the thread when the run began.
     #[serde(default)]
     pub standing: Option<Standing>,
 }
 
-/// A thread at a head: the next step of it.
+/// A thread and its head, for the next step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Position {
     /// The thread.
     pub thread: String,
-    /// Its head, as the workflow knows it.
+    /// Its head, as far as the workflow knows.
     pub head: String,
 }
 
-/// Where a thread stands.
+/// The state of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "camelCase")]
 pub enum Standing {
@@ -50,22 +50,22 @@ pub enum Standing {
     Ready {
         /// Its head.
         head: String,
-        /// Role that is next.
+        /// The next role.
         role: Option<String>,
-        /// Agent that plays it, if it has a name.
+        /// The role's agent, if it has a name.
         agent: Option<String>,
     },
-    /// Another machine must find the next role: the one that did the last step can't.
+    /// Another machine must find the next role, because the machine that did the last step can't.
     Unseen,
     /// It needs a person to continue.
     Stopped {
         /// Its head, if it could be read.
         head: Option<String>,
-        /// waiting, paused, limited, stuck, or the kind of the failure.
+        /// waiting, paused, limited, stuck, or the kind of failure.
         state: String,
-        /// Exit code of the step that said so.
+        /// Exit code of the step or look that reported the state.
         exit_code: u8,
-        /// Role that is next.
+        /// The next role.
         role: Option<String>,
     },
     /// It has ended.
@@ -84,7 +84,7 @@ pub struct Ended {
 }
 
 impl Standing {
-    /// One line for people who look at Temporal's pages.
+    /// One line for Temporal's pages.
     pub(crate) fn in_words(&self, thread: &str) -> String {
         match self {
             Standing::Ready { role, agent, .. } => {
@@ -101,7 +101,7 @@ impl Standing {
     }
 }
 
-/// Why a thread does not continue. What is no state of a thread is a kind of failure.
+/// Why a thread does not continue, in words. A `state` that is not one of a thread is a kind of failure.
 pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
     let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
     match state {
@@ -112,20 +112,20 @@ pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
     }
 }
 
-/// Actions of people on a thread that its Temporal workflow must learn about.
+/// People's actions on a thread that its Temporal workflow must learn about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// A person answered, or gave the thread what it stood still for: it looks again.
+    /// A person answered, or removed what had stopped the thread. The workflow looks at it again.
     Answer,
-    /// It continues.
+    /// The thread continues.
     Resume,
     /// No further step begins.
     Pause,
-    /// The thread was killed: its workflow and a running step are ended.
+    /// The thread was killed. Its workflow and a running step are ended.
     Kill,
 }
 
-/// The name of an agent as it may be sent, and as a task queue may be called.
+/// The name of an agent, if it may be sent and used in the name of a task queue.
 pub(crate) fn name(agent: &str) -> Option<String> {
     let is_plain = agent.len() <= LONGEST_NAME && agent.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     (is_plain && !agent.is_empty()).then(|| agent.to_owned())

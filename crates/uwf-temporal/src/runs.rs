@@ -1,4 +1,4 @@
-//! Threads on Temporal, as commands see them: begin one, follow it, tell it what happened.
+//! Threads on Temporal, for commands: start one, follow it, notify it.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,13 +18,13 @@ use crate::failing;
 use crate::messages::{Begin, Call, Ended, LOOK_AGAIN, STEPS_PER_RUN, Standing};
 use crate::threads::{CALLS, STANDING, ThreadWorkflow};
 
-/// How often a thread is looked at while it is followed.
+/// How often a followed thread is checked.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// From which try on somebody who follows a thread is told why none does.
+/// Number of attempts after which a follower is shown why they fail.
 const IN_VAIN: i32 = 5;
 
-/// How long Temporal may be unreachable for a follower of a thread. The thread continues meanwhile.
+/// How long Temporal may be unreachable while a thread is followed. The thread continues meanwhile.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A thread to run.
@@ -32,51 +32,51 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub struct Run {
     /// Its id.
     pub thread: String,
-    /// Steps until the workflow continues as a new run; `None` is 1,000.
+    /// Steps before the workflow continues as a new run; `None` is 1,000.
     pub steps_per_run: Option<u32>,
-    /// How long it is left alone at first when it stands still; `None` is 5 minutes.
+    /// Time until the first look at the thread when it is stopped; `None` is 5 minutes.
     pub look_again: Option<Duration>,
 }
 
-/// A thread that runs.
+/// A running thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
-    /// Whether it did not run before.
+    /// Whether this call started it.
     pub is_new: bool,
-    /// Calls it had stood still in spite of when it was told to continue. What it says with this number is the past.
+    /// The `calls` of the last stop that was reported before the thread was resumed. A reported stop with this number is out of date.
     past: Option<u32>,
 }
 
-/// How it continues with a thread that is followed.
+/// Progress of a followed thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// It continues.
+    /// The thread continues.
     Running {
-        /// For how long no worker has taken what there is to do: a step, or to think about the thread.
+        /// How long no worker has taken the next activity or workflow task.
         untaken: Option<Duration>,
-        /// Why it is tried again and again, if it is.
+        /// The last failure, if an activity is retried again and again.
         in_vain: Option<String>,
-        /// Why its workflow task fails, if it fails. Then it continues only with a newer worker.
+        /// Why its workflow task fails, if it does. Then the thread continues only with a newer worker.
         failing: Option<String>,
     },
     /// It needs a person to continue.
     Stopped(Standing),
     /// It has ended.
     Ended(Ended),
-    /// Its workflow was cancelled or terminated; the thread stands where it stood.
+    /// Its workflow was cancelled or terminated; the thread's state is unchanged.
     Abandoned(String),
 }
 
-/// The id of a thread's workflow: so there is one at most.
+/// The id of a thread's workflow. There can be only one workflow with this id.
 pub(crate) fn workflow_id(thread: &str) -> String {
     format!("uwf-{thread}")
 }
 
 impl Engine {
-    /// Starts the workflow of a thread, or lets the one that runs continue.
+    /// Starts the workflow of a thread, or resumes the running one.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// [`EngineError`].
     pub fn run(&self, run: &Run) -> Result<Running, EngineError> {
         let Run { thread, steps_per_run, look_again } = run;
         let begin = Begin {
@@ -103,10 +103,10 @@ impl Engine {
         }
     }
 
-    /// Tells the workflow of a thread what somebody did. Says whether there is one that runs.
+    /// Notifies the workflow of a thread about a person's action. Returns whether a workflow is running.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// [`EngineError`].
     pub fn call(&self, thread: &str, call: Call) -> Result<bool, EngineError> {
         let workflow = self.workflow(thread);
         let done = self.runtime.block_on(async {
@@ -125,10 +125,11 @@ impl Engine {
         }
     }
 
-    /// How a thread stands on Temporal now, or since it was told to continue; waits a moment first. Temporal may be away for two minutes.
+    /// Returns the progress of a thread on Temporal since it was started or resumed. Waits half a second first, and retries for two minutes
+    /// if Temporal is unreachable.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// [`EngineError`].
     pub fn progress(&self, thread: &str, running: &Running) -> Result<Progress, EngineError> {
         std::thread::sleep(BETWEEN_LOOKS);
         let begun = Instant::now();
@@ -146,11 +147,11 @@ impl Engine {
         }
     }
 
-    /// Why Temporal cannot continue a thread: the reason for which its workflow task fails. `None` if the task does not fail, or the thread
-    /// does not run there.
+    /// Returns why Temporal can't continue a thread: the failure of its workflow task. `None` if the task does not fail, or if the thread
+    /// does not run on Temporal.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// [`EngineError`].
     pub fn failure(&self, thread: &str) -> Result<Option<String>, EngineError> {
         let looked = self.runtime.block_on(async {
             let workflow = self.workflow(thread);
@@ -168,13 +169,13 @@ impl Engine {
     }
 }
 
-/// A cancellation would wait for a worker that can run the workflow. A killed thread needs neither: Temporal ends the workflow at once, and
-/// the worker of a running step ends its agent when it hears that.
+/// Terminates the workflow, because a cancellation would wait for a worker that can run it. Temporal ends the workflow at once, and the
+/// worker of a running step then ends the agent.
 fn killed() -> WorkflowTerminateOptions {
     WorkflowTerminateOptions::builder().reason("the thread was killed".to_owned()).build()
 }
 
-/// The calls in spite of which a thread stood still last; `None` when it never did.
+/// The `calls` of the last reported stop; `None` if the thread was never stopped.
 async fn calls(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<Option<u32>, WorkflowInteractionError> {
     Ok(workflow.describe(WorkflowDescribeOptions::default()).await?.memo().get::<u32>(CALLS)?)
 }
@@ -204,7 +205,7 @@ async fn progress(
         }
         WorkflowExecutionStatus::Terminated => Ok(Progress::Abandoned("it was terminated".to_owned())),
         WorkflowExecutionStatus::Canceled => Ok(Progress::Abandoned("it was cancelled".to_owned())),
-        // The next one is found by the same id.
+        // The next run has the same id.
         _ => Ok(Progress::Running { untaken: None, in_vain: None, failing: None }),
     }
 }
@@ -214,13 +215,13 @@ fn running(described: &WorkflowExecutionDescription, failing: Option<String>) ->
     let steps = raw.pending_activities.iter().filter(|activity| activity.state() == PendingActivityState::Scheduled);
     let steps = steps.filter_map(|activity| activity.scheduled_time);
     let thinking = raw.pending_workflow_task.iter().filter(|task| task.state() == PendingWorkflowTaskState::Scheduled);
-    // One that a worker lets lapse is scheduled again; what counts is the first time.
+    // A task that times out on a worker is scheduled again; count from the first time.
     let thinking = thinking.filter_map(|task| task.original_scheduled_time.or(task.scheduled_time));
-    // Between two tries of a step the time lies ahead.
+    // Between two attempts of a step, the scheduled time is in the future.
     let since = steps.chain(thinking).filter_map(|time| SystemTime::try_from(time).ok()?.elapsed().ok()).max();
     let mut in_vain = raw.pending_activities.iter().filter(|activity| activity.attempt >= IN_VAIN);
     let in_vain = in_vain.find_map(|activity| Some(activity.last_failure.as_ref()?.message.clone()));
-    // Between two attempts of a task that fails no worker has it, either.
+    // Between two attempts of a failing task, no worker has it either.
     let untaken = since.filter(|_| failing.is_none());
     Progress::Running { untaken, in_vain, failing }
 }

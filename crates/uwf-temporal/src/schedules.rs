@@ -1,4 +1,4 @@
-//! Schedules: at each of its times, a thread is begun and run.
+//! Schedules: start and run a thread at each scheduled time.
 
 use std::time::{Duration, SystemTime};
 
@@ -23,22 +23,22 @@ use crate::runs::workflow_id;
 use crate::steps::{Forking, Steps};
 use crate::threads::{LONGEST_LOOK, ThreadWorkflow, again};
 
-/// What a cron expression is.
+/// Explains cron expressions.
 const CRON_HINT: &str =
     "minute, hour, day of the month, month and day of the week: '0 9 * * 1' is each Monday at 9:00 UTC";
 
-/// How often a new schedule is asked for its next time before it has none.
+/// How often a new schedule is asked for its next time before uwf concludes that it has none.
 const LOOKS_FOR_TIME: u32 = 10;
 
-/// How long it is let alone between.
+/// Time between these requests.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// What a schedule begins threads from.
+/// The template of a schedule's threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduled {
-    /// A thread that is never stepped: it keeps workflow and task in the store.
+    /// A thread that is never stepped. It keeps the workflow and the task in the store.
     pub template: String,
-    /// Its start, which the threads of the schedule share.
+    /// Its start node, which all threads of the schedule share.
     pub start: String,
 }
 
@@ -47,17 +47,17 @@ pub struct Scheduled {
 pub struct Schedule {
     /// Its name.
     pub name: String,
-    /// What it begins and when, as it was said.
+    /// Description of the workflow, the task and the times.
     pub note: String,
     /// Whether it is paused.
     pub is_paused: bool,
-    /// When it begins threads next.
+    /// The next times at which it starts a thread.
     pub next: Vec<SystemTime>,
-    /// How many times were left out, because the thread before had not ended.
+    /// Number of times that were skipped because the previous thread had not ended.
     pub left_out: u64,
 }
 
-/// Begins a thread, and runs it.
+/// Starts a thread and runs it.
 #[workflow]
 pub(crate) struct ScheduleWorkflow {
     scheduled: Scheduled,
@@ -73,7 +73,7 @@ impl ScheduleWorkflow {
     #[run(name = "uwf.scheduled")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Ended> {
         let Scheduled { start, .. } = ctx.state(|this| this.scheduled.clone());
-        // Chosen here, so that a fork that is tried again is the same thread.
+        // Choose the id here, so that a retried fork creates the same thread.
         let thread = Ulid::from_parts(milliseconds(ctx.workflow_time()), u128::from(ctx.random::<u64>())).to_string();
         let forking = ActivityOptions::with_start_to_close_timeout(LONGEST_LOOK).retry_policy(again()).build();
         ctx.execute_activity(Steps::fork, Forking { start, thread: thread.clone() }, forking).await?;
@@ -99,12 +99,12 @@ fn milliseconds(time: Option<SystemTime>) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The id of a schedule, so that those of others are left alone.
+/// The id of a schedule. The prefix distinguishes it from the schedules of other programs.
 fn schedule_id(name: &str) -> String {
     format!("uwf-{name}")
 }
 
-/// Whether a schedule has a next time. Temporal takes a moment to find it.
+/// Whether a schedule has a next time. Temporal needs a moment to compute it.
 async fn begins_ever(schedule: &ScheduleHandle<Client>) -> Result<bool, ScheduleError> {
     for _ in 0..LOOKS_FOR_TIME {
         if !schedule.describe(Default::default()).await?.future_action_times().is_empty() {
@@ -116,10 +116,10 @@ async fn begins_ever(schedule: &ScheduleHandle<Client>) -> Result<bool, Schedule
 }
 
 impl Engine {
-    /// Makes a schedule: at the times of a cron expression it begins a thread from a template.
+    /// Creates a schedule that starts a thread from a template at the times of a cron expression.
     ///
     /// # Errors
-    /// When there is one of this name, the expression makes no sense, or those of the engine.
+    /// The name is taken, the cron expression is invalid, or Temporal fails.
     pub fn create_schedule(
         &self,
         name: &str,
@@ -147,7 +147,7 @@ impl Engine {
             error => error,
         })?;
         let ever = self.runtime.block_on(async {
-            // It is made. Whether it makes sense can be told no more if Temporal is away now.
+            // The schedule exists by now. If Temporal is unreachable, its times can no longer be checked, so keep it.
             let has_time = begins_ever(&created).await.unwrap_or(true);
             if !has_time {
                 created.delete(DeleteScheduleOptions::default()).await?;
@@ -160,10 +160,10 @@ impl Engine {
         }
     }
 
-    /// All schedules of uwf.
+    /// Returns all schedules of uwf.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// [`EngineError`].
     pub fn schedules(&self) -> Result<Vec<Schedule>, EngineError> {
         let listed = self.runtime.block_on(async {
             let mut all = Vec::new();
@@ -178,7 +178,7 @@ impl Engine {
         listed.map_err(|error| self.of_schedule(error))
     }
 
-    /// A schedule as it is now: a list may lag behind. `None` if it was removed since it was listed.
+    /// The current state of a schedule, which a list may not have yet. `None` if it was removed after it was listed.
     async fn described(&self, name: &str) -> Result<Option<Schedule>, ScheduleError> {
         let described = match self.client.get_schedule_handle(schedule_id(name)).describe(Default::default()).await {
             Err(ScheduleError::Rpc(status)) if status.code() == Code::NotFound => return Ok(None),
@@ -193,10 +193,10 @@ impl Engine {
         }))
     }
 
-    /// Removes a schedule, and says what it began threads from. Threads it has begun continue.
+    /// Removes a schedule and returns the template of its threads. Threads that it has started continue.
     ///
     /// # Errors
-    /// When there is none, or those of the engine.
+    /// The schedule does not exist, or Temporal fails.
     pub fn remove_schedule(&self, name: &str) -> Result<Option<Scheduled>, EngineError> {
         let handle = self.client.get_schedule_handle(schedule_id(name));
         let removed = self.runtime.block_on(async {

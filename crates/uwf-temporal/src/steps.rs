@@ -1,4 +1,4 @@
-//! The activities: a step is `uwf thread step`, a process.
+//! The activities. A step is a process: `uwf thread step`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,72 +17,71 @@ use crate::messages::{Ended, Position, Standing, name};
 use crate::tries::Tries;
 use crate::uwf::{Ran, Uwf};
 
-/// How often Temporal hears that a step continues, and we whether it is wanted no more.
+/// How often a running step sends a heartbeat to Temporal, and checks whether it was cancelled.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// How long a step waits for another try when all places of this worker are taken.
+/// Delay before a step is retried when this worker already runs its maximum of agents.
 const TAKEN: Duration = Duration::from_secs(1);
 
-/// How long a worker that cannot do something leaves it to others.
+/// Delay before an activity is retried that this worker can't do, so that others can take it.
 const ELSEWHERE: Duration = Duration::from_secs(1);
 
-/// A thread that was started on another machine works where this worker was started; one that this machine knows, where it worked
-/// before.
+/// A thread from another machine works in this worker's directory. A thread that this machine knows works in its former directory.
 const HERE: [&str; 2] = ["--cwd-if-unknown", "."];
 
-/// The program of the agent that is a person.
+/// Program of the agent that is a person.
 const PERSON: &str = "uwf-human";
 
-/// How far a worker is with ending.
+/// Stages of a worker's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// It takes steps.
+    /// It takes new steps.
     Working,
-    /// It takes none, and lets those that run end.
+    /// It takes no new steps, and lets the running ones finish.
     Draining,
-    /// It ends those that run, so that other workers take them.
+    /// It ends the running steps, so that other workers take them.
     HandingOver,
 }
 
-/// A thread to begin.
+/// A thread to start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Forking {
-    /// The start it shares with others.
+    /// Its start node, shared with other threads.
     pub(crate) start: String,
     /// Its id.
     pub(crate) thread: String,
 }
 
-/// What activities of a worker share.
+/// Data shared by a worker's activities.
 #[derive(Clone)]
 pub(crate) struct Steps {
     pub(crate) uwf: Uwf,
-    /// A place for each agent that may run at once.
+    /// One permit for each agent that may run at the same time.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) phase: watch::Receiver<Phase>,
-    /// What people who watch the worker read.
+    /// Prints a line for the person who watches the worker.
     pub(crate) say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// Why a step was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// Its workflow was cancelled, or ended.
+    /// Its workflow was cancelled or has ended.
     Unwanted,
-    /// The worker ends.
+    /// The worker is ending.
     HandOver,
 }
 
-/// What a look at a thread gives.
+/// Result of a look at a thread.
 enum Seen {
     Standing(Standing),
-    /// This machine cannot tell: what it said, and its exit code, 69 or 78.
+    /// This machine can't read the thread's state: the report and the exit code, 69 or 78.
     NotHere(Ran, u8),
 }
 
 #[activities]
 impl Steps {
-    /// Looks where a thread stands, and runs nothing.
+    /// Reads a thread's state without running a step.
     #[activity(name = "uwf.look")]
     pub(crate) async fn look(self: Arc<Self>, ctx: ActivityContext, thread: String) -> Result<Standing, ActivityError> {
         match self.seen(&thread).await? {
@@ -91,7 +90,7 @@ impl Steps {
         }
     }
 
-    /// Begins a thread from the start of another one.
+    /// Starts a thread from another thread's start node.
     #[activity(name = "uwf.fork")]
     pub(crate) async fn fork(self: Arc<Self>, _ctx: ActivityContext, forking: Forking) -> Result<(), ActivityError> {
         let Forking { start, thread } = &forking;
@@ -107,7 +106,7 @@ impl Steps {
         }
     }
 
-    /// Does a step. A head that has moved on is no failure: somebody did it, maybe an earlier try of this activity.
+    /// Runs a step. A moved head is not a failure: another process did the step, maybe an earlier attempt of this activity.
     #[activity(name = "uwf.step")]
     pub(crate) async fn step(self: Arc<Self>, ctx: ActivityContext, at: Position) -> Result<Standing, ActivityError> {
         let Ok(_place) = self.places.try_acquire() else {
@@ -136,7 +135,7 @@ impl Steps {
                 (self.say)(&format!("thread {thread}: handed over"));
                 Err(later("the worker ended, and hands the step over", None))
             }
-            // Looking what is next takes its time, too.
+            // Keep sending heartbeats, because finding the next role also takes time.
             _ => tokio::select! {
                 biased;
                 outcome = outcome => outcome,
@@ -147,7 +146,7 @@ impl Steps {
 }
 
 impl Steps {
-    /// Runs the command. That it cannot be run is wrong with this machine, so it is said here.
+    /// Runs the command. If it can't be run, this machine is at fault, so print the error here.
     async fn uwf(&self, thread: &str, args: &[&str], ended: impl Future<Output = ()>) -> Result<Ran, ActivityError> {
         self.uwf.run(args, ended).await.map_err(|error| {
             let (program, cwd) = (self.uwf.program.display(), self.uwf.cwd.display());
@@ -156,7 +155,7 @@ impl Steps {
         })
     }
 
-    /// Ready when the step is to be ended.
+    /// Waits until the step must be ended.
     async fn stopped(&self, ctx: &ActivityContext) -> Stop {
         let mut phase = self.phase.clone();
         let handed_over = async {
@@ -166,8 +165,8 @@ impl Steps {
         };
         let unwanted = async {
             ctx.cancelled().await;
-            // Temporal also calls this cancelled when it has not heard from us for some time. Then the step continues, as it is paid for;
-            // whoever tries it again, on whatever machine, finds it running, or the head moved.
+            // Temporal also reports a cancellation when heartbeats were late. Then let the step continue, because it costs money. A retry
+            // on any machine finds that the step is running, or that the head has moved.
             while !is_unwanted(ctx).await.unwrap_or(false) {
                 tokio::time::sleep(HEARTBEAT).await;
             }
@@ -185,9 +184,9 @@ impl Steps {
             (self.say)(&format!("thread {thread}: {}", ran.message()));
         }
         match ran.code {
-            // 1 if its supervisor killed it.
+            // Exit code 1 if its supervisor killed it.
             Some(0 | 1) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
-            // The agent that is next may be known on other machines alone.
+            // Only other machines may know the next agent.
             Some(0) => Ok(match self.seen(thread).await? {
                 Seen::Standing(standing) => standing,
                 Seen::NotHere(..) => Standing::Unseen,
@@ -207,7 +206,7 @@ impl Steps {
         }
     }
 
-    /// Where a thread stands, as a step that is not run tells.
+    /// Reads a thread's state with a dry run of its next step.
     async fn seen(&self, thread: &str) -> Result<Seen, ActivityError> {
         let look = ["thread", "step", thread, "--dry-run", HERE[0], HERE[1]];
         let ran = self.uwf(thread, &look, std::future::pending()).await?;
@@ -237,8 +236,8 @@ impl Steps {
         }
     }
 
-    /// This machine's configuration or store does not do, or the thread is not in its store. One such worker must not stop what others
-    /// can do: they try first.
+    /// This machine's configuration or store is unsuitable, or its store does not have the thread. One such worker must not stop a thread
+    /// that others can continue, so let them try first.
     async fn not_here(
         &self,
         ctx: &ActivityContext,
@@ -261,7 +260,7 @@ impl Steps {
     }
 }
 
-/// Lets Temporal hear that a step continues.
+/// Sends heartbeats for as long as the step runs.
 async fn heartbeats(ctx: &ActivityContext) {
     let tries = Tries::before(ctx);
     loop {
@@ -270,7 +269,7 @@ async fn heartbeats(ctx: &ActivityContext) {
     }
 }
 
-/// Whether the workflow does not want the step any more. `None` when it cannot be asked now.
+/// Whether the workflow no longer wants the step. `None` if Temporal can't be asked now.
 async fn is_unwanted(ctx: &ActivityContext) -> Option<bool> {
     let workflow = ctx.workflow_handle::<UntypedWorkflow>()?;
     let described = workflow.describe(WorkflowDescribeOptions::default()).await.ok()?;
@@ -287,12 +286,12 @@ fn ended(thread: &str, ran: &Ran, reason: &str) -> Standing {
     Standing::Ended(Ended { thread: thread.to_owned(), head: ran.text("head").unwrap_or_default(), reason })
 }
 
-/// Whether a person plays the role that is next: any worker finds out what is asked.
+/// Whether a person plays the next role. Then any worker can ask the question.
 fn is_person(ran: &Ran) -> bool {
     ran.report["command"][0].as_str().is_some_and(|command| command.rsplit('/').next() == Some(PERSON))
 }
 
-/// A thread that does not continue. What was said to whom stays in the store: only states and names of roles are sent.
+/// The state of a thread that does not continue. Questions and messages stay in the store: only states and role names are sent.
 fn stopped(ran: &Ran, exit_code: u8) -> Standing {
     let kind = ran.report["error"]["kind"].as_str().unwrap_or("failed");
     let state = match ran.report["state"].as_str() {
@@ -306,7 +305,7 @@ fn role(ran: &Ran) -> Option<String> {
     ran.text("atRole").as_deref().and_then(name)
 }
 
-/// A failure that Temporal tries again.
+/// A failure that Temporal retries.
 fn later(why: &str, delay: Option<Duration>) -> ActivityError {
     let failure = ApplicationFailure::builder(why.to_owned()).maybe_next_retry_delay(delay).build();
     ActivityError::application(failure)

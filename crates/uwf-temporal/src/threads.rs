@@ -1,4 +1,4 @@
-//! The workflow of a thread: one step after the other, until it has ended.
+//! The workflow of a thread: runs one step after another until the thread has ended.
 
 use std::time::Duration;
 
@@ -17,38 +17,38 @@ use crate::messages::{Begin, Ended, Position, Standing};
 use crate::queue_of;
 use crate::steps::Steps;
 
-/// How long Temporal waits for news of a step before it gives it to another worker.
+/// How long Temporal waits for a step's heartbeat before it gives the step to another worker.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Temporal wants a limit of each activity. Those of steps are uwf's: `timeout` of the agent and the others.
+/// Temporal requires a limit for each activity. For steps, uwf's own limits apply: the agent's `timeout` and the others.
 const LONGEST_STEP: Duration = Duration::from_hours(24 * 365);
 
-/// How long looking at a thread may take.
+/// How long a look at a thread may take.
 pub(crate) const LONGEST_LOOK: Duration = Duration::from_mins(2);
 
-/// A step waits for a worker that has its agent for this many times as long as a thread that stands still is left alone at first: half an
-/// hour. Then somebody looks which agent plays the role now.
+/// Multiple of `look_again` that a step waits for a worker with its agent: half an hour by default. Then a look finds out which agent plays
+/// the role now.
 const UNTAKEN: u32 = 6;
 
-/// Longest time between two looks at a stopped thread. Resuming it signals the workflow, unless that machine can't reach Temporal or doesn't
-/// know it.
+/// Longest time between two looks at a stopped thread. Resuming it signals the workflow, unless that machine can't reach Temporal or
+/// doesn't know it.
 const LONGEST_QUIET: Duration = Duration::from_hours(1);
 
-/// Longest time between two tries.
+/// Longest time between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Where in the memo of a workflow it says why its thread stands still.
+/// Memo key for the reason why the workflow's thread is stopped.
 pub(crate) const STANDING: &str = "standing";
 
-/// How many calls the thread stands still in spite of: what the memo says of earlier ones is the past.
+/// Memo key for the number of calls before that stop. A stop with an earlier number is out of date.
 pub(crate) const CALLS: &str = "calls";
 
-/// Steps a thread.
+/// Runs a thread step by step.
 #[workflow]
 pub(crate) struct ThreadWorkflow {
     begin: Begin,
     is_paused: bool,
-    /// How often it was resumed.
+    /// Number of calls so far.
     calls: u32,
 }
 
@@ -79,7 +79,7 @@ impl ThreadWorkflow {
                     let calls = ctx.state(|this| this.calls);
                     tell(ctx, &thread, &paused(head, role.clone()), calls)?;
                     until_called(ctx, |this| !this.is_paused, &mut quiet).await?;
-                    // It may have been resumed without a signal. If not, the step reports that.
+                    // The thread may have been resumed without a signal. If not, the next step reports the pause.
                     standing = look(ctx, &thread).await?;
                     ctx.state_mut(|this| this.is_paused = false);
                 }
@@ -96,7 +96,8 @@ impl ThreadWorkflow {
                 }
                 Standing::Unseen => standing = look(ctx, &thread).await?,
                 Standing::Stopped { .. } => {
-                    // A call that came while the step ended counts, too, and its caller is not to take this for the outcome.
+                    // A call that arrived while the step ended counts as well, and its caller must not take this stop for the outcome of
+                    // the call.
                     if ctx.state(|this| this.calls) == calls {
                         tell(ctx, &thread, &standing, calls)?;
                     }
@@ -115,8 +116,8 @@ impl ThreadWorkflow {
         }
     }
 
-    // People also send signals with Temporal's own command and pages, with any payload. The SDK fails the workflow task, now and at each
-    // replay, if a payload does not have the type of the argument. So the type is `RawValue`, which takes everything.
+    // People can also send signals from Temporal's own command and pages, with any payload. If a payload does not match the argument's
+    // type, the SDK fails the workflow task, now and at each replay. So the type is `RawValue`, which accepts everything.
 
     /// A person answered, raised a limit, or repaired something. The payload is ignored.
     #[signal]
@@ -138,8 +139,8 @@ impl ThreadWorkflow {
     }
 }
 
-/// Lets people and commands see where the thread stands. What stands still is in the memo, which is read without a worker; a thread
-/// that continues would write an event for each step.
+/// Publishes the thread's state for people and commands. A stop goes into the memo, which can be read without a worker. A running thread
+/// does not, because it would write an event for each step.
 fn tell(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str, standing: &Standing, calls: u32) -> WorkflowResult<()> {
     ctx.set_current_details(standing.in_words(thread));
     let was_told = ctx.memo().contains_key(STANDING);
@@ -160,7 +161,7 @@ fn paused(head: &str, role: Option<String>) -> Standing {
     Standing::Stopped { head: Some(head.to_owned()), state: "paused".to_owned(), exit_code: 20, role }
 }
 
-/// Whether a run may end here, and another one continue. An unread signal would get lost.
+/// Whether the run may end here and continue as a new one. If a signal was not handled yet, it would get lost.
 fn may_continue(standing: &Standing, is_called: bool) -> bool {
     match standing {
         Standing::Ready { .. } | Standing::Unseen => true,
@@ -169,7 +170,7 @@ fn may_continue(standing: &Standing, is_called: bool) -> bool {
     }
 }
 
-/// Waits for a call, but not for ever: the longer nothing happens, the longer. Says whether there was one.
+/// Waits for a call, up to a time limit that doubles while nothing happens. Returns whether a call came.
 async fn until_called(
     ctx: &WorkflowContext<ThreadWorkflow>,
     is_called: impl Fn(&ThreadWorkflow) -> bool,
@@ -190,15 +191,15 @@ async fn until_called(
     }
 }
 
-/// A timer that a cancellation of the workflow leaves alone. The SDK forgets a timer that it cancels, and panics if history says later in the
-/// same activation that this timer fired. That happens whenever no worker runs between the cancellation and the firing. A timer with its own
-/// token is known until it fires, even if no code waits for it any longer, or until its workflow ends.
+/// A timer that survives a cancellation of the workflow. The SDK forgets a timer that it cancels, and panics if the history in the same
+/// activation says later that the timer fired. That happens whenever no worker runs between the cancellation and the firing. A timer with
+/// its own token stays known until it fires or the workflow ends, even if no code waits for it any longer.
 fn kept_timer(duration: Duration) -> TimerOptions {
     TimerOptions::builder(duration).cancellation_token(WorkflowCancellationToken::new()).build()
 }
 
-/// Whether a thread stands still where an agent failed, and still stands there. Trying that again costs, so somebody has to say so. What
-/// waits, has a limit or finds no worker costs nothing to try.
+/// Whether a thread is stopped at the same failure of an agent as before. A retry costs money, so a person must request it. A thread that
+/// waits, is limited or has no worker can be retried free of charge.
 fn is_same_failure(standing: &Standing, seen: &Standing) -> bool {
     match (standing, seen) {
         (Standing::Stopped { exit_code: 20 | 30 | 69 | 78, .. }, _) => false,
@@ -208,7 +209,7 @@ fn is_same_failure(standing: &Standing, seen: &Standing) -> bool {
     }
 }
 
-/// Whether no worker has taken a step. It was for those that have an agent, which may be another one by now.
+/// Whether no worker took a step. Its queue is for one agent, and by now the role may have another one.
 fn is_untaken(error: &ActivityExecutionError) -> bool {
     let cause = error.failure().and_then(|failure| failure.cause.as_ref());
     let info = cause.and_then(|cause| cause.failure_info.as_ref());
@@ -220,7 +221,7 @@ async fn look(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str) -> WorkflowRe
     Ok(ctx.execute_activity(Steps::look, thread.to_owned(), looking).await?)
 }
 
-/// How a step is to be done: by a worker that has its agent, and with the id of the thread, so that its page is found by that.
+/// Options for a step: only a worker with its agent takes it, and its id is the thread's id, which leads to its page.
 fn doing(
     ctx: &WorkflowContext<ThreadWorkflow>,
     thread: &str,

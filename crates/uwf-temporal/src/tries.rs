@@ -1,16 +1,17 @@
-//! Tries of an activity that failed for what is wrong with a worker's machine: its configuration, its store. Another worker may do
-//! it, so none of them decides alone that a thread stands still.
+//! Counts failures of an activity that were caused by a worker's machine: its configuration or its store. Another worker may succeed, so a
+//! single worker never stops a thread.
 
 use serde::{Deserialize, Serialize};
 use temporalio_sdk::activities::ActivityContext;
 
-/// So many workers must fail before a thread stands still.
+/// Number of different workers that must fail before a thread stops.
 const WORKERS: usize = 3;
 
-/// So many tries are enough where there are fewer workers. Temporal gives a try to any of them, often to the same one again.
+/// Number of failures after which a thread stops even with fewer workers. Temporal gives each retry to any worker, often to the same one
+/// again.
 const TRIES: u32 = 30;
 
-/// Who tried in vain. It goes to Temporal as news of the activity, and from there to the next worker that tries.
+/// Failures so far. Temporal gets them with the activity's heartbeat, and passes them to the worker of the next retry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tries {
     workers: Vec<String>,
@@ -18,13 +19,13 @@ pub(crate) struct Tries {
 }
 
 impl Tries {
-    /// Those before this one.
+    /// The failures before this one.
     pub(crate) fn before(ctx: &ActivityContext) -> Tries {
-        // What cannot be read was written by another version: counting begins again.
+        // Data that can't be read is from another version, so start again at zero.
         ctx.heartbeat_details().deserialize().ok().flatten().unwrap_or_default()
     }
 
-    /// With one more, by this worker.
+    /// Adds a failure of this worker.
     pub(crate) fn and(mut self, worker: String) -> Tries {
         self.count += 1;
         if !self.workers.contains(&worker) {
@@ -33,14 +34,14 @@ impl Tries {
         self
     }
 
-    /// Whether no other worker is to try.
+    /// Whether to stop instead of retrying on another worker.
     pub(crate) fn are_enough(&self) -> bool {
         self.workers.len() >= WORKERS || self.count >= TRIES
     }
 
-    /// Lets Temporal keep them.
+    /// Saves the failures in Temporal.
     pub(crate) async fn keep(&self, ctx: &ActivityContext) {
-        // Names and a number are always text that can be sent.
+        // Names and a number can always be serialized.
         let _ = ctx.record_heartbeat(self.clone()).await;
     }
 }

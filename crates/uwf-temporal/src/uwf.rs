@@ -1,4 +1,4 @@
-//! The command `uwf`, which does what is done.
+//! Runs the command `uwf`, which does the actual work.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -15,37 +15,37 @@ use crate::address::is_secret;
 pub(crate) struct Uwf {
     /// The program.
     pub(crate) program: PathBuf,
-    /// Variables it gets besides those of this process.
+    /// Variables to add to those of this process.
     pub(crate) variables: Vec<(String, PathBuf)>,
-    /// Directory it is called in.
+    /// Directory to run it in.
     pub(crate) cwd: PathBuf,
 }
 
-/// What became of a command.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// Its exit code; `None` when a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub(crate) code: Option<u8>,
     /// Its report.
     pub(crate) report: Value,
 }
 
 impl Ran {
-    /// A text of the report.
+    /// A text in the report.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.report[key].as_str().map(str::to_owned)
     }
 
-    /// Why it failed, for the log of this machine.
+    /// The reason for its failure, for this machine's log.
     pub(crate) fn message(&self) -> &str {
         self.report["error"]["message"].as_str().unwrap_or("it said nothing")
     }
 }
 
 impl Uwf {
-    /// Runs it to its end. When `ended` is ready first, it is told to end with TERM, and waited for.
+    /// Runs the command to its end. If `ended` is ready first, sends it TERM and waits for it.
     ///
-    /// Whatever becomes of this process, it ends well: see [`Call::command`].
+    /// Its output goes to files, and it has a process group of its own, so it ends properly even if this process dies.
     pub(crate) async fn run(&self, args: &[&str], ended: impl Future<Output = ()>) -> std::io::Result<Ran> {
         let mut call = Call::new(&self.program, &self.cwd, ["--format", "json"].iter().chain(args));
         for (variable, value) in &self.variables {
@@ -60,7 +60,7 @@ impl Uwf {
             status = child.wait() => status?,
             () = ended => {
                 if let Some(pid) = pid {
-                    // It may have ended just now.
+                    // It may have just ended.
                     let _ = kill_process(pid, Signal::TERM);
                 }
                 child.wait().await?

@@ -1,4 +1,4 @@
-//! A worker: it dials out to Temporal and takes steps.
+//! A worker: connects to Temporal and runs steps.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,38 +20,38 @@ use crate::steps::{HEARTBEAT, Phase, Steps};
 use crate::threads::ThreadWorkflow;
 use crate::uwf::Uwf;
 
-/// How many threads may be looked at, besides the steps that run.
+/// Concurrent looks at threads, besides the running steps.
 const LOOKS: usize = 8;
 
-/// How many workflows may be thought about at once: each takes milliseconds.
+/// Concurrent workflow tasks: each takes milliseconds.
 const WORKFLOW_TASKS: usize = 100;
 
-/// Open requests for work of an agent's queue. Each brings a step, and at once the next.
+/// Concurrent polls of an agent's queue. Each returns one step, and then polls for the next.
 const POLLS: usize = 2;
 
-/// How a worker works.
+/// Settings of a worker.
 pub struct WorkerSettings {
     /// The program `uwf`.
     pub program: PathBuf,
-    /// Variables its commands get, such as the storage root.
+    /// Variables for its commands, such as the storage root.
     pub variables: Vec<(String, PathBuf)>,
-    /// Directory they are called in, which is where agents of threads work that began on other machines.
+    /// Directory for its commands. Agents of threads that were started on other machines work in it.
     pub cwd: PathBuf,
     /// Agents this machine has.
     pub agents: Vec<String>,
     /// Most agents at once.
     pub max_agents: usize,
-    /// How long steps may continue after the worker was told to end.
+    /// How long running steps may take after the worker was asked to end.
     pub drain: Duration,
-    /// What people who watch the worker read.
+    /// Prints a line for the person who watches the worker.
     pub say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-/// Takes steps until it is told to end by TERM or Ctrl-C. Then it takes none and lets those that run end; after the limit, or when it is
-/// told again, it ends them, and other workers take them.
+/// Runs steps until TERM or Ctrl-C. Then it takes no new steps and lets the running ones finish. After the time limit or a second signal,
+/// it ends them, and other workers take them.
 ///
 /// # Errors
-/// When Temporal cannot be worked for, such as a namespace that was removed.
+/// The worker can't work for Temporal, for instance because the namespace was removed.
 pub fn work(engine: Engine, settings: WorkerSettings) -> Result<(), EngineError> {
     let Engine { runtime, client, task_queue, .. } = engine;
     let failed = |error: &dyn std::fmt::Display| EngineError::new(Fault::Other, format!("the worker failed: {error}"));
@@ -84,7 +84,7 @@ fn steps(settings: &WorkerSettings, phase: watch::Receiver<Phase>) -> Steps {
     Steps { uwf, places: Arc::new(Semaphore::new(*max_agents)), phase, say: Arc::clone(say) }
 }
 
-/// The worker of workflows, of looks, and of steps whose agent has no name.
+/// The worker for workflows, looks, and steps whose agent has no name.
 fn thinking(queue: &str, steps: &Steps, settings: &WorkerSettings) -> Result<WorkerOptions, EngineError> {
     let options = WorkerOptions::new(queue)
         .register_activities(steps.clone())
@@ -95,7 +95,7 @@ fn thinking(queue: &str, steps: &Steps, settings: &WorkerSettings) -> Result<Wor
     Ok(options.tuner(slots(settings.max_agents + LOOKS)).max_heartbeat_throttle_interval(HEARTBEAT).build())
 }
 
-/// The worker of the steps of an agent.
+/// The worker for one agent's steps.
 fn doing(queue: &str, steps: &Steps, settings: &WorkerSettings) -> WorkerOptions {
     WorkerOptions::new(queue)
         .register_activities(steps.clone())
@@ -114,7 +114,7 @@ fn slots(activities: usize) -> TunerHolder {
         .build()
 }
 
-/// Brings the worker to its end once it is told to. Returns only when signals cannot be listened to.
+/// Ends the worker after a signal. Returns only if it can't listen for signals.
 async fn end_when_told(
     phase: &watch::Sender<Phase>,
     settings: &WorkerSettings,
@@ -134,7 +134,7 @@ async fn end_when_told(
     (settings.say)(&format!("ending: no new steps; those that run have {} s", settings.drain.as_secs()));
     phase.send_replace(Phase::Draining);
     take_none();
-    // Whether told again or out of time: it is the same.
+    // A second signal and the end of the time limit have the same effect.
     let _ = tokio::time::timeout(settings.drain, told()).await;
     (settings.say)("handing over the steps that still run");
     phase.send_replace(Phase::HandingOver);
