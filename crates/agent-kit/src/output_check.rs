@@ -5,7 +5,7 @@ use serde_json::Value;
 use uwf_engine::thread::closure::{self, Bounds};
 
 /// Returns all reasons why a value can't be stored as an output: violations of the schema, and references to nodes that are missing or
-/// damaged. A store that can't be read at the moment is no fault of the value, so its errors are left to the write that follows.
+/// damaged. A store that can't be read at the moment says nothing about the value, so its errors are left to the write that follows.
 pub(crate) fn violations(schema: &Schema, store: &Store, value: &Value) -> Vec<Violation> {
     let found = schema.violations(value);
     if found.is_empty() { broken_references(schema, store, value) } else { found }

@@ -7,7 +7,7 @@ use axum::response::Response;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// For everything but pages: a browser that shows such an answer by itself can't run, load or send anything, and gives it no origin.
+/// For everything but pages: if a browser shows such an answer by itself, it can't run, load or send anything, and has no origin.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// Adds the headers to an answer.
@@ -46,8 +46,8 @@ pub(crate) fn protected(mut response: Response) -> Response {
 }
 
 /// Who learns that a request comes from this page. Pages send a referrer only to this server: with `no-referrer`, a browser would send
-/// `Origin: null`, and the server could not recognize its own forms. All other answers, such as links with the secret and data, send no
-/// referrer.
+/// `Origin: null`, and the server could not recognize its own forms. All other answers send no referrer, among them data and the answers to
+/// links with the secret.
 fn referrer_policy(is_page: bool) -> &'static str {
     if is_page { "same-origin" } else { "no-referrer" }
 }

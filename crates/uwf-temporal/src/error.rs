@@ -67,7 +67,7 @@ impl EngineError {
 
     /// Invalid variables, or an invalid file, of Temporal's own command.
     pub(crate) fn of_settings(error: &dyn std::error::Error) -> EngineError {
-        // TOML errors first have a line of their own, then the place and an excerpt.
+        // TOML errors include an excerpt of the file, in lines with `|`. Leave it out.
         let text = error.to_string();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.contains('|')).collect();
         EngineError::new(Fault::Misconfigured, format!("the settings of Temporal do not do: {}", lines.join(", ")))

@@ -1,8 +1,8 @@
 //! Runs uwf's threads on Temporal's workers.
 //!
 //! It is a separate crate because Temporal's client is large, and a single machine does not need it. Temporal decides where and when a step
-//! runs. It does not know what a step does, and does not prevent duplicates: a step is `uwf thread step`, a process that either moves the
-//! head of its thread in the store or does not. Only ids, hashes and names (of workflows, roles and agents) go through Temporal.
+//! runs. It need not know what a step does, nor prevent duplicates: a step is `uwf thread step`, a process that either moves the head of
+//! its thread in the store or does not. Only ids, hashes and names (of workflows, roles and agents) go through Temporal.
 
 // A workflow that panics must fail only its own task. Under `panic = "abort"` it would end the worker, then each worker that replays it.
 #[cfg(not(panic = "unwind"))]

@@ -21,7 +21,7 @@ use crate::threads::{CALLS, STANDING, ThreadWorkflow};
 /// How often a followed thread is checked.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// Number of attempts after which a follower is shown why they fail.
+/// Attempt from which a follower is shown why the attempts fail.
 const IN_VAIN: i32 = 5;
 
 /// How long Temporal may be unreachable while a thread is followed. The thread continues meanwhile.

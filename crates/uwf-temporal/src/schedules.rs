@@ -47,7 +47,7 @@ pub struct Scheduled {
 pub struct Schedule {
     /// Its name.
     pub name: String,
-    /// Description of the workflow, the task and the times.
+    /// The workflow and the cron expression, in words.
     pub note: String,
     /// Whether it is paused.
     pub is_paused: bool,

@@ -40,7 +40,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// Memo key for the reason why the workflow's thread is stopped.
 pub(crate) const STANDING: &str = "standing";
 
-/// Memo key for the number of calls before that stop. A stop with an earlier number is out of date.
+/// Memo key for the number of calls that the stop takes into account. If it is still the number from before a call, the stop is out of
+/// date.
 pub(crate) const CALLS: &str = "calls";
 
 /// Runs a thread step by step.

@@ -40,7 +40,7 @@ async fn events(State(app): State<App>) -> Result<Response, Failure> {
     app.watch().list_and(changes).await
 }
 
-/// Follows the machines as long as there are clients. Differences are announced where they are stored.
+/// Follows the machines as long as there are clients. `Gateway::keep` announces the differences.
 async fn follow(gateway: Arc<Gateway>) {
     let mut followed: BTreeMap<MachineName, AbortHandle> = BTreeMap::new();
     // The tasks end with it.
