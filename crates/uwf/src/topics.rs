@@ -140,6 +140,8 @@ pub(crate) fn reference(root: clap::Command) -> String {
 fn section(markdown: &mut String, command: &mut clap::Command, path: &str) {
     let help = command.render_long_help().to_string();
     let help: String = help.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    // A list of commands under headings has a heading for options even if all are hidden.
+    let help = help.replace("\nOptions:\n\n\n", "\n");
     // Writing to a String never fails.
     let _ = write!(markdown, "\n## `{path}`\n\n```text\n{}\n```\n", help.trim_end());
     for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
