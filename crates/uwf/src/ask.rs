@@ -1,4 +1,4 @@
-//! Questions to a person at a terminal. They go to stderr; stdout is for the report.
+//! Questions to a person at a terminal, on stderr; stdout is for the report.
 
 mod hidden;
 
@@ -18,31 +18,31 @@ use crate::printer::Printer;
 use crate::style;
 use crate::table;
 
-/// Columns of a typed line when it is quoted.
+/// Columns of a typed line in a quote.
 const QUOTED: usize = 60;
 
-/// Options of a list that are shown at once.
+/// How many options of a list are shown at once.
 const SHOWN: usize = 20;
 
-/// Asks a person.
+/// Asks questions at the terminal.
 pub(crate) struct Asker {
     printer: Printer,
-    /// From the first hidden line on.
+    /// Set from the first hidden line on.
     hidden: OnceCell<hidden::Guard>,
 }
 
-/// While it lives, Ctrl-C and the like end this process at once, though it has learnt to listen to them: it waits for a person
-/// and has nothing to lose.
+/// While it lives, Ctrl-C, SIGTERM and SIGHUP end this process at once, even if it handles signals otherwise: it waits for a person and has
+/// nothing to lose.
 pub(crate) struct Interruptible {
     usual: Arc<AtomicBool>,
     actions: Vec<SigId>,
 }
 
 impl Interruptible {
-    /// From now on.
+    /// Starts now.
     ///
     /// # Errors
-    /// `Io` when the handlers cannot be installed.
+    /// `Io` if the handlers cannot be installed.
     pub(crate) fn begin() -> Result<Interruptible, CommandError> {
         let usual = Arc::new(AtomicBool::new(true));
         let register = |signal| signal_hook::flag::register_conditional_default(signal, Arc::clone(&usual));
@@ -60,26 +60,26 @@ impl Drop for Interruptible {
     }
 }
 
-/// One of several things a person can choose from.
+/// One of several options.
 pub(crate) struct Choice<'c> {
-    /// What is typed, beside its number.
+    /// What to type, besides its number.
     pub(crate) name: &'c str,
-    /// What is shown.
+    /// The text that is shown.
     pub(crate) title: &'c str,
 }
 
 impl Asker {
-    /// Whether there is a person to be asked: somebody types, and somebody sees the questions.
+    /// Whether a person can be asked: stdin and stderr are terminals.
     pub(crate) fn has_person() -> bool {
         std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// Begins to ask.
+    /// An asker that uses this printer.
     pub(crate) fn new(printer: Printer) -> Asker {
         Asker { printer, hidden: OnceCell::new() }
     }
 
-    /// Tells what does not fit and asks whether to edit it again; without a terminal nobody can.
+    /// Prints why the edited text is invalid, and asks whether to edit it again; `false` without a terminal.
     pub(crate) fn wants_again(printer: Printer, misfit: &CommandError) -> bool {
         if !Asker::has_person() {
             return false;
@@ -88,12 +88,12 @@ impl Asker {
         Asker::new(printer).unless_no("edit it again?").unwrap_or(false)
     }
 
-    /// Says something.
+    /// Prints a line.
     pub(crate) fn say(&self, text: &str) {
         self.printer.talk(text);
     }
 
-    /// One line; what is in brackets when it is left empty. Asks again while there is nothing.
+    /// Asks for one line; an empty line means the default in brackets. Without a default, asks again until the line is not empty.
     ///
     /// # Errors
     /// `Interrupted` at the end of input.
@@ -109,28 +109,28 @@ impl Asker {
         }
     }
 
-    /// Yes or no; no when nothing is typed.
+    /// Asks yes or no; the default is no.
     ///
     /// # Errors
-    /// As of [`Asker::line`].
+    /// As for [`Asker::line`].
     pub(crate) fn yes(&self, question: &str) -> Result<bool, CommandError> {
         let typed = self.typed(&format!("{} [y/N]: ", style::bold(question)))?;
         Ok(is_yes(&typed))
     }
 
-    /// Yes or no; yes when nothing is typed.
+    /// Asks yes or no; the default is yes.
     ///
     /// # Errors
-    /// As of [`Asker::line`].
+    /// As for [`Asker::line`].
     pub(crate) fn unless_no(&self, question: &str) -> Result<bool, CommandError> {
         let typed = self.typed(&format!("{} [Y/n]: ", style::bold(question)))?;
         Ok(!matches!(typed.to_ascii_lowercase().as_str(), "n" | "no"))
     }
 
-    /// One line that is not shown; may be empty.
+    /// Asks for one line without showing it; the line may be empty.
     ///
     /// # Errors
-    /// `Interrupted` by Ctrl-C, `Terminated`, `Io`; the terminal is as it was.
+    /// `Interrupted` on Ctrl-C, `Terminated`, `Io`; the terminal is restored.
     pub(crate) fn hidden(&self, question: &str) -> Result<String, CommandError> {
         let guard = match self.hidden.get() {
             Some(guard) => guard,
@@ -146,10 +146,10 @@ impl Asker {
         typed
     }
 
-    /// One of a few: by its number or name, the first when nothing is typed.
+    /// Asks for one of a few options, by number or name; the default is the first.
     ///
     /// # Errors
-    /// As of [`Asker::line`].
+    /// As for [`Asker::line`].
     pub(crate) fn choose(&self, question: &str, choices: &[Choice<'_>]) -> Result<usize, CommandError> {
         self.say(&style::bold(question));
         for (index, choice) in choices.iter().enumerate() {
@@ -167,10 +167,10 @@ impl Asker {
         }
     }
 
-    /// One of many: typing a part of its name narrows the list down; a number, or what is left alone, chooses.
+    /// Asks for one of many names. Typing part of a name narrows the list; a number, or the only name left, chooses.
     ///
     /// # Errors
-    /// As of [`Asker::line`].
+    /// As for [`Asker::line`].
     pub(crate) fn find(&self, what: &str, names: &[String], otherwise: Option<&str>) -> Result<String, CommandError> {
         let mut shown: Vec<&String> = names.iter().collect();
         loop {
@@ -200,16 +200,15 @@ impl Asker {
         }
     }
 
-    /// One line without the white space around it, after a prompt that is shown as it is; may be empty.
+    /// One typed line after a prompt, trimmed; may be empty.
     fn typed(&self, prompt: &str) -> Result<String, CommandError> {
         self.as_typed(prompt).map(|line| line.trim().to_owned())
     }
 
-    /// One line as it was typed, after a prompt that is shown as it is; may be empty. Asks back when the line seems to be pasted for the
-    /// shell.
+    /// One line after a prompt, as typed; may be empty. Asks back if the line seems to be pasted for the shell.
     ///
     /// # Errors
-    /// As of [`Asker::line`].
+    /// As for [`Asker::line`].
     pub(crate) fn as_typed(&self, prompt: &str) -> Result<String, CommandError> {
         loop {
             let typed = self.read(prompt)?;
@@ -222,7 +221,7 @@ impl Asker {
         }
     }
 
-    /// One line that was typed after the prompt was shown, without its end.
+    /// One line typed after the prompt, without its newline.
     fn read(&self, prompt: &str) -> Result<String, CommandError> {
         forget_typed();
         self.printer.talk_raw(prompt);
@@ -238,14 +237,14 @@ fn is_yes(typed: &str) -> bool {
     matches!(typed.to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// Drops typed lines that no process has read. A block of commands that is pasted into a shell waits in the terminal, and
-/// its next line must not become the answer to a question that the reader has not seen.
+/// Drops typed lines that no process has read. If a person pastes several commands into a shell, the rest waits in the terminal, and its
+/// next line must not answer a question that the person has not seen.
 fn forget_typed() {
     // Without a terminal there is nothing to drop.
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
 }
 
-/// Whether another line is there already. A person who types is not that fast.
+/// Whether another line is already waiting; a person does not type that fast.
 fn has_more_lines() -> bool {
     let stdin = std::io::stdin();
     let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
@@ -253,7 +252,7 @@ fn has_more_lines() -> bool {
         && ready[0].revents().contains(PollFlags::IN)
 }
 
-/// Why a line may not be meant as an answer.
+/// Why a line may not be intended as an answer.
 fn doubt(typed: &str, has_more_lines: bool) -> Option<&'static str> {
     let command = typed.strip_prefix("$ ").unwrap_or(typed);
     let is_command = command == "uwf" || command.starts_with("uwf ");
@@ -264,14 +263,14 @@ fn doubt(typed: &str, has_more_lines: bool) -> Option<&'static str> {
     }
 }
 
-/// Names that contain every word that was typed.
+/// Names that contain every typed word.
 fn containing<'n>(names: &'n [String], typed: &str) -> Vec<&'n String> {
     let words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
     let fits = |name: &&String| words.iter().all(|word| name.to_lowercase().contains(word));
     names.iter().filter(fits).collect()
 }
 
-/// Nobody answers any more.
+/// The error for input that ended without an answer.
 fn interrupted() -> CommandError {
     CommandError::new(ErrorKind::Interrupted, "stopped; nothing was written".to_owned())
 }

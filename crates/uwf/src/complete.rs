@@ -1,6 +1,6 @@
-//! What a shell completes: threads with their tasks, hashes, workflows, roles, agents and keys of the configuration.
+//! Shell completion of threads with their tasks, hashes, workflows, roles, agents and configuration keys.
 //!
-//! A shell asks while somebody types. So nothing here fails or prints: what cannot be read, or not soon, is no candidate.
+//! A shell asks while a person types. So nothing here fails or prints; unreadable or slow sources give no candidates.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -24,39 +24,39 @@ use uwf_engine::verbs::find_workflow;
 use crate::table;
 use crate::topics;
 
-/// Variable by which a shell asks: its value is the name of the shell.
+/// Variable that a shell sets to its name to ask for completions.
 pub(crate) const VARIABLE: &str = "COMPLETE";
 
-/// How long somebody who pressed Tab waits at most.
+/// The longest wait after a person pressed Tab.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// Threads that are offered, the newest; more do not fit on a screen.
+/// Maximum number of threads, newest first; more do not fit on a screen.
 const MOST_THREADS: usize = 50;
 
-/// Characters of a task that are shown beside its thread.
+/// Characters of the task shown beside a thread.
 const TASK: usize = 60;
 
-/// Symbols of a hash after which those that begin with them are offered.
+/// How many symbols of a hash must be typed before hashes are offered.
 const SYMBOLS_OF_A_HASH: usize = 2;
 
-/// What is offered, with what is shown beside it.
+/// Candidates, each with its description.
 type Offers = Vec<(String, String)>;
 
-/// Answers a shell that asks for completions; `false` when none does.
+/// Answers a shell that asks for completions; `false` if no shell asks.
 pub(crate) fn answered(args: &[OsString], command: fn() -> clap::Command) -> bool {
     let Some(shell) = std::env::var_os(VARIABLE) else { return false };
-    // Another program may use a variable of that name.
+    // Another program may use a variable with the same name.
     let name = Path::new(&shell).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if Shells::builtins().completer(name).is_none() {
         return false;
     }
     let completed = CompleteEnv::with_factory(command).bin("uwf").completer(program());
-    // A shell cannot show what went wrong.
+    // A shell cannot show errors.
     let _ = completed.try_complete(args.iter().cloned(), std::env::current_dir().ok().as_deref());
     true
 }
 
-/// How a shell calls this program: by its name where that is found on PATH, so that it survives an upgrade.
+/// How a shell calls this program: by name if that name on PATH is this program, so that the completions survive an upgrade.
 pub(crate) fn program() -> String {
     let own = std::env::current_exe().and_then(std::fs::canonicalize).ok();
     let found = uwf_engine::attempt::program::find("uwf").and_then(|found| std::fs::canonicalize(found).ok());
@@ -66,7 +66,7 @@ pub(crate) fn program() -> String {
     }
 }
 
-/// Threads, newest first, with the first words of their tasks. An end of an id is completed to the whole.
+/// Threads, newest first, with the first words of their tasks. The typed end of an id is completed to the whole id.
 pub(crate) fn threads(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
     soon(move |home| offered_threads(home, &typed))
@@ -79,7 +79,7 @@ pub(crate) fn workflows(current: &OsStr) -> Vec<CompletionCandidate> {
     offers
 }
 
-/// Threads, workflows and workflow files, as `uwf run` takes them.
+/// Threads, workflows and workflow files, as `uwf run` accepts them.
 pub(crate) fn threads_or_workflows(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut offers = threads(current);
     offers.extend(workflows(current));
@@ -112,7 +112,7 @@ fn workflow_files(current: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().filter(is_workflow).complete(current)
 }
 
-/// Hashes that begin with what was typed, once that is little enough to choose from.
+/// Hashes that begin with the typed text, once that is long enough.
 pub(crate) fn hashes(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current).to_ascii_uppercase();
     let Some(prefix) = typed.parse::<HashPrefix>().ok().filter(|_| typed.len() >= SYMBOLS_OF_A_HASH) else {
@@ -124,7 +124,7 @@ pub(crate) fn hashes(current: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// Roles of the thread or workflow that stands on the command line.
+/// Roles of the thread or workflow on the command line.
 pub(crate) fn roles(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
     soon(move |home| beginning_with(&typed, meant_roles(home)))
@@ -136,7 +136,7 @@ pub(crate) fn agents(current: &OsStr) -> Vec<CompletionCandidate> {
     soon(move |home| beginning_with(&typed, offered_agents(home)))
 }
 
-/// `ROLE=`, then the alias; an alias alone is for every role.
+/// `ROLE=`, then the alias; a bare alias applies to every role.
 pub(crate) fn roles_with_agents(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
     soon(move |home| match typed.split_once('=') {
@@ -151,7 +151,7 @@ pub(crate) fn roles_with_agents(current: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// Commands and topics, as `uwf help` takes them.
+/// Commands and topics, as `uwf help` accepts them.
 pub(crate) fn help(mut root: clap::Command, current: &OsStr) -> Vec<CompletionCandidate> {
     root.build();
     let words: Vec<String> = std::env::args().skip_while(|arg| arg != "--").skip(3).collect();
@@ -169,7 +169,7 @@ pub(crate) fn help(mut root: clap::Command, current: &OsStr) -> Vec<CompletionCa
     candidates(beginning_with(&text(current), commands.chain(topics)))
 }
 
-/// Keys of the configuration: what is set, and what could be.
+/// Configuration keys: those that are set, and all others that exist.
 pub(crate) fn config_keys(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
     soon(move |home| {
@@ -208,7 +208,7 @@ fn offered_threads(home: &Home, typed: &str) -> Offers {
         .collect()
 }
 
-/// Roles of the first thread or workflow that a word of the command line names, else of every workflow with a name.
+/// Roles of the first thread or workflow named on the command line, or else of every named workflow.
 fn meant_roles(home: &Home) -> Offers {
     let words: Vec<String> = std::env::args().skip_while(|arg| arg != "--").skip(3).collect();
     let registry = registry::read(home).unwrap_or_default();
@@ -246,13 +246,13 @@ fn text(current: &OsStr) -> String {
     current.to_string_lossy().into_owned()
 }
 
-/// What is found while somebody is willing to wait.
+/// The candidates found within [`PATIENCE`].
 fn soon(find: impl FnOnce(&Home) -> Offers + Send + 'static) -> Vec<CompletionCandidate> {
     let (send, receive) = mpsc::channel();
-    // It ends with the process, which ends when the shell has its answer.
+    // This OS thread ends with the process, which ends once the shell has its answer.
     std::thread::spawn(move || {
         let offers = Home::from_environment().map(|home| find(&home)).unwrap_or_default();
-        // Nobody may be waiting any more.
+        // The receiver may have stopped waiting.
         let _ = send.send(offers);
     });
     candidates(receive.recv_timeout(PATIENCE).unwrap_or_default())
@@ -262,7 +262,7 @@ fn candidates(offers: Offers) -> Vec<CompletionCandidate> {
     offers.into_iter().map(|(value, help)| CompletionCandidate::new(value).help(Some(plain(&help).into()))).collect()
 }
 
-/// Without what would control the terminal: a shell prints it as it is.
+/// Replaces control characters, because a shell prints the text unchanged.
 fn plain(text: &str) -> String {
     text.chars().map(|symbol| if symbol.is_control() { ' ' } else { symbol }).collect()
 }

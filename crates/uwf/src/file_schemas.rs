@@ -1,4 +1,4 @@
-//! The JSON Schemas of files, described: what a reference page says of a key is what an editor shows.
+//! The JSON Schemas of files, with descriptions: an editor shows the same text about a key as the reference page.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use uwf_core::file_schema;
 
 use crate::topics;
 
-/// A schema.
+/// A schema of a file.
 pub(crate) struct FileSchema {
-    /// What it is asked for by: `uwf schema NAME`.
+    /// The name in `uwf schema NAME`.
     pub(crate) name: &'static str,
-    /// What it is of.
+    /// The files it is for.
     pub(crate) about: &'static str,
-    /// Its structure.
+    /// Returns the schema without descriptions.
     structure: fn() -> Value,
-    /// The page that describes its keys in tables; `None` if it describes itself.
+    /// The page whose tables describe the keys; `None` if the schema includes descriptions.
     page: Option<&'static str>,
 }
 
-/// All of them.
+/// Every schema.
 pub(crate) const ALL: [FileSchema; 4] = [
     FileSchema {
         name: "workflow",
@@ -42,13 +42,13 @@ pub(crate) const ALL: [FileSchema; 4] = [
     },
 ];
 
-/// The schema of a name.
+/// The schema with this name.
 pub(crate) fn find(name: &str) -> Option<&'static FileSchema> {
     ALL.iter().find(|schema| schema.name == name)
 }
 
 impl FileSchema {
-    /// The schema itself.
+    /// The schema with descriptions.
     pub(crate) fn value(&self) -> Value {
         let mut schema = (self.structure)();
         if let Some(text) = self.page.and_then(topics::text_of) {
@@ -57,7 +57,7 @@ impl FileSchema {
         schema
     }
 
-    /// The keys with what the page says of them, in its order.
+    /// The keys with their descriptions, in the order of the page.
     pub(crate) fn keys(&self) -> Vec<(String, String)> {
         let text = self.page.and_then(topics::text_of).unwrap_or_default();
         let structure = (self.structure)();
@@ -66,13 +66,13 @@ impl FileSchema {
         table(&text).into_iter().filter(|(path, _)| is_key(path)).collect()
     }
 
-    /// The schema as it is written into files.
+    /// The schema as formatted JSON, for a file.
     pub(crate) fn text(&self) -> String {
         format!("{:#}\n", self.value())
     }
 }
 
-/// What the tables of a page say of keys: path → description. A part in capitals stands for any name.
+/// Descriptions in a page's tables, by key path. A part in capitals stands for any name.
 fn rows(page: &str) -> BTreeMap<String, String> {
     let any = |path: &str| {
         let parts = path.split('.').map(|part| if is_any(part) { "*" } else { part });
@@ -81,7 +81,7 @@ fn rows(page: &str) -> BTreeMap<String, String> {
     table(page).into_iter().map(|(path, description)| (any(&path), description)).collect()
 }
 
-/// The rows whose first cell is code: that, and the description.
+/// The path and description of each row whose first cell is code.
 fn table(page: &str) -> Vec<(String, String)> {
     let cells = |line: &str| -> Vec<String> {
         line.trim_matches('|').split(" | ").map(|cell| cell.trim().trim_end_matches('|').trim().to_owned()).collect()
@@ -100,7 +100,7 @@ fn is_any(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// A text of a page without where its links lead.
+/// A text with links replaced by their labels.
 fn unlinked(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -114,7 +114,7 @@ fn unlinked(text: &str) -> String {
     plain + rest
 }
 
-/// Puts descriptions to the keys below `path`.
+/// Adds descriptions to the keys below `path`.
 fn describe(schema: &mut Value, path: &str, rows: &BTreeMap<String, String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let Some(map) = schema.as_object_mut() else { return };
@@ -148,7 +148,7 @@ fn describe_key(schema: &mut Value, path: &str, rows: &BTreeMap<String, String>)
 mod tests {
     use super::*;
 
-    /// Paths of all keys that files can have; those of schemas of outputs are JSON Schema's.
+    /// Collects the paths of all keys in files, except keys of output schemas, which are JSON Schema.
     fn keys(schema: &Value, path: &str, found: &mut BTreeMap<String, bool>) {
         let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         for (key, value) in schema["properties"].as_object().into_iter().flatten() {
@@ -160,7 +160,7 @@ mod tests {
             keys(&schema["items"], path, found);
         }
         for branch in schema["anyOf"].as_array().into_iter().flatten() {
-            // A branch that only demands a key describes nothing.
+            // A branch that only requires a key has no description.
             let is_shape = ["type", "items", "anyOf"].iter().any(|keyword| branch.get(keyword).is_some());
             if is_shape {
                 keys(branch, path, found);

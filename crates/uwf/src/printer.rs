@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::pager::{self, Paging};
 use crate::{style, terminal};
 
-/// Columns of a terminal that does not say how many it has.
+/// Columns of a terminal of unknown width.
 const NARROW: usize = 80;
 
 /// How a report is printed.
@@ -29,7 +29,7 @@ pub(crate) enum Format {
     Own(OwnFormat),
 }
 
-/// Forms that not every command has.
+/// Formats that only some commands have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OwnFormat {
     /// Comma-separated values, with a line of headings.
@@ -38,12 +38,12 @@ pub(crate) enum OwnFormat {
     Mermaid,
     /// The language of Graphviz.
     Dot,
-    /// A picture.
+    /// A picture, as SVG.
     Svg,
 }
 
 impl OwnFormat {
-    /// As it is asked for.
+    /// The name in `--format`.
     fn name(self) -> &'static str {
         match self {
             OwnFormat::Csv => "csv",
@@ -54,7 +54,7 @@ impl OwnFormat {
     }
 }
 
-/// Reads the `--format` of a command that has these forms beside those that all have.
+/// Parses the `--format` of a command that has these formats besides the common ones.
 pub(crate) fn formats(own: &'static [OwnFormat]) -> impl TypedValueParser<Value = Format> {
     let common = Format::value_variants().iter().filter_map(Format::to_possible_value);
     let names = common.chain(own.iter().map(|format| PossibleValue::new(format.name())));
@@ -64,23 +64,23 @@ pub(crate) fn formats(own: &'static [OwnFormat]) -> impl TypedValueParser<Value 
     })
 }
 
-/// What a command writes to stdout when no format was asked for.
+/// What a command writes to stdout without `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stdout {
     /// A report: text on a terminal, JSON in a pipe.
     Report,
-    /// A document, in this format also in a pipe.
+    /// A document, in this format even in a pipe.
     Document(Format),
-    /// What a program on the other side reads by a protocol of its own. No failure is ever written there.
+    /// A protocol for a program on the other side. Failures are never printed to stdout.
     Protocol,
 }
 
 /// What a command reports: one value, printed as text or as data.
 pub(crate) trait Report: Serialize {
-    /// The text for people, each line ended.
+    /// Text for people; every line ends with a newline.
     fn text(&self) -> String;
 
-    /// The report in a form that only some commands have.
+    /// The report in one of the formats that only some commands have.
     fn own(&self, _format: OwnFormat) -> String {
         self.text()
     }
@@ -91,29 +91,29 @@ pub(crate) trait Report: Serialize {
     }
 }
 
-/// A report of any type, ready to be printed.
+/// A report of any type, ready to print.
 pub(crate) struct Printed {
     body: Body,
     exit_code: u8,
-    /// Whether a long text goes through the pager.
+    /// Whether a long text is shown in the pager.
     is_paged: bool,
 }
 
-/// What there is to print.
+/// The content to print.
 enum Body {
-    /// Nothing more.
+    /// Nothing.
     Nothing,
-    /// The same in every format.
+    /// Text that is the same in every format.
     Verbatim(String),
-    /// Bytes for a program, as they are.
+    /// Bytes for a program, unchanged.
     Bytes(Vec<u8>),
-    /// A report in both forms.
+    /// A short report, as data and as text.
     Short { value: Value, text: String },
-    /// A report that is written in one format, once it is known in which.
+    /// A long report, rendered once the format is known.
     Long(Box<dyn Tell>),
 }
 
-/// A report whatever its type.
+/// A report of any type.
 trait Tell {
     fn tell(&self, format: Format) -> Result<String, CommandError>;
 }
@@ -143,7 +143,7 @@ fn not_written(error: &std::io::Error) -> CommandError {
 pub(crate) type CommandResult = Result<Printed, CommandError>;
 
 impl Printed {
-    /// Nothing more to print, whatever format was asked for: the command has written its own result.
+    /// Nothing more to print in any format: the command has already written its result.
     pub(crate) fn nothing() -> Printed {
         Printed { body: Body::Nothing, exit_code: 0, is_paged: false }
     }
@@ -153,12 +153,12 @@ impl Printed {
         Printed { body: Body::Verbatim(format!("{text}\n")), ..Printed::nothing() }
     }
 
-    /// Bytes for a program that reads them as they are, which need not be text.
+    /// Bytes for a program, unchanged; they may not be UTF-8.
     pub(crate) fn bytes(bytes: Vec<u8>) -> Printed {
         Printed { body: Body::Bytes(bytes), ..Printed::nothing() }
     }
 
-    /// A report of a line or two: as data, and as text.
+    /// A report of one or two lines, as data and as text.
     pub(crate) fn of(value: Value, text: impl Into<String>) -> Printed {
         Printed { body: Body::Short { value, text: text.into() }, ..Printed::nothing() }
     }
@@ -169,29 +169,29 @@ impl Printed {
         Printed::of(value, text)
     }
 
-    /// The same by a command that exits with this code.
+    /// Sets the exit code.
     pub(crate) fn exits(self, exit_code: u8) -> Printed {
         Printed { exit_code, ..self }
     }
 
-    /// Whatever is a report can be printed.
+    /// Renders a report as text and as data.
     pub(crate) fn new(report: &impl Report) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
         Ok(Printed::of(value, report.text()).exits(report.exit_code()))
     }
 
-    /// The same for a report that can be long: only what is printed of it is made.
+    /// Like [`Printed::new`], but rendered only in the format that is printed, because the report can be long.
     pub(crate) fn long(report: impl Report + 'static) -> CommandResult {
         let exit_code = report.exit_code();
         Ok(Printed { body: Body::Long(Box::new(report)), exit_code, is_paged: false })
     }
 
-    /// As text on a terminal it goes through the pager when it is long, unless that is not wanted.
+    /// Shows long text on a terminal in the pager, unless `paging` disables it.
     pub(crate) fn paged(self, paging: &Paging) -> Printed {
         Printed { is_paged: !paging.no_pager, ..self }
     }
 
-    /// The text in a format; `None` when nothing is to be printed.
+    /// The text in a format; `None` if there is nothing to print.
     fn tell(&self, format: Format) -> Result<Option<String>, CommandError> {
         Ok(Some(match (&self.body, format) {
             (Body::Nothing | Body::Bytes(_), _) => return Ok(None),
@@ -204,7 +204,7 @@ impl Printed {
     }
 }
 
-/// Prints reports, talk and errors.
+/// Prints reports, messages and errors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printer {
     asked: Option<Format>,
@@ -213,10 +213,10 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    /// A printer that prints as asked: by `--format`, else by `UWF_FORMAT`, else as the command does.
+    /// A printer that uses the format of `--format`, or else of `UWF_FORMAT`, or else the command's own.
     ///
     /// # Errors
-    /// Usage when `UWF_FORMAT` is no format.
+    /// `Usage` if `UWF_FORMAT` is not a format.
     pub(crate) fn new(asked: Option<Format>, stdout: Stdout) -> Result<Printer, CommandError> {
         let from_environment = std::env::var("UWF_FORMAT").ok().filter(|name| !name.is_empty());
         let asked = match (asked, from_environment) {
@@ -229,12 +229,12 @@ impl Printer {
         Ok(Printer { asked, stdout, colour: wants_colour() })
     }
 
-    /// A printer that writes failures to stderr only.
+    /// A printer that writes failures only to stderr.
     pub(crate) fn plain() -> Printer {
         Printer { asked: None, stdout: Stdout::Protocol, colour: wants_colour() }
     }
 
-    /// Prints a report to stdout. Returns the exit code.
+    /// Prints a report to stdout, and returns the exit code.
     pub(crate) fn report(&self, report: &Printed) -> u8 {
         if let Body::Bytes(bytes) = &report.body {
             let mut stdout = std::io::stdout().lock();
@@ -258,10 +258,10 @@ impl Printer {
         self.written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()), report.exit_code)
     }
 
-    /// The exit code of a command that would end with `exit_code` once its report was written; says why it was not.
+    /// `exit_code` if the report was written; otherwise prints the failure and returns its exit code.
     pub(crate) fn written(&self, written: std::io::Result<()>, exit_code: u8) -> u8 {
         match written {
-            // A reader that has seen enough ends the command quietly.
+            // The reader closed the pipe, so end quietly.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit_code,
             Err(error) => self.failure(&not_written(&error)),
             Ok(()) => exit_code,
@@ -277,21 +277,20 @@ impl Printer {
         self.asked.unwrap_or_else(preferred)
     }
 
-    /// Whether a failure is printed to stdout too, as an object.
+    /// Whether failures are also printed to stdout, as an object.
     pub(crate) fn prints_failures_as_json(&self) -> bool {
         self.stdout != Stdout::Protocol && self.format() == Format::Json
     }
 
-    /// Whether reports without a preference are printed as text.
+    /// Whether reports without their own format are printed as text.
     pub(crate) fn prints_text(&self) -> bool {
         self.format() == Format::Text
     }
 
-    /// Prints a list row by row, as its rows are found: one JSON array, or the text of each row. It ends early and
-    /// quietly when nobody reads any more.
+    /// Prints a list row by row, as rows are found: one JSON array, or the text of each row. Ends quietly if stdout is closed.
     ///
     /// # Errors
-    /// Those of a row, after the list was closed; `Io` when stdout cannot be written.
+    /// The first error of a row, after the list is closed; `Io` if stdout cannot be written.
     pub(crate) fn rows<R: Report>(
         &self,
         rows: impl Iterator<Item = Result<R, CommandError>>,
@@ -315,10 +314,10 @@ impl Printer {
         }
     }
 
-    /// Prints a part of a longer report; false if stdout is closed.
+    /// Prints a part of a longer report; `false` if stdout is closed.
     ///
     /// # Errors
-    /// `Io` when stdout cannot be written.
+    /// `Io` if stdout cannot be written.
     pub(crate) fn stream(&self, text: &str) -> Result<bool, CommandError> {
         let is_terminal = std::io::stdout().is_terminal();
         let text = match self.format() {
@@ -332,28 +331,28 @@ impl Printer {
         }
     }
 
-    /// Prints one line of talk to stderr.
+    /// Prints a line to stderr.
     pub(crate) fn talk(&self, line: &str) {
         self.talk_raw(&format!("{line}\n"));
     }
 
-    /// Prints to stderr without ending the line.
+    /// Prints to stderr without a newline.
     pub(crate) fn talk_raw(&self, text: &str) {
         let is_terminal = std::io::stderr().is_terminal();
         let text = style::render(text, is_terminal, self.colour && is_terminal);
-        // Nobody may be there to read it.
+        // stderr may be closed.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// Puts a text in the place of the current line of a terminal on stderr; it never takes more than that line.
+    /// Replaces the current line of a terminal on stderr; the text is cut to fit one line.
     pub(crate) fn live(&self, text: &str) {
         let columns = terminal::size(&std::io::stderr()).map_or(NARROW, |size| size.columns);
         self.clear_line();
-        // In the last column some terminals would continue to the next line.
+        // Some terminals wrap after the last column.
         self.talk_raw(&style::dim(&style::cut(text, columns.saturating_sub(1))));
     }
 
-    /// Empties the current line of a terminal on stderr.
+    /// Clears the current line of a terminal on stderr.
     pub(crate) fn clear_line(&self) {
         let _ = std::io::stderr().lock().write_all(b"\r\x1b[2K");
     }
@@ -363,23 +362,23 @@ impl Printer {
         self.talk(&format!("{} {warning}", style::yellow("warning:")));
     }
 
-    /// Prints a failure: to stderr for people, and where JSON is printed, to stdout as an object. Returns the exit code.
+    /// Prints a failure to stderr, and with JSON output also to stdout as an object. Returns the exit code.
     pub(crate) fn failure(&self, failure: &CommandError) -> u8 {
         self.explain(failure);
         if self.prints_failures_as_json() {
             let text = format!("{}\n", failure.to_json());
             let text = style::data(&text, std::io::stdout().is_terminal());
-            // Nobody may be there to read it; that stdout cannot be written may be the failure itself.
+            // stdout may be closed, and this failure may be about just that.
             let mut stdout = std::io::stdout().lock();
             let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
         }
         failure.kind.exit_code()
     }
 
-    /// Prints a failure to stderr only, for a command whose report on stdout says it too.
+    /// Prints a failure only to stderr, for a command whose report on stdout includes it.
     pub(crate) fn explain(&self, failure: &CommandError) {
         let label = match failure.kind {
-            // Nothing is wrong: somebody has something to do.
+            // Not an error: the thread waits for a person.
             ErrorKind::Waiting => style::yellow("waiting:"),
             _ => style::red("error:"),
         };
@@ -390,7 +389,7 @@ impl Printer {
     }
 }
 
-/// A list on its way to stdout.
+/// A list being written to stdout.
 struct List<'o> {
     out: BufWriter<StdoutLock<'o>>,
     format: Format,

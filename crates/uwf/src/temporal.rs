@@ -1,4 +1,4 @@
-//! Threads on a Temporal server, as commands use it. Only builds with the feature `temporal` have this.
+//! Threads on a Temporal server, for the commands. Only in builds with the feature `temporal`.
 
 use std::env;
 use std::sync::mpsc;
@@ -15,49 +15,49 @@ use uwf_temporal::{
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Where Temporal's own command finds the server.
+/// Variable with the server's address, as Temporal's own CLI reads it.
 const ADDRESS_VARIABLE: &str = "TEMPORAL_ADDRESS";
 
-/// Its namespace.
+/// Variable with the server's namespace.
 const NAMESPACE_VARIABLE: &str = "TEMPORAL_NAMESPACE";
 
-/// Variables that say where it is.
+/// Variables that set the server's address.
 const WHERE: [&str; 3] = [ADDRESS_VARIABLE, "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE"];
 
-/// How long a step may wait for a worker before whoever follows it is told.
+/// How long a step may wait for a worker before `uwf run` reports it.
 const UNTAKEN: Duration = Duration::from_secs(10);
 
-/// How long a command that only looks at a thread waits for Temporal.
+/// How long a read-only command waits for Temporal.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
 
 /// The reason why a followed thread can't continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble<'a> {
-    /// No worker takes it.
+    /// No worker has picked it up.
     Untaken,
-    /// Workers retry what they do not accomplish, for this reason.
+    /// Workers retry a step that fails, for this reason.
     InVain(&'a str),
-    /// Workers cannot run its workflow, for this reason.
+    /// Workers cannot run the thread's workflow, for this reason.
     Failing(&'a str),
 }
 
-/// What became of a thread that was followed.
+/// How following a thread ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Followed {
-    /// It has ended.
+    /// The thread has ended.
     Ended,
-    /// It needs a person to continue.
+    /// The thread needs a person to continue.
     Stopped {
-        /// Which failure this would be of a step here.
+        /// The kind of failure that a local step would report.
         kind: ErrorKind,
         /// One line.
         message: String,
     },
-    /// The engine runs it no more; it stands where it stood.
+    /// The engine no longer runs the thread; its head is unchanged.
     Abandoned(String),
 }
 
-/// A failure of the engine as one of a command.
+/// Converts an engine's failure into a command's.
 pub(crate) fn failure(error: EngineError) -> CommandError {
     let kind = match error.fault {
         Fault::Unreachable | Fault::Missing => ErrorKind::NotFound,
@@ -68,7 +68,7 @@ pub(crate) fn failure(error: EngineError) -> CommandError {
     CommandError { hints: error.hint.into_iter().collect(), ..CommandError::new(kind, error.message) }
 }
 
-/// The kind of failure of an exit code.
+/// The kind of failure with this exit code.
 fn kind_of(exit_code: u8) -> ErrorKind {
     let kinds = [
         ErrorKind::Waiting,
@@ -83,7 +83,7 @@ fn kind_of(exit_code: u8) -> ErrorKind {
     kinds.into_iter().find(|kind| kind.exit_code() == exit_code).unwrap_or(ErrorKind::Internal)
 }
 
-/// Connects to where the server is, by what was said here, in variables or in config.yaml.
+/// Connects to the server that arguments, variables or `config.yaml` name, in this order.
 pub(crate) fn connect(context: &Context, named: Address) -> Result<Engine, CommandError> {
     Engine::connect(address(context, named)?).map_err(failure)
 }
@@ -96,7 +96,7 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Starts it there, or lets it continue if it runs there already.
+    /// Starts the thread on Temporal, or continues it if it runs there already.
     pub(crate) fn begin(
         context: &Context,
         thread: ThreadId,
@@ -109,13 +109,13 @@ impl Begun {
         Ok(Begun { engine, thread, running })
     }
 
-    /// Whether it did not run there before.
+    /// Whether the thread was not on Temporal before.
     pub(crate) fn is_new(&self) -> bool {
         self.running.is_new
     }
 
-    /// Waits until it has ended or stands still. `each` is called again and again meanwhile, `trouble` for what keeps the thread from
-    /// continuing, once each time it begins.
+    /// Waits until the thread ends or stops. Calls `each` after every progress report, and `trouble` once each time something begins to
+    /// keep the thread from continuing.
     pub(crate) fn follow(&self, mut each: impl FnMut(), trouble: impl Fn(Trouble)) -> Result<Followed, CommandError> {
         let (mut is_told, mut told_reason, mut told_failure) = (false, None, None);
         loop {
@@ -149,16 +149,16 @@ impl Begun {
     }
 }
 
-/// Schedules of Temporal.
+/// Temporal's schedules.
 pub(crate) struct Schedules(Engine);
 
 impl Schedules {
-    /// Connects to where they are kept.
+    /// Connects to the server of the schedules.
     pub(crate) fn connect(context: &Context) -> Result<Schedules, CommandError> {
         Ok(Schedules(connect(context, Address::default())?))
     }
 
-    /// Makes one that begins threads of a workflow at this start, which the thread `template` keeps.
+    /// Creates a schedule that starts threads of a workflow from this start node; the thread `template` keeps that node.
     pub(crate) fn create(
         &self,
         name: &str,
@@ -172,19 +172,20 @@ impl Schedules {
         self.0.create_schedule(name, cron, scheduled, note).map_err(failure)
     }
 
-    /// All of them.
+    /// Every schedule.
     pub(crate) fn all(&self) -> Result<Vec<Schedule>, CommandError> {
         self.0.schedules().map_err(failure)
     }
 
-    /// Removes one; the thread that it began others from is what is left of it.
+    /// Removes a schedule, and returns its template thread, which remains.
     pub(crate) fn remove(&self, name: &str) -> Result<Option<ThreadId>, CommandError> {
         let removed = self.0.remove_schedule(name).map_err(failure)?;
         Ok(removed.and_then(|scheduled| scheduled.template.parse().ok()))
     }
 }
 
-/// Tells whoever runs the thread on Temporal what a person did. The store has it already: that Temporal cannot be told is no failure.
+/// Reports to Temporal what a person did with the thread. The store already has it, so if Temporal can't be reached, only a warning is
+/// printed.
 pub(crate) fn tell(context: &Context, thread: &ThreadId, call: Call) {
     let tried = (|| -> Result<(), CommandError> {
         if !is_known(context)? {
@@ -192,7 +193,7 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, call: Call) {
         }
         let engine = connect(context, Address::default())?;
         engine.call(thread.as_str(), call).map_err(failure)?;
-        // One whose role is played by this thread stands still with it, and may continue now.
+        // If this thread plays a role of a parent, the parent waits for it, and may be able to continue now.
         let mut parent = parent_of(context, thread)?;
         while let Some(thread) = parent.filter(|_| call != Call::Pause) {
             engine.call(thread.as_str(), Call::Answer).map_err(failure)?;
@@ -207,14 +208,14 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, call: Call) {
     }
 }
 
-/// Why Temporal cannot continue a thread, if this machine knows where Temporal is. Waits at most 2 s, and warns if Temporal cannot be asked.
+/// Why Temporal cannot continue a thread, if this machine has Temporal's address. Waits at most 2 s, and warns if Temporal cannot be asked.
 pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<String>, CommandError> {
     if !is_known(context)? {
         return Ok(None);
     }
     let (address, thread) = (address(context, Address::default())?, thread.to_string());
     let (send, receive) = mpsc::channel();
-    // If Temporal does not answer in time, the thread ends with this process.
+    // If Temporal does not answer in time, this OS thread ends with the process.
     std::thread::spawn(move || send.send(Engine::connect(address).and_then(|engine| engine.failure(&thread))));
     let why = match receive.recv_timeout(LOOK_WITHIN) {
         Ok(Ok(failure)) => return Ok(failure),
@@ -225,7 +226,7 @@ pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<
     Ok(None)
 }
 
-/// Warns that workers on other machines cannot find what is only in the store of this one. Those on this machine can.
+/// Warns that workers on other machines cannot read this machine's store. Workers on this machine can.
 pub(crate) fn warn_of_own_store(context: &Context) {
     if context.home.shared().is_none() {
         let root = context.home.root().display();
@@ -240,13 +241,13 @@ fn parent_of(context: &Context, thread: &ThreadId) -> Result<Option<ThreadId>, C
     Ok(Settings::load(&context.home, thread)?.and_then(|settings| settings.parent))
 }
 
-/// Whether commands that have no business with Temporal know where it is.
+/// Whether a variable or the configuration has Temporal's address.
 fn is_known(context: &Context) -> Result<bool, CommandError> {
     let is_said = WHERE.iter().any(|variable| env::var_os(variable).is_some());
     Ok(is_said || context.home.config()?.temporal.is_some())
 }
 
-/// Warns that commands which tell Temporal what people did do not find it.
+/// Warns if there is no address of Temporal, so commands such as `uwf thread answer` can't notify it.
 pub(crate) fn warn_of_unknown_address(context: &Context) -> Result<(), CommandError> {
     if !is_known(context)? {
         context.printer.warn(

@@ -1,4 +1,4 @@
-//! The pages of the documentation, in the program itself: what a hint names is there wherever uwf is installed.
+//! The pages of the documentation, built into the program: every page that a hint names can be read wherever uwf is installed.
 
 use std::fmt::Write as _;
 
@@ -28,20 +28,20 @@ A failure is explained on stderr. Where JSON is printed, stdout has it too:
 /// Columns of the reference page.
 const PAGE_WIDTH: usize = 100;
 
-/// Options every command has; the page tells them once.
+/// Options of every command; the page describes them once.
 const COMMON: [&str; 2] = ["format", "help"];
 
-/// A page.
+/// A page of the documentation.
 pub(crate) struct Topic {
-    /// What it is asked for by: `uwf help NAME`.
+    /// The name in `uwf help NAME`.
     pub(crate) name: &'static str,
-    /// What it is about, for the list of topics.
+    /// One line for the list of topics.
     pub(crate) about: &'static str,
-    /// Its text, markdown; some of it is made from the command line as a whole.
+    /// Its text in Markdown; parts are generated from the whole command line.
     pub(crate) text: fn(clap::Command) -> String,
 }
 
-/// A page of docs/, which is linked into the crate so that a package has it too.
+/// A page of docs/, linked into the crate so that its package includes the page.
 macro_rules! page {
     ($name:literal) => {
         |_| include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")).to_owned()
@@ -109,12 +109,12 @@ pub(crate) const ALL: [Topic; 33] = [
     topic("reference", "the help of all commands on one page", reference),
 ];
 
-/// The page of a name.
+/// The page with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Topic> {
     ALL.iter().find(|topic| topic.name.eq_ignore_ascii_case(name))
 }
 
-/// The text of a page.
+/// The text of the page with this name.
 pub(crate) fn text_of(name: &str) -> Option<String> {
     find(name).map(|topic| (topic.text)(clap::Command::new("uwf")))
 }
@@ -126,7 +126,7 @@ pub(crate) fn overview() -> String {
     format!("Topics, printed by `uwf help TOPIC`:{}", rows.collect::<String>())
 }
 
-/// The reference page, made from the same definitions as `--help`.
+/// The reference page, generated from the same definitions as `--help`.
 pub(crate) fn reference(root: clap::Command) -> String {
     let mut root = help_text::laid_out(root, PAGE_WIDTH);
     let mut markdown = String::from(

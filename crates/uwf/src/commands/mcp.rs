@@ -1,6 +1,6 @@
 //! `uwf mcp`: the commands as tools of an MCP server, for agents that drive uwf.
 //!
-//! Each tool is a command line. So a tool can do what the command does, no more, and what it answers is the command's report.
+//! Each tool is a command line. So a tool can do exactly what its command does, and it returns the command's report.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use uwf_server::{CommandLine, json_name};
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 
-/// How long `step` and `run` are waited for when nobody says. Clients give up after a minute or more.
+/// Seconds to wait for `step` and `run` by default. Clients give up after a minute or more.
 const WAIT: u64 = 45;
 
-/// Longest time somebody may ask for.
+/// Longest wait that a caller may set.
 const MAX_WAIT: u64 = 3600;
 
-/// Bytes of an answer: a model can use no more at once.
+/// Maximum size of a result in bytes; a model can't use more at once.
 const MAX_ANSWER: usize = 200_000;
 
 /// Arguments of `uwf mcp`.
@@ -43,50 +43,50 @@ pub(crate) struct Args {
     pub(crate) root: Option<PathBuf>,
 }
 
-/// An argument of a tool. What it means, and of which type it is, is known from the command.
+/// An argument of a tool. Its description and type come from the command.
 #[derive(Clone, Copy)]
 enum Argument {
-    /// The command's argument without an option.
+    /// A positional argument of the command.
     Plain(&'static str),
-    /// The same where the tool has several names for it.
+    /// A positional argument that is one of several arguments of the tool.
     EitherPlain(&'static str),
     /// An option.
     Option(&'static str),
-    /// An option that has another name here.
+    /// An option with another name in the tool.
     Named(&'static str, &'static str),
-    /// The option that is a task: it is given on stdin, and the tool needs it.
+    /// The option with the task. The tool requires it, and passes it on stdin.
     Task,
     /// Seconds to wait.
     Wait,
 }
 
-/// A tool: a command line, and what is added to it.
+/// A tool: a command line and its additions.
 struct Tool {
     name: &'static str,
     command: &'static str,
-    /// What a model should know besides what the command does.
+    /// What a model should know besides the command's own description.
     note: &'static str,
     arguments: &'static [Argument],
     changes: bool,
-    /// Whether its report is text, not JSON.
+    /// Whether the report is text instead of JSON.
     is_text: bool,
-    /// Whether it can take long: then it continues in the background after the wait.
+    /// Whether the command can take long: after the wait it continues in the background.
     is_long: bool,
 }
 
 const THREAD: Argument = Argument::Plain("thread");
 
-/// The option of a task.
+/// The option with the task.
 const PROMPT: &str = "prompt";
 
-/// The argument that is asked of the server itself.
+/// The argument for the server itself.
 const WAITED: &str = "wait";
 
 const fn reads(name: &'static str, command: &'static str, arguments: &'static [Argument]) -> Tool {
     Tool { name, command, note: "", arguments, changes: false, is_text: false, is_long: false }
 }
 
-/// The tools, in the order they are shown.
+/// The tools, in display order.
 const TOOLS: &[Tool] = &[
     reads("workflows", "workflow list", &[]),
     reads("validate", "workflow validate", &[Argument::Plain("workflow")]),
@@ -146,7 +146,7 @@ impl Argument {
     fn schema(self, command: &str, commands: &CommandLine) -> Value {
         match self {
             Argument::Plain(_) | Argument::EitherPlain(_) => match commands.positional_schema(command) {
-                // A command can take several; a tool takes one.
+                // The command accepts several values; the tool accepts one.
                 Value::Object(mut schema) => {
                     schema.insert("type".to_owned(), json!("string"));
                     schema.into()
@@ -180,7 +180,7 @@ impl Tool {
         }
     }
 
-    /// The command for these arguments, without what is asked of the server itself.
+    /// The command line for these arguments, without the server's own argument.
     fn call(&self, given: &Map<String, Value>, commands: &CommandLine) -> Result<ToolLine, String> {
         let known: Vec<String> = self.arguments.iter().map(|it| it.name()).collect();
         if let Some(unknown) = given.keys().find(|key| !known.contains(key)) {
@@ -200,12 +200,12 @@ impl Tool {
                 (Some(_), kind) => return Err(format!("`{name}` must be a {}", kind.unwrap_or("string"))),
             };
             match argument {
-                // It may be longer than an argument, and `-` may be all of it.
+                // A task may be longer than an argument can be, and may consist of `-`.
                 Argument::Task => {
                     line.push(format!("--{PROMPT}=-"));
                     input = value;
                 }
-                // One word, so that a value that begins with a dash is none of our options.
+                // One word, so that a value beginning with a dash is not parsed as an option.
                 Argument::Option(option) | Argument::Named(_, option) => line.push(format!("--{option}={value}")),
                 _ => plain.push(value),
             }
@@ -216,7 +216,7 @@ impl Tool {
     }
 }
 
-/// The command that a tool is called for.
+/// The command that implements a tool call.
 struct ToolLine {
     /// Its arguments.
     args: Vec<String>,
@@ -224,7 +224,7 @@ struct ToolLine {
     input: String,
 }
 
-/// The tools over one storage root.
+/// The tools for one storage root.
 struct Commands<'c> {
     bin: &'c Path,
     root: &'c Path,
@@ -251,7 +251,7 @@ impl Commands<'_> {
         self.run(line, tool.is_text, limit).map_err(|error| format!("cannot run uwf: {error}"))
     }
 
-    /// Runs a command to its end, or for so long: then it continues alone.
+    /// Runs a command to its end or until the limit; after the limit the command continues by itself.
     fn run(&self, line: ToolLine, is_text: bool, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
         let format = if is_text { "text" } else { "json" };
         let args = ["--format", format].into_iter().chain(line.args.iter().map(String::as_str));
@@ -263,7 +263,7 @@ impl Commands<'_> {
             let told = format!("It is still running and continues by itself; `show` returns its state.\n{talk}");
             return Ok(ToolOutcome::done(told));
         }
-        // What was said beside the report is a text of its own, so that the report stays JSON.
+        // stderr is returned as a separate text, so that the report remains valid JSON.
         let texts = match said.is_empty() {
             true => vec![talk],
             false => [said, talk].into_iter().filter(|text| !text.is_empty()).collect(),
@@ -272,7 +272,7 @@ impl Commands<'_> {
     }
 }
 
-/// As much of a text as a model can use.
+/// The text, cut to the size a model can use.
 fn shortened(text: &str) -> String {
     text[..text.floor_char_boundary(MAX_ANSWER)].trim_end().to_owned()
 }
@@ -288,7 +288,7 @@ impl ToolSet for Commands<'_> {
     }
 }
 
-/// Runs the command.
+/// Runs the server.
 pub(crate) fn run(context: &Context, args: &Args, described: CommandLine) -> CommandResult {
     let Context { home, cwd, .. } = context;
     let commands = Commands { bin: home.bin(), root: home.root(), cwd, read_only: args.read_only, described };
@@ -300,7 +300,7 @@ pub(crate) fn run(context: &Context, args: &Args, described: CommandLine) -> Com
 mod tests {
     use super::*;
 
-    /// An option that the command does not have would make every call with that argument fail.
+    /// If the command lacked an option of a tool, every call with that argument would fail.
     #[test]
     fn tools_and_their_arguments_are_described() {
         let commands = crate::described::command_line(crate::cli::command());

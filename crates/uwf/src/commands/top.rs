@@ -1,7 +1,7 @@
 //! `uwf top`: all threads on one screen, kept up to date.
 //!
-//! It looks by the verbs of the commands and acts by the commands themselves, as child processes. So it knows no more than they do,
-//! and can do no more.
+//! It reads threads with the same functions as the commands, and changes them only by running the commands as child processes. So it never
+//! shows or does anything that the commands don't.
 
 mod draw;
 mod threads;
@@ -29,13 +29,13 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
-/// Time between two looks at the threads.
+/// Time between two reads of the threads.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Time between two looks at whether a signal came.
+/// Time between two checks for a signal.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// How long after a signal that is to end it this may take to leave by itself.
+/// How long `uwf top` may take to exit by itself after SIGTERM or SIGHUP.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Arguments of `uwf top`.
@@ -57,15 +57,15 @@ pub(crate) struct Args {
     filter: String,
 }
 
-/// What the keys mean now.
+/// What the keys do now.
 enum Mode {
-    /// They move in the list and do something to a thread.
+    /// Move in the list, and act on a thread.
     List,
-    /// They are typed into the filter; what it was before comes back with Esc.
+    /// Type into the filter; Esc restores the given previous filter.
     Filter(String),
-    /// Whether a thread is to be killed.
+    /// Confirm or cancel killing a thread.
     Kill(ThreadId),
-    /// They move in a text.
+    /// Scroll a text.
     Page(Page),
 }
 
@@ -76,26 +76,26 @@ struct Page {
     top: usize,
 }
 
-/// What is shown, and what came of the last key.
+/// The state of the screen: the list, and the result of the last key.
 struct Top<'c> {
     context: &'c Context,
     threads: Threads<'c>,
     mode: Mode,
     message: String,
-    /// Rows of a page at the last look.
+    /// Rows of a page when it was last drawn.
     rows: usize,
 }
 
-/// What a key leads to beside a new screen.
+/// What to do after a key, besides drawing the screen.
 enum Then {
     Stay,
     Leave,
-    /// Another command has the terminal for a while.
+    /// Lend the terminal to another command.
     Lend(Vec<String>),
     Suspend,
 }
 
-/// Runs the command.
+/// Runs `uwf top`.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(
@@ -115,12 +115,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     ended.map(|()| Printed::nothing())
 }
 
-/// Takes the whole terminal; a panic gives it back.
+/// Takes over the whole terminal; a panic restores it.
 fn open() -> Result<DefaultTerminal, CommandError> {
     Ok(ratatui::try_init().at("use", "the terminal")?)
 }
 
-/// Gives it back as it was.
+/// Restores the terminal.
 fn close(screen: &mut Option<DefaultTerminal>) {
     if is_gone() {
         leave();
@@ -130,8 +130,8 @@ fn close(screen: &mut Option<DefaultTerminal>) {
     }
 }
 
-/// Ends the process when its terminal is gone, or when it was told to end and does not. The library that reads keys reads a
-/// closed terminal for ever, and a terminal in the middle of a key without a limit of time; no signal gets it out of there.
+/// Exits if the terminal is gone, or if a signal did not end the process in time. No signal gets the library that reads keys out of a read:
+/// on a closed terminal, and in the middle of a key, it reads forever.
 fn leave_with_the_terminal(stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let mut told: Option<Instant> = None;
@@ -141,7 +141,7 @@ fn leave_with_the_terminal(stop: Arc<AtomicBool>) {
                 leave();
             }
             if stop.load(Ordering::SeqCst) && told.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                // Whether that succeeds makes no difference any more.
+                // The process exits even if the terminal can't be restored.
                 let _ = ratatui::try_restore();
                 leave();
             }
@@ -149,14 +149,14 @@ fn leave_with_the_terminal(stop: Arc<AtomicBool>) {
     });
 }
 
-/// Whether nobody is at the terminal any more.
+/// Whether the terminal was closed.
 fn is_gone() -> bool {
     let stdin = io::stdin();
     let mut stdin = [PollFd::new(&stdin, PollFlags::empty())];
     matches!(poll(&mut stdin, Some(&Timespec::default())), Ok(1..)) && stdin[0].revents().contains(PollFlags::HUP)
 }
 
-/// Ends the process at once: what else would be done on the way out writes to the terminal, and panics when it can't.
+/// Exits at once. A regular exit would write to the terminal, and panic if that fails.
 #[expect(clippy::exit, reason = "nothing is left to be done, and nobody to tell")]
 fn leave() -> ! {
     std::process::exit(i32::from(ErrorKind::Terminated.exit_code()))
@@ -173,7 +173,7 @@ impl Top<'_> {
             if looked.elapsed() >= PACE {
                 looked = Instant::now();
                 is_stale = true;
-                // What cannot be read now may be there the next time.
+                // A temporary failure; the next refresh tries again.
                 if let Err(error) = self.threads.refresh() {
                     self.message = error.to_string();
                 }
@@ -198,7 +198,7 @@ impl Top<'_> {
                 Then::Leave => return Ok(()),
                 Then::Suspend => {
                     close(screen);
-                    // Goes on here when the shell says so.
+                    // The process continues here after `fg`.
                     kill_process(getpid(), Signal::TSTP).map_err(io::Error::from).at("stop", "uwf top")?;
                 }
                 Then::Lend(line) => {
@@ -263,7 +263,7 @@ impl Top<'_> {
         Then::Stay
     }
 
-    /// What a key does to the thread that is chosen.
+    /// Acts on the selected thread.
     fn on_thread(&mut self, key: KeyCode) -> Then {
         let Some((id, state)) = self.threads.chosen() else { return Then::Stay };
         let words = |words: &[&str]| words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect::<Vec<_>>();
@@ -316,7 +316,7 @@ impl Top<'_> {
         self.mode = Mode::Page(page);
     }
 
-    /// What a command prints, or why it failed, one line.
+    /// Output of a command, or one line that says why the command failed.
     fn output(&self, line: &[&str]) -> Result<String, String> {
         let Context { home, cwd, .. } = self.context;
         let call = Call::new(home.bin(), cwd, line).variable(ROOT_VARIABLES[0], home.root());
@@ -328,7 +328,7 @@ impl Top<'_> {
         Err(why.to_owned())
     }
 
-    /// Does something, and says what came of it.
+    /// Runs a command, and returns a line about its result.
     fn act(&mut self, line: &[&str], done: &str) -> String {
         let said = match self.output(line) {
             Ok(_) => format!("{done} {}", line.last().unwrap_or(&"")),
@@ -340,9 +340,9 @@ impl Top<'_> {
         }
     }
 
-    /// Gives the terminal to a command, until it has ended and the person has seen what it said.
+    /// Lends the terminal to a command, until the command has ended and the person has pressed Enter.
     fn lend(&self, line: &[String], stop: &AtomicBool) {
-        // Ctrl-C ends the command, not this.
+        // Ctrl-C ends the command, not `uwf top`.
         let heard = Arc::new(AtomicBool::new(false));
         let guard = signal_hook::flag::register(signal_hook::consts::SIGINT, heard);
         let Context { home, cwd, .. } = self.context;
@@ -352,10 +352,11 @@ impl Top<'_> {
             Ok(_) => String::new(),
             Err(error) => format!("cannot run uwf: {error}\n"),
         };
-        // Whoever closes the terminal needs no answer.
+        // The terminal may be closed.
         let _ = write!(io::stderr(), "{said}Press Enter to go back to uwf top. ");
         let (send, pressed) = mpsc::channel();
-        // A signal does not end the read, so it is waited for beside it. The thread ends with the process.
+        // A signal does not interrupt the read, so another thread reads, and this one checks for signals. The reading thread ends with the
+        // process.
         std::thread::spawn(move || {
             let _ = io::stdin().read_line(&mut String::new());
             let _ = send.send(());

@@ -25,13 +25,13 @@ use crate::printer::{CommandResult, Printed, Report};
 use crate::table::{self, Table};
 use crate::{style, terminal};
 
-/// Columns of a task and of a reason in a pipe; a terminal knows better how many there are.
+/// Columns of a task and of a reason in a pipe; on a terminal its width decides.
 const WORDS: usize = 80;
 
-/// Threads shown to people when nobody says how many.
+/// Threads shown to people by default.
 const SHOWN: usize = 30;
 
-/// Columns a terminal needs to show whole ids: beside them nothing else is left on a narrow one.
+/// Columns a terminal needs to show whole ids; on a narrower one they leave no room for anything else.
 const WIDE: usize = 120;
 
 /// Arguments of `uwf thread list`.
@@ -86,24 +86,24 @@ fn state_parser() -> impl TypedValueParser<Value = State> {
 #[serde(transparent)]
 struct Listed {
     rows: Vec<Named>,
-    /// What is only shown to people.
+    /// Data that is shown only to people.
     #[serde(skip)]
     for_people: Option<ForPeople>,
 }
 
-/// What text shows beside the rows.
+/// What the text shows besides the rows.
 struct ForPeople {
-    /// What is printed when there is no row.
+    /// The text if there are no rows.
     nothing: &'static str,
-    /// One for each row.
+    /// One overview for each row.
     overviews: Vec<Option<Overview>>,
-    /// Matching threads before those shown.
+    /// Matching threads before the shown rows.
     before: usize,
-    /// Matching threads after those shown.
+    /// Matching threads after the shown rows.
     after: usize,
-    /// Symbols at the end of an id that tell all threads apart.
+    /// Number of symbols at the end of an id that distinguish all threads.
     enough: usize,
-    /// Unix milliseconds that times are counted from; `None` shows them in UTC.
+    /// Current time in Unix milliseconds, for relative times; `None` shows times in UTC.
     now_ms: Option<u64>,
 }
 
@@ -160,7 +160,7 @@ impl Listed {
         table.text()
     }
 
-    /// The first words of a task; of a child whose parent is not on this page also whose child it is.
+    /// The first words of a task; for a child whose parent is not on this page, also the parent.
     fn task(&self, overview: &Overview, enough: usize, width: Option<usize>, depth: usize) -> String {
         let of = match &overview.parent {
             Some(parent) if depth == 0 => format!("(for …{}) ", end_of(parent, enough)),
@@ -169,8 +169,7 @@ impl Listed {
         format!("{of}{}", table::excerpt(&overview.task, width.unwrap_or(WORDS)))
     }
 
-    /// Positions of the rows in the order they are shown, each with how many of its ancestors are above it: children come
-    /// below their parents, the oldest first.
+    /// Positions of the rows in display order, each with its number of ancestors in the list: children follow their parents, oldest first.
     fn in_families(&self, shown: &ForPeople) -> Vec<(usize, usize)> {
         let positions: HashMap<&ThreadId, usize> =
             self.rows.iter().enumerate().map(|(at, named)| (&named.row.thread, at)).collect();
@@ -191,13 +190,13 @@ impl Listed {
             order.push((at, depth));
             open.extend(children.remove(&at).into_iter().flatten().rev().map(|child| (child, depth + 1)));
         }
-        // Records that were changed by hand may name each other as parents.
+        // Manually edited records may form a cycle of parents.
         order.extend(children.into_values().flatten().map(|at| (at, 0)));
         order
     }
 }
 
-/// An id with its distinct end emphasised; on a narrow terminal only that.
+/// An id with its distinct end emphasised; on a narrow terminal only the end.
 fn shown_id(thread: &ThreadId, enough: usize, is_short: bool, depth: usize) -> String {
     let end = end_of(thread, enough);
     let start = &thread.as_str()[..thread.as_str().len() - end.len()];
@@ -210,10 +209,10 @@ fn end_of(thread: &ThreadId, symbols: usize) -> &str {
     &id[id.len().saturating_sub(symbols)..]
 }
 
-/// Runs the command.
+/// Lists threads.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = match registry::read(&context.home) {
-        // The list cannot be read there either.
+        // Listing threads would fail too.
         Err(error) if error.is_remote() => return Err(error.into()),
         Err(error) => {
             context.printer.warn(&error.to_string());
@@ -258,13 +257,13 @@ fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -
     })
 }
 
-/// Symbols at the end of an id that tell all threads apart, finished ones included: all of them are looked up.
+/// Number of symbols at the end of an id that distinguish all threads, including finished ones.
 fn enough(context: &Context) -> Result<usize, CommandError> {
     let ids = thread_ids::all(&context.home)?;
     Ok(thread_ids::distinct_suffix(ids.iter().map(String::as_str)))
 }
 
-/// The hashes a workflow is or was stored under: all versions of a name, else the one that is meant.
+/// The hashes a workflow is or was stored under: all versions of a name, or else the one typed.
 fn versions(context: &Context, registry: &Registry, typed: &str) -> Result<Vec<Hash>, CommandError> {
     let found = find_workflow::workflow(&context.home, typed, &context.cwd)?;
     for note in &found.notes {

@@ -1,7 +1,6 @@
-//! `uwf run --all`: every active thread, several at once.
+//! `uwf run --all`: runs every active thread, several at once.
 //!
-//! Each thread is run by a `uwf run` of its own. So one that fails is no business of the others, and a signal ends them as it
-//! ends any run.
+//! Each thread is run by its own `uwf run`. So if one fails, the others continue, and a signal ends each as it ends any run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -29,39 +28,39 @@ use crate::printer::{CommandResult, Printed, Printer, Report};
 use crate::style;
 use crate::table::Table;
 
-/// How often is looked whether one has ended. A signal, also that of a child's end, wakes at once.
+/// How often to check whether a run has ended. A signal, including the one for a child's end, wakes the check at once.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What is run, and how.
+/// The options of `uwf run --all`.
 pub(super) struct All {
-    /// Most at once.
+    /// Maximum number of parallel runs.
     pub(super) jobs: usize,
-    /// Also threads whose last attempt failed.
+    /// Include threads whose last attempt failed.
     pub(super) stuck: bool,
-    /// The role before which is stopped, in threads whose workflow has it.
+    /// The role to stop before, in threads whose workflow has it.
     pub(super) until: Option<String>,
-    /// Most steps of each.
+    /// Maximum number of steps per thread.
     pub(super) most: Option<u64>,
 }
 
-/// A thread to be run, and what its run is told.
+/// A thread to run, and the arguments of its run.
 struct Run {
     thread: ThreadId,
     options: Vec<String>,
 }
 
-/// What came of one thread.
+/// The result of one thread.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OfThread {
     thread: ThreadId,
     exit_code: Option<i32>,
-    /// What its run reported.
+    /// The report of its run.
     #[serde(flatten)]
     report: Map<String, Value>,
 }
 
-/// What came of all.
+/// The results of all threads.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Ran {
@@ -83,7 +82,7 @@ impl Report for Ran {
                 .or(report.get("reason").and_then(Value::as_str));
             let next = report.get("next").and_then(|next| next["role"].as_str()).map(|role| format!("next: {role}"));
             let what = match why {
-                // A question is followed by how it is answered.
+                // The lines after a question say how to answer it.
                 Some(why) => why.lines().next().unwrap_or_default().to_owned(),
                 None => next.unwrap_or_default(),
             };
@@ -99,7 +98,7 @@ impl Report for Ran {
     }
 }
 
-/// Runs the command.
+/// Runs the threads.
 pub(super) fn run(context: &Context, all: &All) -> CommandResult {
     let mut signals = Signals::listen()?;
     let mut waiting = runs(context, all)?.into_iter();
@@ -115,7 +114,7 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
                 let child = start(context, &thread, &options)?;
                 running.insert(thread.clone(), Pid::from_child(&child));
                 let send = send.clone();
-                // Whoever receives is there until all have sent.
+                // The receiver lives until every sender is done.
                 scope.spawn(move || send.send(follow(printer, thread, child)));
             }
             if running.is_empty() {
@@ -126,7 +125,7 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
                 told = Some(signal);
                 let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
                 for pid in running.values() {
-                    // It may have ended by itself, which is as good.
+                    // The run may have ended already.
                     let _ = kill_process(*pid, signal);
                 }
             }
@@ -144,7 +143,7 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
     Printed::new(&Ran { threads: ended, code })
 }
 
-/// The threads to be run, oldest first. A child thread is run by its parent.
+/// The threads to run, oldest first. Child threads are skipped: their parents run them.
 fn runs(context: &Context, all: &All) -> Result<Vec<Run>, CommandError> {
     let rows = list::list(&context.home, &Filter::default())?.rows;
     let active: BTreeSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
@@ -160,15 +159,15 @@ fn runs(context: &Context, all: &All) -> Result<Vec<Run>, CommandError> {
     Ok(wanted.into_iter().map(|row| Run { thread: row.thread.clone(), options: options(row) }).collect())
 }
 
-/// The workflows of these threads that have a role.
+/// The workflows of these threads that have the role.
 ///
 /// # Errors
-/// `Usage` when none has it: it is mistyped, and the threads would be run to their ends.
+/// `Usage` if no workflow has the role: the name is mistyped, and the threads would run to their ends.
 fn having_role(context: &Context, rows: &[&Row], role: &str) -> Result<BTreeSet<Hash>, CommandError> {
     let workflows: BTreeSet<Hash> = rows.iter().filter_map(|row| row.workflow).collect();
     let (mut having, mut roles) = (BTreeSet::new(), BTreeSet::new());
     for hash in workflows {
-        // What keeps a workflow from being read is for the runs of its threads to say.
+        // If a workflow is unreadable, the run of its thread reports it.
         let Ok(workflow) = nodes::workflow(context.home.store(), hash) else { continue };
         if workflow.roles.contains_key(role) {
             having.insert(hash);
@@ -188,14 +187,14 @@ fn start(context: &Context, thread: &ThreadId, options: &[String]) -> Result<Chi
     command.args(["--format", "json", "run", thread.as_str()]).args(options);
     command.env(ROOT_VARIABLES[0], context.home.root()).current_dir(&context.cwd);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Ctrl-C comes from here, once.
+    // Keep Ctrl-C from reaching the run twice: this process passes it on.
     command.process_group(0);
     command.spawn().map_err(|error| {
         CommandError::new(ErrorKind::Io, format!("cannot start {}: {error}", context.home.bin().display()))
     })
 }
 
-/// Passes on what a run says, with its thread in front, until it has ended.
+/// Prints the run's messages, each after the name of its thread, until the run ends.
 fn follow(printer: &Printer, thread: ThreadId, mut child: Child) -> OfThread {
     for line in child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
     {
@@ -211,7 +210,7 @@ fn follow(printer: &Printer, thread: ThreadId, mut child: Child) -> OfThread {
     OfThread { thread, exit_code, report }
 }
 
-/// Order of urgency: a failure, then a limit, then a wait.
+/// The most urgent exit code: of a failure, then of a limit, then of a wait.
 fn code(ended: &[OfThread]) -> u8 {
     let codes = || {
         ended.iter().map(|one| {

@@ -1,4 +1,4 @@
-//! `uwf thread run --on`: an engine has the thread stepped, on whichever machine.
+//! `uwf thread run --on`: lets an engine run the thread, on any machine.
 
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
@@ -20,7 +20,7 @@ use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::temporal::{Begun, Followed, Trouble, tell, warn_of_own_store, warn_of_unknown_address};
 
-/// Where a thread stood that was given to an engine. What there is to say of that was said.
+/// Where a thread was when it was handed to an engine. It has no text, because the messages on stderr say everything.
 #[derive(Serialize)]
 struct HandedOver(StepReport);
 
@@ -30,13 +30,13 @@ impl Report for HandedOver {
     }
 }
 
-/// Has an engine step the thread if it is where it is expected; `exit_code` is whether `--exit-code` was given.
+/// Lets an engine run the thread if its head is the expected one; `exit_code` is whether `--exit-code` was given.
 pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen, exit_code: bool) -> CommandResult {
     let found = expected_head::head(&context.home, thread, expected.head)
         .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
     if let Err(error) = found {
         let error = CommandError::from(error);
-        // Its workflow may not know yet, if it stands still.
+        // If the thread is stopped, its workflow on Temporal may not know yet.
         tell(context, thread, Call::Answer);
         return match completed_before(context, thread, &error, expected) {
             Some(report) => Printed::new(&Ran::ended(report, exit_code)),
@@ -58,7 +58,7 @@ pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen,
     }
 }
 
-/// Gives the thread to the engine, and follows it until it ends or stands still. `None` when it is not followed.
+/// Hands the thread to the engine, and follows it until it ends or stops. `None` with `--detach`.
 fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Followed>, CommandError> {
     let mut seen = steps(&context.home, thread, 0..0)?.count;
     let begun = Begun::begin(context, thread.clone(), on.steps_per_run, on.look_again)?;
@@ -78,7 +78,7 @@ fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Follow
     Ok(Some(followed))
 }
 
-/// Says what keeps the thread from continuing.
+/// Prints what keeps the thread from continuing.
 fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
     let line = match trouble {
         Trouble::Untaken => {
@@ -93,7 +93,7 @@ fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
     context.printer.talk(&line);
 }
 
-/// Warns of limits and agents that were chosen for the thread here: other machines have their own.
+/// Warns about limits and agents that were set for the thread on this machine: other machines don't know them.
 fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), CommandError> {
     let settings = Settings::load(&context.home, thread)?.unwrap_or_default();
     let own = [(settings.limits != ThreadLimits::default(), "limits"), (!settings.bound.is_empty(), "agents")];
@@ -108,7 +108,7 @@ fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), Comm
     Ok(())
 }
 
-/// Says which steps there are that were not said yet. What cannot be read now is said later.
+/// Prints steps that were not printed yet, and returns the number of steps. If they are unreadable now, the next call prints them.
 fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
     let Ok(new) = steps(&context.home, thread, seen..usize::MAX) else { return seen };
     for entry in &new.steps {
@@ -120,7 +120,7 @@ fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
     new.count
 }
 
-/// The failure of a thread that stands still or was abandoned.
+/// The error for a thread that stopped or was abandoned.
 fn failure(context: &Context, thread: &ThreadId, followed: Followed) -> Option<CommandError> {
     match followed {
         Followed::Ended => None,
@@ -139,7 +139,7 @@ fn is_killed(context: &Context, thread: &ThreadId) -> bool {
     show::show(&context.home, thread).is_ok_and(|shown| shown.state == State::Killed)
 }
 
-/// With what the store says of the thread: what it asks, why it was paused. That does not go through the engine.
+/// Adds to an error what the store says about the thread, such as its question or why it is paused. The engine does not know these.
 fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandError {
     let again = format!("to let Temporal continue: uwf thread run --on temporal {thread}");
     if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Config) {
