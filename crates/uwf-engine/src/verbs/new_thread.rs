@@ -1,6 +1,6 @@
-//! A thread that is being begun. Its record is there before its head is, so whoever is killed in between leaves the record
-//! of a thread there never was. Until it has a head its record has nothing but settings, and is locked while the command
-//! lives: that tells it from a thread the index has lost.
+//! A thread that is being started. Its record is written before its head, so a killed command can leave the record of a thread that never
+//! started. Until the thread has a head, its record contains only settings and is locked while the command runs. That distinguishes it
+//! from a thread that the index has lost.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -21,17 +21,17 @@ use crate::root::home::Home;
 use crate::root::{record, workplace};
 use crate::thread::digest;
 
-/// What the record of a thread says when its head is set.
+/// Line in the record of a thread once its head is set.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 enum Line {
     Begun,
 }
 
-/// Begins a thread: its settings, its worktree if it gets one, then its head. What was not begun leaves no record.
+/// Starts a thread: writes its settings, creates its worktree if it gets one, then sets its head. Leaves no record if that fails.
 ///
 /// # Errors
-/// Those of settings and index, of git.
+/// Errors of settings, index and git.
 pub(crate) fn begin(
     home: &Home,
     thread: &ThreadId,
@@ -42,10 +42,8 @@ pub(crate) fn begin(
     begin_in(home, thread, head, settings, worktree, &record::open_or_create(home, thread)?)
 }
 
-/// The same with an id that was chosen: somebody may have begun the thread, may be at it, or was killed at it.
-///
-/// # Errors
-/// As [`begin`].
+/// Starts a thread with a chosen id: another process may have started the thread, may be starting it, or may have been killed while
+/// starting it.
 pub(crate) fn begin_chosen(
     home: &Home,
     thread: &ThreadId,
@@ -63,7 +61,7 @@ pub(crate) fn begin_chosen(
         if !never_began(home, thread)? {
             return Ok(Swap::Moved(None));
         }
-        // Whoever gave the thread up meanwhile has removed the record.
+        // A process that gave the thread up meanwhile has removed the record.
         if is_at(&file, &path)? {
             discard_worktree(home, thread)?;
             return begin_in(home, thread, head, settings, worktree, &file);
@@ -71,7 +69,7 @@ pub(crate) fn begin_chosen(
     }
 }
 
-/// Whether an open file is the one at a path.
+/// Whether an open file is the file at a path.
 fn is_at(file: &File, path: &Path) -> Result<bool> {
     let opened = file.metadata().at("look at", path)?;
     match fs::symlink_metadata(path) {
@@ -96,7 +94,7 @@ fn begin_in(
     let set_head = || -> Result<Swap> {
         file.lock().at("lock", &path)?;
         settings.write(home, thread, file)?;
-        // Durable before the head is: from the record a lost index is made anew.
+        // Durable before the head is: a lost index is rebuilt from the record.
         file.sync_all().at("sync", &path)?;
         durable_files::sync_dir(&home.threads_dir())?;
         if let Some(worktree) = worktree {
@@ -110,14 +108,14 @@ fn begin_in(
     };
     let begun = set_head();
     match begun {
-        // Whether that is durable makes no difference as long as the index is there.
+        // The line need not be durable while the index exists.
         Ok(Swap::Done) => drop(record::write(home, thread, file, &Line::Begun)),
-        // A child thread that the index has lost is begun anew, and its record may tell of what was paid for.
+        // A child thread that the index has lost starts again, and its record may name paid attempts.
         Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => {
-            // With the record goes the knowledge of a worktree, so that stays if this does.
+            // Only the record knows the worktree, so keep it if the worktree can't be removed.
             if discard_worktree(home, thread).is_ok() {
                 drop(fs::remove_file(path));
-                // Left behind, it would tell of a thread whose head was lost.
+                // A leftover note would look like a thread whose head was lost.
                 let _ = workplace::forget(home, thread);
             }
         }
@@ -126,29 +124,25 @@ fn begin_in(
     begun
 }
 
-/// Puts a new record in the place of that of a thread whose head is about to be another, durably: what it says of attempts
-/// is of the head before.
-///
-/// # Errors
-/// `Io`.
+/// Replaces the record of a thread whose head is about to change, durably: attempts in the old record belong to the old head.
 pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
     let digest = digest::computed_at(home, head).ok();
     let settings = Settings { digest, ..settings.begun_at(head) };
     record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)
 }
 
-/// The settings of a thread that begins at a head. At a StartNode its digest is made at once. At a step that nobody has
-/// recorded a digest for, the whole history would have to be read, so that is left to the thread's first step. A node that
-/// cannot be read does not keep a thread from beginning: its first step reports it.
+/// The settings of a thread that starts at a head. At a StartNode, adds its digest. At a step without a recorded digest, the whole
+/// history would have to be read, so the thread's first step does that. An unreadable node does not prevent the start: the thread's first
+/// step reports it.
 fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
     let digest = settings.digest.or_else(|| digest::at_start(home.store(), head).ok().flatten());
     Settings { digest, ..settings.begun_at(head) }
 }
 
-/// Whether the record of a thread says more than what it was to begin with, or might, being damaged.
+/// Whether the record of a thread contains more than its settings, or might because it is damaged.
 ///
 /// # Errors
-/// `Io` when that cannot be told.
+/// `Io` if the record cannot be read.
 pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
     match record::read(home, thread) {
         Err(error) if error.is_damage() => Ok(true),
@@ -156,10 +150,10 @@ pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
     }
 }
 
-/// Whether a command is beginning a thread at this moment: it has no head yet, and its record is locked.
+/// Whether a command is starting a thread right now: the thread has no head yet, and its record is locked.
 ///
 /// # Errors
-/// `Io` when that cannot be told.
+/// `Io` if that cannot be checked.
 pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
     if has_begun(home, thread)? {
         return Ok(false);
@@ -172,10 +166,10 @@ pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
     }
 }
 
-/// Threads whose commands were killed before they had a head, so long ago that nobody can be at it.
+/// Threads whose commands were killed before they had a head, at least `age` ago, so that no command can still be starting them.
 ///
 /// # Errors
-/// Those of the records, index and history.
+/// Errors of records, index and history.
 pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
     let mut found = Vec::new();
     for thread in home.recorded_threads()? {
@@ -186,10 +180,7 @@ pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
     Ok(found)
 }
 
-/// Removes the record of a thread that [`abandoned`] found, unless somebody is at it by now.
-///
-/// # Errors
-/// `Io`.
+/// Removes the record of a thread that [`abandoned`] found, unless a command is using it by now.
 pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()> {
     let path = home.record_file(thread);
     match held_if_abandoned(home, thread, age)? {
@@ -201,21 +192,21 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()
     }
 }
 
-/// Takes away the worktree of a thread that never began: nobody has worked in it.
+/// Removes the worktree of a thread that never started: no agent has worked in it.
 fn discard_worktree(home: &Home, thread: &ThreadId) -> Result<()> {
     match Settings::load(home, thread) {
         Ok(Some(Settings { worktree: Some(worktree), .. })) => Ok(worktree::discard(home, thread, &worktree)?),
-        // One that is damaged was torn when it was written, and no worktree is made before it is durable.
+        // Damaged settings were torn while being written, and a worktree is created only after they are durable.
         Ok(_) | Err(Error { cause: Some(ErrorCause::DamagedSettings), .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// The locked record of a thread that nobody is beginning, and nobody has ever been at: one that was stepped has a lock.
+/// The locked record of a thread that no command is starting and that never had a step: a stepped thread has a lock file.
 fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Option<File>> {
     let path = home.record_file(thread);
     let file = match regular::open(&path) {
-        // What is no file may stand in the place of a record that had steps, as a damaged one.
+        // A directory or other non-file may have replaced the record of a stepped thread, so treat it as damaged.
         Err(error) if is_damage(&error) => return Ok(None),
         other => other.at("open", &path)?,
     };
@@ -227,7 +218,7 @@ fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Op
     Ok(is_abandoned.then_some(file))
 }
 
-/// Whether nothing tells that a thread has ever begun: neither its record nor index nor history.
+/// Whether a thread never started, by its record, the index and the history.
 fn never_began(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(!has_begun(home, thread)?
         && home.heads().read(thread.as_str())?.is_none()

@@ -1,5 +1,5 @@
-//! The attempt that a command was made for. A head stays where it is when an attempt fails or its agent asks something, so the head
-//! alone does not tell a command that is sent again from one that is meant to try again.
+//! The attempt that a command was issued for. A head does not move when an attempt fails or its agent asks a question. So the head alone
+//! does not distinguish a repeated command from a deliberate retry.
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
@@ -10,20 +10,20 @@ use crate::error::Result;
 use crate::root::home::Home;
 use crate::verbs::expected_head;
 
-/// The newest attempt at this head, as far as the record of the thread tells, and the claim where machines share a store.
+/// The newest attempt at this head, by the thread's record and, in a shared store, the claim.
 ///
 /// # Errors
-/// `Io` when the record cannot be read, those of a shared store.
+/// `Io` if the record cannot be read, and errors of a shared store.
 pub fn at(home: &Home, id: &ThreadId, head: Hash) -> Result<NewestAttempt> {
-    // An attempt whose id is none is not read from a record.
+    // Attempts with an invalid id are never read from a record.
     let id = elsewhere::newest_id(home, id, head)?.and_then(|id| id.parse().ok());
     Ok(id.map_or(NewestAttempt::None, NewestAttempt::Is))
 }
 
-/// Checks that the newest attempt at this head is the one that is expected, if one is.
+/// Checks that the newest attempt at this head is the expected one, if any is expected.
 ///
 /// # Errors
-/// `Busy` when there is another; those of [`at`].
+/// `Busy` if it is another attempt; errors of [`at`].
 pub fn check(home: &Home, id: &ThreadId, head: Hash, expected: Option<NewestAttempt>) -> Result<()> {
     let Some(expected) = expected else { return Ok(()) };
     let newest = at(home, id, head)?;

@@ -1,7 +1,7 @@
-//! `notify` of config.yaml: telling somebody that a thread has ended, waits, is at a limit or is stuck.
+//! `notify` of config.yaml: sends a notification when a thread has ended, waits, is at a limit or is stuck.
 //!
-//! A process of its own does it once the step is over, so that nothing it does can fail a step or keep it waiting. Threads
-//! that play a role of another thread are not told of: their parent is.
+//! A separate process sends it after the step, so that it cannot fail or delay the step. Child threads send no notifications: their
+//! parent does.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -23,20 +23,20 @@ use crate::verbs::after_step;
 use crate::verbs::show;
 use crate::verbs::workflow_names;
 
-/// Hidden argument of the process that tells; the thread and what happened follow it.
+/// Hidden argument of the notifying process, followed by the thread and the event.
 pub const NOTIFY_ARGUMENT: &str = "__notify";
 
-/// How long a command may take that tells somebody.
+/// Time limit of a notification command.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// How often is looked whether it has ended.
+/// How often to check whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is told to somebody, by the mark that says it.
+/// Events that a mark announces.
 const MARKED: [(Mark, Happening); 3] =
     [(Mark::Waiting, Happening::Waiting), (Mark::Limited, Happening::Limited), (Mark::Stuck, Happening::Stuck)];
 
-/// How a thread was marked before a step.
+/// The marks of a thread before a step.
 pub(crate) struct Before([Option<Reason>; 3]);
 
 impl Before {
@@ -44,7 +44,7 @@ impl Before {
         Before(MARKED.map(|(mark, _)| marks::get(home, thread, mark)))
     }
 
-    /// Tells of what the step has come to. What was so before is not told again: a thread that waits is looked at often.
+    /// Notifies of the step's result. Skips what was already true before the step: a waiting thread is checked often.
     pub(crate) fn tell(self, home: &Home, thread: &ThreadId, has_ended: bool) {
         if has_ended {
             return tell(home, thread, Happening::Ended);
@@ -52,7 +52,7 @@ impl Before {
         for ((mark, happening), before) in MARKED.into_iter().zip(self.0) {
             let Some(now) = marks::get(home, thread, mark) else { continue };
             let is_new = before.is_none_or(|before| match mark {
-                // Each failed attempt is news.
+                // Every failed attempt is a new event.
                 Mark::Stuck => before.since != now.since,
                 _ => before.why != now.why,
             });
@@ -63,7 +63,7 @@ impl Before {
     }
 }
 
-/// Starts the process that tells, if anybody is to be told.
+/// Starts the notifying process, if any notification is configured.
 pub(crate) fn tell(home: &Home, thread: &ThreadId, happening: Happening) {
     let wanted = wanted(home, happening);
     let is_child = || Settings::load(home, thread).ok().flatten().is_some_and(|settings| settings.parent.is_some());
@@ -76,16 +76,16 @@ pub(crate) fn tell(home: &Home, thread: &ThreadId, happening: Happening) {
     }
 }
 
-/// Who is to be told. Without a readable configuration nobody is known.
+/// Configured notifications for an event; none if the configuration is unreadable.
 fn wanted(home: &Home, happening: Happening) -> Vec<Notify> {
     let all = home.config().map(|config| config.notify).unwrap_or_default();
     all.into_iter().filter(|entry| entry.on.contains(&happening)).collect()
 }
 
-/// The side of the process that tells: runs the commands, and posts to the URLs by `post`.
+/// The notifying process: runs the commands, and sends the report to the URLs with `post`.
 ///
 /// # Errors
-/// None for what cannot be told, which is logged; those of the thread.
+/// Errors of the thread. Failed notifications are only logged.
 pub fn perform(
     home: &Home,
     thread: &ThreadId,
@@ -111,7 +111,7 @@ pub fn perform(
     Ok(())
 }
 
-/// What `thread show` says, with what happened and the name of the workflow.
+/// The output of `thread show`, with the event and the name of the workflow.
 fn report(home: &Home, thread: &ThreadId, happening: Happening) -> Result<Value> {
     let shown = show::show(home, thread)?;
     let name = workflow_names::own_name(home, shown.workflow);
@@ -122,7 +122,7 @@ fn report(home: &Home, thread: &ThreadId, happening: Happening) -> Result<Value>
     Ok(report)
 }
 
-/// A message without a URL that is a key, nor its path, which a server may repeat.
+/// An error message without the webhook URL, which is a secret, and without its path, which a server may repeat.
 fn without(why: &str, url: &str, name: &str) -> String {
     let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
     let why = why.replace(url, &format!("${name}"));
@@ -146,7 +146,7 @@ fn run(
     let group = Pid::from_child(&child);
     if let Some(mut stdin) = child.stdin.take() {
         let text = format!("{report}\n");
-        // A command may not care for the report, or never read it.
+        // A command may never read the report.
         std::thread::spawn(move || stdin.write_all(text.as_bytes()));
     }
     let deadline = Instant::now() + LIMIT;

@@ -1,7 +1,7 @@
-//! `uwf otel export`, and `otel` of config.yaml: what threads did, as spans for a collector of OpenTelemetry.
+//! `uwf otel export`, and `otel` of config.yaml: the history of threads, as spans for an OpenTelemetry collector.
 //!
-//! After a step a process of its own sends what the step added, so that no collector can fail a step or keep it waiting. Ids
-//! follow from the thread and its nodes: whoever sends a span again sends the same one.
+//! After a step a separate process sends the new spans, so that a collector cannot fail or delay the step. Ids are derived from the
+//! thread and its nodes, so a span that is sent again is identical.
 
 mod agents;
 mod content;
@@ -25,54 +25,54 @@ use crate::root::log::{Log, log};
 use crate::root::project;
 use crate::verbs::{after_step, child_threads};
 
-/// Hidden argument of the process that sends; thread, head before the step and when that began follow it.
+/// Hidden argument of the sending process, followed by the thread, the head before the step and the step's start time.
 pub const OTEL_ARGUMENT: &str = "__otel";
 
-/// Stands for the head of a thread that was not readable before a step.
+/// Placeholder for an unreadable head before a step.
 const NO_HEAD: &str = "-";
 
-/// Stands for the beginning of a step when all of a thread is to be sent.
+/// Placeholder start time: send the whole thread.
 const ALL: u64 = 0;
 
-/// Bytes of the spans of one request. Collectors take some megabytes, and one span has at most some hundred kilobytes.
+/// Bytes of spans per request. Collectors accept a few megabytes, and a span has at most a few hundred kilobytes.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
-/// What there is to send of a thread.
+/// The spans of a thread.
 #[derive(Debug, Clone)]
 pub struct Exported {
     /// The thread.
     pub thread: ThreadId,
-    /// Its trace, hexadecimal: that of the topmost thread above it.
+    /// Its trace id, hexadecimal: the trace id of its topmost ancestor.
     pub trace_id: String,
-    /// Whether the thread has ended. The span of the thread itself is there only then.
+    /// Whether the thread has ended. Only then does it have a span of its own.
     pub has_ended: bool,
-    /// What is not readable and so is missing.
+    /// Unreadable parts, whose spans are missing.
     pub unreadable: Vec<String>,
     spans: Vec<Span>,
     redactor: Redactor,
 }
 
 impl Exported {
-    /// How many spans there are.
+    /// Number of spans.
     pub fn count(&self) -> usize {
         self.spans.len()
     }
 
-    /// All of them in one `ExportTraceServiceRequest`, as JSON.
+    /// All spans in one `ExportTraceServiceRequest`, as JSON.
     pub fn whole(&self) -> Value {
         self.redactor.value(&otlp::request(&self.spans))
     }
 
-    /// The same as requests that collectors take.
+    /// All spans in requests of a size that collectors accept.
     pub fn requests(&self) -> impl Iterator<Item = Value> {
         otlp::requests(&self.spans, BYTES_AT_ONCE).map(|request| self.redactor.value(&request))
     }
 }
 
-/// All spans of a thread and its child threads; `content`: with tasks, prompts, answers and what tools were given and said.
+/// All spans of a thread and its child threads. With `content`, includes tasks, prompts, answers, and the input and output of tools.
 ///
 /// # Errors
-/// `NotFound` if there is no such thread; those of its steps, not of what lies below them.
+/// `NotFound` if the thread does not exist, and errors of its steps. Unreadable nodes below a step are listed in the result.
 pub fn export(home: &Home, thread: &ThreadId, content: bool) -> Result<Exported> {
     exported(home, thread, content, Range::All)
 }
@@ -91,26 +91,26 @@ fn exported(home: &Home, thread: &ThreadId, content: bool, range: Range) -> Resu
     })
 }
 
-/// The configuration that says which models agents of a thread have: that of its project, if there is a sound one.
+/// The configuration that names the models of a thread's agents: its project's, if that is sound.
 fn config_of(home: &Home, thread: &ThreadId) -> Result<Config> {
     let settings = Settings::load(home, thread)?;
     let of_project = settings.and_then(|settings| project::config(home, &settings.workspace).ok());
     of_project.map_or_else(|| home.config(), Ok)
 }
 
-/// Where a request goes.
+/// Destination of the requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
     /// The URL.
     pub url: String,
-    /// Headers, names and values. Values may be secrets.
+    /// Names and values of headers. Values may be secrets.
     pub headers: Vec<(String, String)>,
 }
 
-/// The collector of the configuration, with the values of its headers.
+/// The configured collector, with the values of its headers.
 ///
 /// # Errors
-/// `Config` if a variable that holds a header is not set, or `.env` is not readable.
+/// `Config` if a header's variable is not set, or `.env` is not readable.
 pub fn destination(home: &Home, otel: &Otel) -> Result<Destination> {
     let mut headers: Vec<(String, String)> = otel.headers.clone().into_iter().collect();
     let env_file = env_file::read(&home.env_file())?;
@@ -125,10 +125,10 @@ pub fn destination(home: &Home, otel: &Otel) -> Result<Destination> {
     Ok(Destination { url: otel.traces_url(), headers })
 }
 
-/// How a thread stood before a step; nothing is looked at unless spans are to be sent.
+/// The state of a thread before a step; read only if spans are to be sent.
 ///
-/// A child thread sends nothing itself: the keeper of its parent ends all that the role's process has left behind, and so
-/// would end that, too. The parent's step sends the child's spans with its own.
+/// A child thread sends nothing itself: the keeper of its parent ends all remaining processes of the role, and so would end the sender.
+/// The parent's step sends the child's spans with its own.
 pub(crate) struct Before(Option<(Option<Hash>, u64)>);
 
 impl Before {
@@ -138,7 +138,7 @@ impl Before {
         Before(is_wanted.then(|| (head(), crate::root::ids::now_ms())))
     }
 
-    /// For a child thread that is killed, which plays no step of its parent any more: all of it.
+    /// For a killed child thread, which no longer belongs to a step of its parent: all of its spans.
     pub(crate) fn of_killed(home: &Home, thread: &ThreadId) -> Before {
         match child_threads::parent_of(home, thread) {
             Some(_) => Before(is_wanted(home).then_some((None, ALL))),
@@ -146,8 +146,8 @@ impl Before {
         }
     }
 
-    /// As [`Before::send`], for a step that has succeeded or failed. A thread that has ended under a step was killed, and
-    /// whoever did so sends what there is.
+    /// Like [`Before::send`], for a step that has succeeded or failed. If the thread ended during a step, it was killed, and the `kill`
+    /// command sends the spans.
     pub(crate) fn send_step(self, home: &Home, thread: &ThreadId, has_succeeded: bool) {
         let was_killed = || matches!(home.heads().read(thread.as_str()), Ok(None));
         if self.0.is_some() && (has_succeeded || !was_killed()) {
@@ -155,7 +155,7 @@ impl Before {
         }
     }
 
-    /// Starts the process that sends what has come since.
+    /// Starts the process that sends the new spans.
     pub(crate) fn send(self, home: &Home, thread: &ThreadId) {
         let Some((head, at)) = self.0 else { return };
         let head = head.map_or_else(|| NO_HEAD.to_owned(), |head| head.to_string());
@@ -170,11 +170,11 @@ fn is_wanted(home: &Home) -> bool {
     home.config().is_ok_and(|config| config.otel.is_some())
 }
 
-/// The side of the process that sends: what came after `head`, and what failed or ended since `at` (Unix milliseconds). `post`
-/// sends a request, and says what the collector finds wrong with it.
+/// The sending process: sends the spans of steps after `head`, and of attempts that failed or ended since `at` (Unix milliseconds).
+/// `post` sends a request, and returns the collector's complaint.
 ///
 /// # Errors
-/// None, since nobody would see one: what was not sent is logged.
+/// None, since no caller would show one. Failures are logged.
 pub fn perform(
     home: &Home,
     thread: &ThreadId,
@@ -192,7 +192,7 @@ pub fn perform(
     }
 }
 
-/// How many spans were sent; `None` if there was nothing to send.
+/// Returns the number of spans sent; `None` if there were none to send.
 fn send_since(
     home: &Home,
     thread: &ThreadId,

@@ -1,5 +1,4 @@
-//! What a listing for people says of a thread beside its row. It is in the thread's nodes, so it is asked for the rows that are
-//! shown.
+//! Columns of a listing for people that need the thread's nodes, so they are read only for the rows that are shown.
 
 use std::collections::HashMap;
 
@@ -19,32 +18,32 @@ use crate::thread::state::State;
 use crate::verbs::child_threads;
 use crate::verbs::list::Row;
 
-/// A thread in a few words.
+/// Summary of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
     /// Its task.
     pub task: String,
-    /// Number of its steps; `None` when they are many and would have to be counted.
+    /// Number of its steps; `None` if there are too many to count.
     pub steps: Option<usize>,
-    /// Role that is played, waited for or next, or `$END`; `None` when that is not known, or the thread has ended.
+    /// Role that is running, waited for or next, or `$END`; `None` if unknown, or if the thread has ended.
     pub role: Option<String>,
-    /// The thread whose role it plays, when this machine knows it.
+    /// The parent thread, if this machine knows it.
     pub parent: Option<ThreadId>,
 }
 
-/// Looks at threads one after the other; each workflow is read once.
+/// Summarizes threads one by one, and reads each workflow once.
 pub struct Overviews<'h> {
     home: &'h Home,
     workflows: HashMap<Hash, Option<Workflow>>,
 }
 
 impl<'h> Overviews<'h> {
-    /// Nothing is read yet.
+    /// Summaries before anything is read.
     pub fn new(home: &'h Home) -> Overviews<'h> {
         Overviews { home, workflows: HashMap::new() }
     }
 
-    /// A thread in a few words; `None` when its nodes are not readable.
+    /// Summary of a thread; `None` if its nodes are not readable.
     pub fn of(&mut self, row: &Row) -> Option<Overview> {
         let thread = Thread::at(self.home, row.thread.clone(), row.head).ok()?;
         let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;

@@ -1,9 +1,9 @@
-//! `uwf pack`: the nodes of threads that have ended move into packs, and back.
+//! `uwf pack`: moves the nodes of ended threads into packs, and back.
 //!
-//! A thread that has ended is read, seldom and as a whole. So its nodes need no file each: they go into one compressed file,
-//! side by side in the order in which they refer to one another. Everybody reads them there without knowing (`json_cas::FsObjects`).
+//! An ended thread is read rarely, and as a whole. So its nodes don't need a file each: they share one compressed file, in the order in
+//! which they refer to one another. Readers don't notice the difference (`json_cas::FsObjects`).
 //!
-//! Nodes that every step of a workflow with a name needs stay in their files, as do uwf's own types: there are few of them.
+//! Nodes that every step of a named workflow needs keep their files, as do uwf's own types: there are few of them.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ use crate::root::home::Home;
 use crate::root::{ids, registry};
 use crate::verbs::gc;
 
-/// Which threads are packed.
+/// Which threads to pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackThreads {
-    /// How long ago they ended at least.
+    /// Minimum time since they ended.
     pub older_than: Duration,
-    /// Whether it is only counted.
+    /// Only count.
     pub dry_run: bool,
 }
 
@@ -36,24 +36,24 @@ pub struct Packed {
     pub packed_threads: usize,
     /// Nodes that moved into a pack.
     pub packed_nodes: usize,
-    /// Nodes that stay in their files: they are corrupt, or were put again meanwhile.
+    /// Nodes that keep their files: they are corrupt, or were stored again meanwhile.
     pub left_nodes: usize,
     /// Size of the nodes.
     pub bytes_before: u64,
     /// Size of their pack.
     pub bytes_after: u64,
-    /// Room on the disk that their files had.
+    /// Disk space that their files used.
     pub disk_before: u64,
-    /// Room on the disk that their pack has.
+    /// Disk space that their pack uses.
     pub disk_after: u64,
-    /// Packs there are now.
+    /// Current number of packs.
     pub packs: usize,
-    /// Why small packs were not made one: the disk is too full for that.
+    /// Why small packs were not merged: the disk is too full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_reclaimed: Option<String>,
 }
 
-/// What was taken out of packs.
+/// Result of taking nodes out of packs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unpacked {
@@ -63,9 +63,9 @@ pub struct Unpacked {
     pub bytes: u64,
     /// Packs that were removed.
     pub removed_packs: usize,
-    /// Nodes that cannot be read. Their packs are left.
+    /// Nodes that cannot be read. Their packs stay.
     pub unreadable: Vec<UnreadableNode>,
-    /// Packs of which nobody can tell what is in them.
+    /// Packs whose contents are unknown.
     pub damaged_packs: Vec<UnreadablePack>,
 }
 
@@ -101,29 +101,28 @@ impl From<json_cas::Unpacked> for Unpacked {
     }
 }
 
-/// A pack that was given up.
+/// An abandoned pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Forgotten {
     /// Its name.
     pub pack: Hash,
-    /// Where its file is now; absent when there was none.
+    /// Where its file is now; absent if it had no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<PathBuf>,
-    /// What could still be read of it, and what not.
+    /// Which of its nodes could still be read.
     #[serde(flatten)]
     pub unpacked: Unpacked,
 }
 
-/// Moves the nodes of ended threads into a pack, and makes one of packs that are small. `progress` is told how many nodes were looked
-/// at.
+/// Moves the nodes of ended threads into a pack, and merges small packs. Passes `progress` the number of nodes examined.
 ///
 /// # Errors
-/// `Usage` when the nodes are kept elsewhere, `Io` and `Busy`: no node is lost, and the same call again continues. `Data` when the disk
-/// does not have what was written. Those of history and registry.
+/// `Usage` if the nodes are not in files. `Io` and `Busy`: no node is lost, and the same call again continues. `Data` if the disk does
+/// not return what was written. Errors of history and registry.
 pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) -> Result<Packed> {
     let files = home.files()?;
-    // Where nothing is, nothing is made.
+    // Don't create packs in an empty root.
     if !home.has_objects_dir()? {
         return Ok(Packed::default());
     }
@@ -133,7 +132,7 @@ pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) 
     let now = ids::now_ms();
     let is_old = |line: &Finished| Duration::from_millis(now.saturating_sub(line.completed_at)) >= request.older_than;
     for line in history::all(home)?.iter().filter(|line| is_old(line)) {
-        // It goes last, so the nodes of a thread whose end is in a pack are there, too.
+        // A thread's end moves last, so if it is in a pack, the other nodes are as well.
         if files.is_loose(line.end.unwrap_or(line.head))? {
             done.packed_threads += 1;
             walk.add(line, progress)?;
@@ -161,10 +160,10 @@ pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) 
     })
 }
 
-/// Gives every node a file again, as another implementation needs it, and removes the packs.
+/// Gives every node a file again, as other implementations require, and removes the packs.
 ///
 /// # Errors
-/// As of [`pack`]. What cannot be read is in the report.
+/// As of [`pack`]. Unreadable nodes are in the report.
 pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> {
     let files = home.files()?;
     if !home.has_objects_dir()? {
@@ -174,10 +173,10 @@ pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> 
     Ok(files.unpack(&Node::is_stored_as, progress)?.into())
 }
 
-/// Gives up a pack that is damaged or missing, for good: nodes of it that can be read get files, and the others are lost.
+/// Abandons a damaged or missing pack permanently: its readable nodes get files, and the others are lost.
 ///
 /// # Errors
-/// As of [`pack`]; `NotFound` when there is no such pack, `Usage` when nothing is wrong with it.
+/// As of [`pack`]; `NotFound` if there is no such pack, `Usage` if the pack is intact.
 pub fn forget(home: &Home, pack: Hash) -> Result<Forgotten> {
     let files = home.files()?;
     if !home.has_objects_dir()? {
@@ -196,7 +195,7 @@ fn no_pack(pack: Hash) -> Error {
     Error::not_found(format!("there is no pack {pack}")).hint("`uwf doctor` names packs that are damaged or missing")
 }
 
-/// Nodes that stay in their files: workflows with a name, their schemas, and types of uwf.
+/// Nodes that keep their files: workflows with a name, their schemas, and uwf's own types.
 fn needed(home: &Home) -> Result<HashSet<Hash>> {
     let own = OWN_TYPES.iter().map(|own| own.hash).chain([bootstrap::HASH]);
     let named: Vec<Hash> = registry::read(home)?.values().map(|entry| entry.hash).collect();
@@ -205,11 +204,11 @@ fn needed(home: &Home) -> Result<HashSet<Hash>> {
     Ok(needed.seen)
 }
 
-/// Follows threads from their ends, each node once.
+/// Visits threads from their ends, each node once.
 struct Walk<'h> {
     home: &'h Home,
     seen: HashSet<Hash>,
-    /// What was found, in the order in which it is read.
+    /// Nodes found, in reading order.
     found: Vec<Hash>,
     corrupt: usize,
 }
@@ -219,12 +218,12 @@ impl Walk<'_> {
         let roots = [line.end, Some(line.head), line.workflow];
         let before = self.found.len();
         self.follow(roots.into_iter().flatten(), progress)?;
-        // Whoever is killed while files are removed leaves the end of the thread its file.
+        // Files are removed in this order, so if `pack` is killed, the end of the thread still has its file.
         self.found[before..].reverse();
         Ok(())
     }
 
-    /// In breadth: what a step refers to stands near it, wherever the thread leads.
+    /// Breadth-first, so that a step's nodes are close to it in the pack.
     fn follow(&mut self, roots: impl Iterator<Item = Hash>, progress: &mut dyn FnMut(usize)) -> Result<()> {
         let store = self.home.store();
         let mut open: VecDeque<Hash> = roots.filter(|root| self.seen.insert(*root)).collect();
@@ -233,7 +232,7 @@ impl Walk<'_> {
                 Ok(Some(node)) => node,
                 Ok(None) => continue,
                 Err(error) if error.is_of_the_moment() => return Err(error.into()),
-                // It stays where it is. What it led to nobody can tell, but from elsewhere.
+                // A corrupt node keeps its file. Nodes it referenced are found only through other nodes.
                 Err(_) => {
                     self.corrupt += 1;
                     continue;

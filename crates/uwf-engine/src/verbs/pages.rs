@@ -1,4 +1,4 @@
-//! What pages show of a thread: its last step, the failed tries since, how it stands.
+//! Parts of a thread's page: its last step, the failed attempts since, and its state.
 
 use json_cas::{Hash, Store};
 use uwf_core::agent_name::AgentName;
@@ -15,19 +15,19 @@ use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::verbs::show::ThreadStatus;
 
-/// The last step of a thread as a section of a page; `None` before the first.
+/// The last step of a thread as a section of a page; `None` before the first step.
 ///
 /// # Errors
-/// Those of the StepNode and the chain.
+/// Errors of the StepNode and the chain.
 pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
     let Some(index) = thread.chain()?.len().checked_sub(1) else { return Ok(None) };
     Ok(Some(view::section(&thread.whole_step(index)?, quota)))
 }
 
-/// Failed tries since the step that is the head, oldest first.
+/// Failed attempts since the step at the head, oldest first.
 ///
 /// # Errors
-/// Those of the attempt record.
+/// Errors of the attempt record.
 pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> {
     let Some(attempt) = recorded::read(home, id)? else { return Ok(Vec::new()) };
     let store = home.store();
@@ -35,7 +35,7 @@ pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> 
     Ok(failed.map(|hash| failure(store, hash, &attempt.opened.role)).collect())
 }
 
-/// A failed try, as far as its node is readable; `role` is what it is said to have been at.
+/// A failed attempt, as far as its node is readable; `role` is the role it was recorded for.
 pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
     let attempt = match nodes::attempt(store, hash) {
         Ok(attempt) => attempt,
@@ -59,7 +59,7 @@ pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
     }
 }
 
-/// Where a thread stands, in short phrases of markdown.
+/// The state of a thread, in short phrases of markdown.
 pub fn standing(shown: &ThreadStatus) -> Vec<String> {
     let steps = match shown.steps {
         0 => "no step yet".to_owned(),
@@ -73,7 +73,7 @@ pub fn standing(shown: &ThreadStatus) -> Vec<String> {
         .collect()
 }
 
-/// Why a thread is stuck, how it ended; `None` when there is nothing to say.
+/// Why a thread is stuck, or how it ended; `None` otherwise.
 pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
     let at = |what: &str| match &shown.at_role {
         Some(role) => format!("{what} at {role}"),

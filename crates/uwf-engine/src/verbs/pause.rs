@@ -1,4 +1,4 @@
-//! `thread pause` and `thread resume`: a mark that every step looks at before it begins.
+//! `thread pause` and `thread resume`: set and clear a mark that every step checks before it begins.
 
 use json_cas::Hash;
 use schemars::JsonSchema;
@@ -17,21 +17,21 @@ use crate::verbs::expected_head;
 pub struct PauseReport {
     /// The thread.
     pub thread: ThreadId,
-    /// What it is doing.
+    /// Its current state.
     pub state: State,
-    /// Whether no further step begins once the one that is running has ended.
+    /// Whether the running step is the last until the thread is resumed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
 }
 
-/// Why a thread is paused when nobody says.
+/// Default reason of a pause.
 const NO_REASON: &str = "paused by hand";
 
-/// Pauses a thread, if it is at the head that is expected: a step that is running ends as it would, no further one begins.
-/// Returns its state, which is `Running` until that step has ended. Paused again, a thread has the newer reason.
+/// Pauses a thread, if it is at the expected head: a running step finishes, but no further step begins. Returns the thread's state, which
+/// is `Running` until that step has ended. Pausing again replaces the reason.
 ///
 /// # Errors
-/// `Busy` when it is at another head or has ended; without an expectation `NotFound` when it is not active. `Io`.
+/// `Busy` if it is at another head or has ended; without an expected head, `NotFound` if it is not active. `Io`.
 pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<Hash>) -> Result<State> {
     expected_head::head(home, id, expected)?;
     let why = reason.map(str::trim).filter(|why| !why.is_empty()).unwrap_or(NO_REASON).to_owned();
@@ -39,15 +39,12 @@ pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<
     let reason = Reason { role: None, why, since: crate::root::ids::now_ms(), head: None, asks: None };
     let earlier = marks::get(home, id, Mark::Paused);
     put(home, id, Some(&reason))?;
-    // It may have ended in this moment, and its end may have looked for marks before this one was there.
+    // The thread may have just ended, and its end may have cleared marks before this one was set.
     stay(home, id, expected, earlier.as_ref())?;
     Ok(state::of_active(home, id, &marks::of(home, id)))
 }
 
-/// Lets a paused thread continue, if it is at the head that is expected. Returns its state now and whether it was paused.
-///
-/// # Errors
-/// As [`pause`].
+/// Resumes a paused thread, if it is at the expected head. Returns its current state and whether it was paused.
 pub fn resume(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<(State, bool)> {
     expected_head::head(home, id, expected)?;
     let earlier = marks::get(home, id, Mark::Paused);
@@ -56,7 +53,7 @@ pub fn resume(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<(Sta
     Ok((state::of_active(home, id, &marks::of(home, id)), earlier.is_some()))
 }
 
-/// Sets the mark, or takes it away.
+/// Sets or clears the mark.
 fn put(home: &Home, id: &ThreadId, reason: Option<&Reason>) -> Result<()> {
     match reason {
         Some(reason) => marks::set(home, id, Mark::Paused, reason)?,
@@ -65,8 +62,8 @@ fn put(home: &Home, id: &ThreadId, reason: Option<&Reason>) -> Result<()> {
     marks::sync(home, id, Mark::Paused)
 }
 
-/// Looks once more whether the thread is where it was, since whoever steps it takes no notice of marks meanwhile. What was
-/// there before is put back for a thread that has moved on, also if that cannot be read, and nothing for one that has ended.
+/// Checks again that the thread has not moved, since a running step ignores marks. If it has moved, restores the earlier mark, also if
+/// the head cannot be read. If it has ended, clears the mark.
 fn stay(home: &Home, id: &ThreadId, expected: Option<Hash>, earlier: Option<&Reason>) -> Result<()> {
     let Err(refused) = expected_head::head(home, id, expected) else { return Ok(()) };
     let is_active = home.heads().read(id.as_str()).map_or(true, |head| head.is_some());

@@ -1,5 +1,5 @@
-//! `thread ps`: what runs now. One readdir tells which threads have an open attempt; nothing else is read of the others,
-//! however many there are.
+//! `thread ps`: running steps. One readdir finds the threads with an open attempt; nothing is read of other threads, however many there
+//! are.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,16 +21,16 @@ use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
 use crate::verbs::child_threads;
 
-/// Characters of what an agent does.
+/// Maximum length of an agent's activity, in characters.
 const DOING: usize = 100;
 
-/// A step that is under way.
+/// A running step.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningStep {
     /// The thread.
     pub thread: ThreadId,
-    /// Name of its workflow; absent when it is not readable.
+    /// Name of its workflow; absent if it is not readable.
     pub workflow: Option<String>,
     /// Role that is played.
     pub role: String,
@@ -39,22 +39,22 @@ pub struct RunningStep {
     pub agent: AgentName,
     /// The attempt.
     pub attempt: String,
-    /// Unix milliseconds at which the attempt began.
+    /// Start time of the attempt, in Unix milliseconds.
     pub since: u64,
-    /// Unix milliseconds at which the agent last printed something, or recorded what it did; when it began if it never did.
+    /// Time of the agent's last output or recorded activity, in Unix milliseconds; its start time if there was none.
     pub last_sign: u64,
-    /// Tokens so far, as of the last turn that counted them; absent when they are not counted, or only at the end.
+    /// Tokens so far, as of the last turn that counted them; absent if they are not counted, or only at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// What the agent does just now: the tool it has called, else what it said last, in a few words; absent when it leaves no trace.
+    /// The agent's current activity, in a few words: the tool it called, or else its last words. Absent if it records no trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
-    /// Process of the agent; absent before it exists.
+    /// Process of the agent; absent before it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// Process that watches it.
+    /// Process that watches the agent.
     pub keeper: u32,
-    /// The thread whose role this one plays.
+    /// The parent thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<ThreadId>,
 }
@@ -63,7 +63,7 @@ pub struct RunningStep {
 #[derive(Debug, Default)]
 pub struct RunningMemory(HashMap<String, KnownAttempt>);
 
-/// An attempt at the last look.
+/// State of an attempt at the last look.
 #[derive(Debug, Default)]
 struct KnownAttempt {
     trace: Follower,
@@ -81,11 +81,11 @@ impl KnownAttempt {
     }
 }
 
-/// The steps that are under way on this machine, oldest thread first. `memory` is what the last call left; one that forgets
-/// costs reading all that the agents have done.
+/// The running steps on this machine, oldest thread first. `memory` is the state after the last call; with a fresh one, the agents' whole
+/// activity is read.
 ///
 /// # Errors
-/// `Io` when the marks cannot be listed. A thread that cannot be read is left out.
+/// `Io` if the marks cannot be listed. Unreadable threads are left out.
 pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
     let marked = marks::all_here(home)?;
     let open = marked.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
@@ -142,7 +142,7 @@ fn doing(news: &News<'_>) -> Option<String> {
     (!words.trim().is_empty()).then(|| text::ellipsize(words.trim(), DOING).into_owned())
 }
 
-/// Unix milliseconds at which a file with something in it was written to.
+/// Modification time of a non-empty file, in Unix milliseconds.
 fn changed_at(path: &Path) -> Option<u64> {
     let meta = path.metadata().ok().filter(|meta| meta.len() > 0)?;
     let since = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;

@@ -1,4 +1,4 @@
-//! `workflow put`: from a file to a stored workflow with a name.
+//! `workflow put`: stores a workflow file under a name.
 
 use std::path::Path;
 
@@ -17,29 +17,29 @@ use crate::root::{ids, registry};
 use crate::verbs::validate;
 use crate::verbs::validate::Validated;
 
-/// What became of a workflow file.
+/// Result for a workflow file.
 #[derive(Debug)]
 pub struct Put {
     /// Its text.
     pub text: String,
-    /// Everything wrong with it, in order of place.
+    /// Everything wrong with it, in order of position.
     pub problems: Vec<Problem>,
-    /// The name it has now, and the workflow; `None` when the problems kept it from being stored.
+    /// Its name and the workflow; `None` if problems prevented storing it.
     pub stored: Option<(String, Hash)>,
 }
 
-/// Stores a workflow file under its name, unless it has errors (or warnings, when `strict`).
+/// Stores a workflow file under its name, unless it has errors (or warnings, if `strict` is set).
 ///
 /// # Errors
-/// `Io` when the file cannot be read, `Data` when it is not a text, those of store and registry.
+/// `Io` if the file cannot be read, `Data` if it is not text, and errors of store and registry.
 pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
     put_as(home, path, strict, None)
 }
 
-/// The same under another name in the registry.
+/// Stores a workflow file under another name in the registry.
 ///
 /// # Errors
-/// As [`put`]; `Usage` for a name that no workflow can have.
+/// As [`put`]; `Usage` for an invalid name.
 pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Result<Put> {
     if let Some(name) = name
         && let Some(fault) = workflow::name_fault(name)
@@ -64,7 +64,7 @@ pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Res
 /// Stores a checked workflow without giving it a name. Returns its own name and its hash.
 ///
 /// # Errors
-/// Those of the store; `NotFound` when a role names a schema the store lacks.
+/// Errors of the store; `NotFound` if a role names a schema the store lacks.
 pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
     node_types::ensure(home)?;
     let mut drafts: Vec<Draft> = Vec::new();
@@ -83,9 +83,9 @@ pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
     Ok((workflow.name, hash))
 }
 
-/// Refuses a workflow that has a secret in it: a node is for ever.
+/// Rejects a workflow that contains a secret: nodes are permanent.
 pub(crate) fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
-    // Where the configuration cannot be read no agent is started either; what `.env` and the environment have is known.
+    // An unreadable configuration starts no agent either; the secrets of `.env` and the environment are known.
     let names = home.config().map(|config| config.secret_names()).unwrap_or_default();
     let redactor = Redactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());
     match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
@@ -95,11 +95,11 @@ pub(crate) fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
     }
 }
 
-/// What the roles are told in every thread, in the form most agents are asked for. The first prompt of each role would
-/// store it otherwise, one wait for the disk more in that step; nothing depends on its being there.
+/// Role instructions that are the same in every thread, in the form most agents receive. Otherwise the first prompt of each role would
+/// store them, with one more wait for the disk in that step. Nothing depends on them.
 fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<Vec<Draft>> {
     let instruction = |(name, role): (&String, &Role)| {
-        // As a reader of the store sees it: the keys of a file may come in another order, which is another text.
+        // Read it as a reader of the store sees it: the file may order its keys differently, which makes a different text.
         let schema = match schemas.iter().find(|draft| draft.hash() == role.meta) {
             Some(draft) => {
                 let stored = cbor::decode(draft.cbor()).expect("what was encoded can be decoded");

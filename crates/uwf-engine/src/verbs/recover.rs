@@ -1,8 +1,8 @@
-//! `uwf recover`: the index of threads from what else this machine knows of them.
+//! `uwf recover`: rebuilds the index of threads from everything else this machine knows about them.
 //!
-//! Every move of a head leaves a trace beside the index, and none of them costs a sync of its own: a thread that is
-//! begun names its head in its settings, a step its result in the lines of its attempt, both synced before the index is;
-//! an end has its line in the history. So the index can be lost, damaged, or restored from an old backup.
+//! Every move of a head leaves a trace beside the index, without a sync of its own: a new thread names its head in its settings, a step
+//! names its result in the lines of its attempt. Both are synced before the index is. An end has its line in the history. So `recover`
+//! can rebuild an index that was lost, damaged, or restored from an old backup.
 
 mod ends;
 mod evidence;
@@ -31,91 +31,91 @@ use crate::root::{history, ids};
 use crate::verbs::new_thread;
 use evidence::{Evidence, Known};
 
-/// What became of a thread's line in the index.
+/// Result for a thread's line in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
-    /// As it was.
+    /// Unchanged.
     Kept,
-    /// It was not in the index, or not readable there.
+    /// Missing from the index, or unreadable there.
     Restored,
-    /// The index had another head: an older one, one that is not readable, or one of another run.
+    /// The index had another head: an older one, an unreadable one, or one of another run.
     Moved,
-    /// It has ended, and the history or the index did not say so.
+    /// The thread has ended, but the history or the index did not say so.
     Archived,
-    /// Index and records disagree, and both can be right; as it was.
+    /// Index and records disagree, and either can be right. Left unchanged.
     Differs,
-    /// There are records, but none that says where it stands.
+    /// The thread has records, but no record names its head.
     Lost,
 }
 
-/// One thread.
+/// Result for one thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// Its id.
     pub thread: ThreadId,
-    /// What became of it.
+    /// What was found.
     pub finding: Finding,
-    /// Its head; absent when it is lost.
+    /// Its head; absent if the thread is lost.
     pub head: Option<Hash>,
-    /// The head the index had, when that was another.
+    /// The head in the index, if it differed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Hash>,
     /// Where its head, or its end, was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Source>,
-    /// What there is to say about it.
+    /// A remark about the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// The names of workflows, where machines share a store.
+/// The names of workflows, in a store that machines share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Names {
-    /// What became of them.
+    /// What was found.
     pub finding: Finding,
-    /// The node that has them; absent when they are lost.
+    /// The node with the names; absent if they are lost.
     pub head: Option<Hash>,
-    /// Where their head was before, when that was elsewhere.
+    /// Their previous head, if it differed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Hash>,
-    /// What there is to say about them.
+    /// A remark about the names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What was found, and done unless it was only looked.
+/// What was found and, unless it was a dry run, repaired.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recovered {
-    /// The index; absent where machines share a store.
+    /// The index; absent if machines share a store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<PathBuf>,
-    /// The store that machines share.
+    /// The shared store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
-    /// Why it was not readable.
+    /// Why the index was unreadable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// Whether it is another now, or would be.
+    /// Whether the index was changed, or would be.
     pub changed: bool,
-    /// The file that has the old one.
+    /// The file with the old index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_as: Option<PathBuf>,
-    /// The names of workflows, if their head in a shared store was not as it should be.
+    /// The names of workflows, if their head in a shared store was wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<Names>,
-    /// Nodes that a shared store had lost, put back from the cache of this machine.
+    /// Nodes missing from a shared store, restored from this machine's cache.
     #[serde(skip_serializing_if = "is_none")]
     pub nodes_put_back: usize,
-    /// Threads of which this machine has records and a shared store knows nothing: they were removed there, or never copied to it.
+    /// Threads with records on this machine but unknown to the shared store: they were removed there, or never copied to it.
     #[serde(skip_serializing_if = "is_none")]
     pub not_in_store: usize,
-    /// Every active thread, and those that were changed or lost.
+    /// Every active thread, and threads that were changed or lost.
     pub threads: Vec<Row>,
-    /// What in the history is not readable.
+    /// Unreadable lines of the history.
     pub problems: Vec<String>,
 }
 
@@ -123,12 +123,12 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// Compares the index with everything else that is known of threads, and unless `dry_run` writes the one that follows.
-/// The old one is kept beside it. uwf's own types are stored again if they are damaged. Where machines share a store there is no index:
-/// heads that are missing or damaged there are set again.
+/// Compares the index with everything else that is known about threads and, unless `dry_run` is set, writes the corrected index. Keeps
+/// the old index beside it. Also stores uwf's own types again if they are damaged. A shared store has no index: there it sets missing or
+/// damaged heads again.
 ///
 /// # Errors
-/// `Io` when files cannot be read or written, `Busy` when somebody holds the index for too long; those of a shared store.
+/// `Io` if files cannot be read or written, `Busy` if another process holds the index for too long, and errors of a shared store.
 pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     if home.shared().is_some() {
         return shared::recover(home, dry_run);
@@ -137,17 +137,17 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     let has_nodes = home.has_objects_dir()?;
     let _hold = if !dry_run && has_nodes { Some(home.hold_nodes()?) } else { None };
     if !dry_run && has_nodes {
-        // Without them no node can be read or written.
+        // Without uwf's types no node can be read or written.
         node_types::repair(home)?;
     }
     let (_, plan) = compared(home)?;
     if plan.is_whole() {
         return Ok(plan.report);
     }
-    // Index, history and records were read one after the other, and heads may have moved in between. While the index is
-    // held none does: what is still wrong then is wrong.
+    // Index, history and records were read one after the other, and heads may have moved in between. No head moves while the index is
+    // held, so compare again.
     let held = match index.hold() {
-        // Of a root that nobody can write to, the first look is as good.
+        // If the root is read-only, the first comparison is as good.
         Err(HeadsError::Io { .. }) if dry_run => return Ok(plan.report),
         held => held?,
     };
@@ -165,7 +165,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     Ok(plan.report)
 }
 
-/// The index, and what follows from comparing it with all else.
+/// The index, and the plan from comparing it with everything else.
 fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
     let salvaged = home.index()?.salvage();
     refuse_unread(&salvaged)?;
@@ -173,11 +173,11 @@ fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
     Ok((salvaged, plan))
 }
 
-/// Threads that have begun, says this machine's record of them, and are neither in the index nor in the history. Of a shared store those
-/// count of which it has notes: others may have been removed by another machine.
+/// Started threads, by this machine's records, that are in neither the index nor the history. For a shared store, only threads with notes
+/// there: another machine may have removed the others.
 ///
 /// # Errors
-/// Those of index, history and records.
+/// Errors of index, history and records.
 pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     let mut missing = home.recorded_threads()?;
     if home.shared().is_some() && !missing.is_empty() {
@@ -194,7 +194,7 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     }
     let mut begun = Vec::new();
     for id in missing {
-        // It may have begun since the index was read.
+        // The thread may have started after the index was read.
         let is_missing = new_thread::has_begun(home, &id)?
             && home.heads().read(id.as_str())?.is_none()
             && history::of(home, &id)?.is_none();
@@ -205,10 +205,10 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     Ok(begun)
 }
 
-/// An index that only somebody else may read, or that cannot be read just now, is not broken.
+/// Rejects an index that this user may not read, or that cannot be read just now: it is not broken.
 fn refuse_unread(salvaged: &Salvaged) -> Result<()> {
     let Some(HeadsError::Io { source, path, action }) = &salvaged.fault else { return Ok(()) };
-    // An error of the system is no value to be copied.
+    // An `io::Error` cannot be cloned.
     let source = source.raw_os_error().map_or_else(|| source.kind().into(), std::io::Error::from_raw_os_error);
     match Error::file(action, path, source) {
         error if error.is_damage() => Ok(()),
@@ -280,13 +280,13 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     Ok(Plan { report, heads, ended })
 }
 
-/// Lines of the index that are threads, by their id as it must be spelled, and the others.
+/// Lines of the index that are threads, by their correctly spelled id, and all other lines.
 fn lines(salvaged: &Salvaged) -> (BTreeMap<ThreadId, Hash>, Vec<(String, Hash)>) {
     let mut own = BTreeMap::new();
     let mut foreign = Vec::new();
     for (name, hash) in &salvaged.entries {
         match name.parse::<ThreadId>() {
-            // Of two spellings the right one counts.
+            // If an id has two spellings, the correct one counts.
             Ok(id) if id.as_str() == name => drop(own.insert(id, *hash)),
             Ok(id) => drop(own.entry(id).or_insert(*hash)),
             Err(_) => foreign.push((name.clone(), *hash)),
@@ -306,7 +306,7 @@ fn archived(id: &ThreadId, head: Hash, note: &str) -> Row {
     }
 }
 
-/// A thread the history says too little about. Gives its row, and a line for the history if it has ended all the same.
+/// A thread that the history says too little about. Returns its row, and a line for the history if the thread has ended.
 fn look(
     evidence: &Evidence<'_>,
     id: &ThreadId,
@@ -349,7 +349,7 @@ fn lost(id: &ThreadId, note: String) -> Row {
     Row { thread: id.clone(), finding: Finding::Lost, head: None, before: None, from: None, note: Some(note) }
 }
 
-/// A thread that is in the index.
+/// Compares a thread in the index with what is known about it.
 fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Known>) -> Row {
     let kept = |finding, note| Row {
         thread: id.clone(),
@@ -375,7 +375,7 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
         () if !readable => {
             kept(Finding::Differs, Some("its nodes are not readable: `uwf cas verify` shows why".to_owned()))
         }
-        // It was stepped on another machine, or the record is of a time before.
+        // Another machine stepped the thread, or the record is older.
         () if evidence.leads_to(line, head) => kept(Finding::Kept, None),
         () if evidence.leads_to(head, line) => moved("the index was behind"),
         () if !evidence.same_start(line, head) => moved("the head in the index belongs to another run"),
@@ -383,9 +383,9 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
     }
 }
 
-/// Lists the threads with records on this machine. Leaves out threads that a running command is starting, and threads whose start or fork was
-/// killed before they had a head. Without an intact index the two can't be told apart from started threads, so then all are listed. A shared
-/// store has no index.
+/// Lists the threads with records on this machine. Leaves out threads that a running command is starting, and threads whose start or fork
+/// was killed before they had a head. Without an intact index the two can't be told apart from started threads, so then all are listed. A
+/// shared store has no index.
 fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<ThreadId>> {
     let (mut begun, mut others) = (BTreeSet::new(), BTreeSet::new());
     for id in home.recorded_threads()? {
@@ -398,7 +398,7 @@ fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<Thread
             others.insert(id)
         };
     }
-    // No index at all is one that was never made, as long as nothing began.
+    // A missing index was never created if no thread has started.
     let is_lost = |index: &Salvaged| index.fault.is_some() || index.is_missing() && !begun.is_empty();
     if index.is_none_or(is_lost) {
         begun.append(&mut others);
@@ -406,7 +406,7 @@ fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<Thread
     Ok(begun)
 }
 
-/// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.
+/// Correctly spelled threads of the history, with their newest lines if these are complete.
 fn ended(history: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
     let mut ended = BTreeMap::new();
     for line in history {
@@ -418,7 +418,7 @@ fn ended(history: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
     ended
 }
 
-/// The lines of the history, each that is readable left empty.
+/// The lines of the history, with each readable line left empty.
 fn damaged_history(home: &Home) -> Result<Vec<String>> {
     let path = home.history_file();
     let bytes = match regular::read(&path, regular::MAX_LIST) {

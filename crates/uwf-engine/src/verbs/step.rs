@@ -1,7 +1,7 @@
 //! One step of a thread: moderator → agent → extract → verify → link. This runs in the keeper.
 //!
-//! `Step::run` is the picture of it. What lies between two of its lines is a value of a type that only the line before
-//! gives, so none can be left out: `Resumed`, `Begun`, `Stored`, `Verified`, `Linked`.
+//! See `Step::run` for the sequence. Each of its lines needs a value of a type that only the line before returns, so no line can be left
+//! out: `Resumed`, `Begun`, `Stored`, `Verified`, `Linked`.
 
 mod adopt;
 mod away;
@@ -48,30 +48,30 @@ use crate::verbs::expected_head;
 use crate::verbs::newest_attempt::{self, NewestAttempt};
 use crate::verbs::{notify, otel};
 
-/// What to step, and how.
+/// Which thread to step, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRequest {
     /// The thread.
     pub thread: ThreadId,
     /// Agent for this step only.
     pub agent: Option<Named>,
-    /// Workspace, for a thread whose record this machine lacks; kept from then on.
+    /// Workspace, for a thread without a record on this machine. The thread keeps it.
     pub cwd: Option<PathBuf>,
-    /// Whether the report tells how the moderator decided.
+    /// Whether the report explains the moderator's decision.
     pub explain: bool,
-    /// Whether the text of the newest failed attempt is read again instead of running the agent.
+    /// Whether to read the newest failed attempt's text again instead of running the agent.
     #[serde(default)]
     pub reextract: bool,
-    /// The head that the thread must have.
+    /// The head the thread must have.
     #[serde(default)]
     pub expected_head: Option<Hash>,
-    /// The newest attempt that it must have at its head.
+    /// The newest attempt the thread must have at its head.
     #[serde(default)]
     pub expected_attempt: Option<NewestAttempt>,
 }
 
 impl StepRequest {
-    /// The next step of a thread, nothing special about it.
+    /// Request for a plain next step.
     pub fn plain(thread: ThreadId) -> StepRequest {
         StepRequest {
             thread,
@@ -85,18 +85,18 @@ impl StepRequest {
     }
 }
 
-/// The next step of a thread, performed by a keeper, which continues should this process end. `tick` is called about ten times
-/// a second.
+/// Performs the next step of a thread in a keeper, which continues even if this process ends. Calls `tick` about ten times a second.
 ///
 /// # Errors
-/// `Busy` when the thread is not at the head or attempt that is expected, what the keeper reports; `Internal` when it dies without a report.
+/// `Busy` if the thread is not at the expected head or attempt, any error the keeper reports, `Internal` if the keeper dies without a
+/// report.
 pub fn in_keeper(
     home: &Home,
     request: &StepRequest,
     signals: &mut Signals,
     tick: &mut dyn FnMut(),
 ) -> Result<StepReport> {
-    // The keeper looks again under the thread's lock, but for a thread that has ended none is started.
+    // The keeper checks again under the thread's lock, but no keeper should start for an ended thread.
     if request.expected_head.is_some() {
         expected_head::head(home, &request.thread, request.expected_head)?;
     }
@@ -106,7 +106,7 @@ pub fn in_keeper(
 /// The keeper's side of [`in_keeper`].
 ///
 /// # Errors
-/// `Usage` when the request is not readable.
+/// `Usage` if the request is not readable.
 pub fn keeper_main(request: &str) -> Result<()> {
     let performed = |request: &StepRequest| -> Result<StepReport> {
         let home = Home::from_environment()?;
@@ -122,7 +122,7 @@ pub fn keeper_main(request: &str) -> Result<()> {
 /// Performs one step while holding the thread's lock.
 ///
 /// # Errors
-/// Of every kind; the head is where it was unless the error says otherwise.
+/// Any kind. The head has not moved, unless the error says otherwise.
 pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Result<StepReport> {
     let lock = lock::take(home, &request.thread)?;
     lock.write_owner(&std::process::id().to_string())?;
@@ -134,35 +134,34 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     Step::new(&thread, &head, &plan, request).run_until_kept(signals)
 }
 
-/// The plan of a step, in a directory that is there: one that was given is kept, and a worktree that comes from another machine is
-/// made.
+/// The plan of a step, after its directory exists: a given `cwd` is recorded, and a worktree from another machine is created.
 pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
     let (home, id) = (thread.home(), &thread.id);
     let plan = Plan::load(thread, cwd)?;
-    // Files come first: a machine to which they don't come has nothing on record of the thread, and doesn't work on it.
+    // Fetch the files first: a machine that can't get them records nothing about the thread and doesn't work on it.
     let have_come = travel::arrive(home, id, thread.head, &plan.settings, plan.config.worktree_remote.as_ref())?;
     if cwd.is_some() {
         let settings = &plan.settings;
-        // Where files come from is for whoever has them to say, until they are here.
+        // Until the files are here, only a machine that has them can say where they come from.
         if settings.worktree_in_use().is_none() && !works_in(home, id, &settings.workspace) {
             settings.workplace(thread.head).tell(home, id)?;
         }
         settings.begun_at(settings.begun_at.unwrap_or(thread.head)).save(home, id)?;
     }
-    // A configuration of the project may have come with them.
+    // A configuration of the project may have come with the files.
     if have_come { Ok(Plan::load(thread, None)?) } else { Ok(plan) }
 }
 
-/// Whether this machine knows already that a thread works in a directory.
+/// Whether this machine already knows that a thread works in a directory.
 fn works_in(home: &Home, thread: &ThreadId, workspace: &Path) -> bool {
     matches!(Settings::load(home, thread), Ok(Some(known)) if known.workspace == workspace)
 }
 
-/// What an attempt is begun from.
+/// Where an attempt begins.
 pub(crate) struct Position {
-    /// Nodes of the attempts that failed there.
+    /// Nodes of the failed attempts at this position.
     pub(crate) earlier: Vec<Hash>,
-    /// The version of the note by which the step is claimed, where machines share the store.
+    /// The version of the note that claims the step, in a shared store.
     pub(crate) note: Option<Version>,
 }
 
@@ -170,13 +169,13 @@ pub(crate) struct Position {
 #[must_use]
 pub(crate) struct Begun {
     pub(crate) attempt: Attempt,
-    /// Whether the answer of an earlier attempt is read again, which could not be stored then: nobody is paid.
+    /// Whether it only reads an earlier answer again, which could not be stored then. This costs nothing.
     rereads: bool,
-    /// By which the step is this machine's.
+    /// This machine's lease on the step.
     pub(crate) lease: Lease,
 }
 
-/// A step that is under way: its thread, under the thread's lock.
+/// A step in progress: its thread, under the thread's lock.
 pub(crate) struct Step<'a, 'h> {
     home: &'a Home,
     thread: &'a Thread<'h>,
@@ -199,10 +198,9 @@ impl<'a, 'h> Step<'a, 'h> {
         Step { home, thread, head, plan, request, log, began: Instant::now() }
     }
 
-    /// A process may be killed between any two lines of this, or the power may fail. What keeps the promise that nothing paid
-    /// for is lost is the order: the attempt is on record before its agent is started, the agent's process records its step
-    /// before it reports it, and the head moves last. Whatever was killed, the next step finds in the record how far this
-    /// one came, and `resume_leftover` continues from there.
+    /// The process may be killed between any two lines, or the power may fail. The order guarantees that paid work is never lost: the
+    /// attempt is recorded before its agent starts, the agent's process records its step before it reports it, and the head moves last.
+    /// After a kill, the next step reads from the record how far this one got, and `resume_leftover` continues from there.
     fn run(&self, signals: &mut Signals) -> Result<StepReport> {
         let failed = match self.resume_leftover(signals)? {
             Resumed::Linked(linked) => return Ok(StepReport { adopted: true, ..linked.look_ahead(signals) }),
@@ -216,20 +214,20 @@ impl<'a, 'h> Step<'a, 'h> {
         };
         self.check_limits(role, &failed.nodes)?;
         let begun = self.begin(role, failed)?;
-        // ② The agent, and ③ extraction, which happens in the agent's process: see agent_kit::submit.
+        // ② The agent, and ③ extraction, which runs in the agent's process: see agent_kit::submit.
         let stored = self.play(&begun, signals);
-        // ④ A head never points at what is not verified and durable.
+        // ④ The head moves only to a verified and durable step.
         let linked = stored.and_then(Stored::verify).and_then(Verified::link);
         let linked = linked.map_err(|error| self.conclude(&begun, error));
         let report = linked.map(|linked| linked.look_ahead(signals));
-        // Not before a supervisor has said whether the thread continues.
+        // Keep the lease until a supervisor has said whether the thread continues.
         begun.lease.end();
         let report = report?;
         let explain = self.explained(&decision);
         Ok(StepReport { explain, adopted: begun.rereads, ..report })
     }
 
-    /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck until a person fixes that.
+    /// The moderator's decision. If the conditions cannot be evaluated, the thread is stuck until a person fixes them.
     fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
         moderate::next(thread, &self.plan.workflow).inspect_err(|error| {
             if error.cause == Some(ErrorCause::Unroutable) {
@@ -238,7 +236,7 @@ impl<'a, 'h> Step<'a, 'h> {
         })
     }
 
-    /// The moderator chose the end: no agent runs.
+    /// Ends the thread: the moderator chose the end, so no agent runs.
     fn end(&self, reason: EndReason, decision: &Decision, signals: &mut Signals) -> Result<StepReport> {
         let summary = self.advisors(self.thread).summary(signals);
         end::complete(self.thread, self.head, reason, summary)?;
@@ -251,12 +249,12 @@ impl<'a, 'h> Step<'a, 'h> {
         })
     }
 
-    /// How a decision came about, when that was asked for.
+    /// How the moderator decided, if requested.
     fn explained(&self, decision: &Decision) -> Option<Explained> {
         self.request.explain.then(|| moderate::explain(self.thread, &self.plan.workflow, decision))
     }
 
-    /// Whether the thread may have another step, also for what failed attempts at it have used.
+    /// Whether the limits allow another step, counting failed attempts at it.
     fn check_limits(&self, role: &str, failed: &[Hash]) -> Result<()> {
         self.plan.check_limits(self.thread, failed).inspect_err(|error| {
             if error.kind == ErrorKind::Limit {

@@ -1,4 +1,4 @@
-//! Agents as spans have them: name, model, provider.
+//! Agents in spans: name, model, provider.
 
 use json_cas::Hash;
 use uwf_core::config::Config;
@@ -8,7 +8,7 @@ use uwf_core::spending::Spender;
 use crate::attempt::agents::BUILT_IN_PREFIX;
 use crate::attempt::program;
 
-/// Hosts of providers that OpenTelemetry has names for.
+/// Hosts of providers with a name in OpenTelemetry.
 const PROVIDERS: [(&str, &str); 12] = [
     ("api.openai.com", "openai"),
     ("api.anthropic.com", "anthropic"),
@@ -24,7 +24,7 @@ const PROVIDERS: [(&str, &str); 12] = [
     ("api.moonshot.ai", "moonshot_ai"),
 ];
 
-/// An agent as spans have it.
+/// An agent in a span.
 #[derive(Clone, Default)]
 pub(super) struct KnownAgent {
     pub(super) node: Option<Hash>,
@@ -35,7 +35,7 @@ pub(super) struct KnownAgent {
 }
 
 impl KnownAgent {
-    /// An agent of a node.
+    /// The agent of a node.
     pub(super) fn of(config: &Config, hash: Hash, agent: Agent) -> KnownAgent {
         let alias = Spender::of(&agent, config).model;
         let model = alias.as_ref().and_then(|alias| config.models.get(alias));
@@ -52,25 +52,25 @@ impl KnownAgent {
         }
     }
 
-    /// An agent of which only the command is known.
+    /// An agent known only by its command.
     pub(super) fn of_command(command: &str) -> KnownAgent {
         KnownAgent { name: Some(command.to_owned()), provider: provider_of_program(command), ..KnownAgent::default() }
     }
 
-    /// What the span of an attempt is called.
+    /// Name of an attempt's span.
     pub(super) fn span_name(&self) -> String {
         ["invoke_agent"].into_iter().chain(self.name.as_deref()).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// What OpenTelemetry calls the provider at an address.
+/// OpenTelemetry's name for the provider at an address.
 fn well_known(address: &str) -> Option<&'static str> {
     let host = address.split_once("://")?.1.split(['/', ':']).next()?;
     let is_of = |known: &str| host == known || host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.'));
     PROVIDERS.iter().find(|(known, _)| is_of(known)).map(|(_, name)| *name)
 }
 
-/// Of an agent whose model is not known, its program stands for the provider.
+/// The provider of an agent with an unknown model: its program.
 fn provider_of_program(command: &str) -> String {
     let name = program::file_name(command);
     name.strip_prefix(BUILT_IN_PREFIX).unwrap_or(name).to_owned()

@@ -1,12 +1,12 @@
-//! What was said, as the conventions have it: messages of parts, as JSON.
+//! Content of conversations in the form of the conventions: messages of parts, as JSON.
 
 use json_cas::text::ellipsize;
 use serde_json::{Value, json};
 
-/// Characters of a text that are sent.
+/// Maximum length of a sent text.
 const MAX_TEXT: usize = 16 << 10;
 
-/// Messages as the conventions have them: here always one.
+/// Messages in the form of the conventions: here always one.
 pub(super) fn messages(role: &str, parts: impl IntoIterator<Item = Value>) -> Value {
     json!([{ "role": role, "parts": parts.into_iter().collect::<Vec<_>>() }])
 }

@@ -1,4 +1,4 @@
-//! Ids of traces and spans, which follow from threads and the hashes of nodes.
+//! Ids of traces and spans, derived from threads and the hashes of nodes.
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
@@ -7,10 +7,10 @@ use super::otlp::{SpanId, TraceId};
 use crate::root::home::Home;
 use crate::verbs::child_threads;
 
-/// Threads above a thread that are looked at, for a record that names itself as its parent.
+/// Limit for the walk to the topmost ancestor, in case a record names itself as its parent.
 const MAX_ANCESTORS: usize = 64;
 
-/// The trace of a thread: that of the topmost thread above it.
+/// The trace of a thread: the trace of its topmost ancestor.
 pub(super) fn trace_of(home: &Home, thread: &ThreadId) -> TraceId {
     let mut top = thread.clone();
     for _ in 0..MAX_ANCESTORS {
@@ -20,7 +20,7 @@ pub(super) fn trace_of(home: &Home, thread: &ThreadId) -> TraceId {
     TraceId(id("trace", &[top.as_str()]))
 }
 
-/// Bytes that stand for these words; never all zero, which no id may be.
+/// Bytes derived from these words; never all zero, which is an invalid id.
 fn id<const N: usize>(what: &str, words: &[&str]) -> [u8; N] {
     let mut hasher = blake3::Hasher::new_derive_key("uwf 2026 ids of spans");
     for word in std::iter::once(&what).chain(words) {

@@ -1,6 +1,6 @@
-//! Spans as OTLP has them: the JSON form of an `ExportTraceServiceRequest`.
+//! Spans in OTLP: the JSON form of an `ExportTraceServiceRequest`.
 //!
-//! Ids are hexadecimal there, times are nanoseconds in a text, and so are whole numbers.
+//! Ids are hexadecimal; times are nanoseconds, and are strings, as all integers are.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(super) struct Span {
     /// Unix milliseconds.
     pub(super) ended_at: u64,
     pub(super) attributes: Attributes,
-    /// What went wrong, if anything did.
+    /// The error, if it failed.
     pub(super) error: Option<String>,
 }
 
@@ -29,12 +29,12 @@ pub(super) struct TraceId(pub(super) [u8; 16]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpanId(pub(super) [u8; 8]);
 
-/// Where the work of a span is done.
+/// Where the work of a span runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// On this machine.
     Internal = 1,
-    /// By somebody who is asked: a model.
+    /// By a remote service: a model.
     Client = 3,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 pub(super) struct Attributes(Vec<(&'static str, Value)>);
 
 impl Attributes {
-    /// Adds one, if it is known.
+    /// Adds an attribute, if it is known.
     pub(super) fn add(&mut self, key: &'static str, value: Option<impl Into<Value>>) -> &mut Attributes {
         self.0.extend(value.map(|value| (key, value.into())));
         self
@@ -71,7 +71,7 @@ pub(super) fn request(spans: &[Span]) -> Value {
     enclosed(spans.iter().map(span).collect())
 }
 
-/// Requests that together export spans, in their order, of about so many bytes each. A span is never divided.
+/// Requests that together export spans, in order, of about `most` bytes each. A span is never split.
 pub(super) fn requests(spans: &[Span], most: usize) -> impl Iterator<Item = Value> {
     let mut spans = spans.iter().map(span).peekable();
     std::iter::from_fn(move || {
@@ -118,7 +118,7 @@ fn span(span: &Span) -> Value {
 }
 
 fn nanoseconds(ms: u64) -> String {
-    // A time that no clock has said must not make the whole request unreadable.
+    // An absurd timestamp must not make the whole request unreadable.
     ms.saturating_mul(1_000_000).to_string()
 }
 
@@ -126,7 +126,7 @@ fn attributes(attributes: &[(&'static str, Value)]) -> Value {
     attributes.iter().map(|(key, value)| json!({ "key": key, "value": any_value(value) })).collect()
 }
 
-/// An `AnyValue`; what is no text, number or boolean goes as the text of its JSON.
+/// An `AnyValue`; a value that is not a string, number or boolean is sent as its JSON text.
 fn any_value(value: &Value) -> Value {
     match value {
         Value::String(text) => json!({ "stringValue": text }),

@@ -1,8 +1,8 @@
-//! From the events of a thread and its nodes to spans: `invoke_workflow` → `invoke_agent` → `chat` → `execute_tool`, with the
-//! names that OpenTelemetry's conventions for generative AI give to attributes.
+//! Spans from the events of a thread and its nodes: `invoke_workflow` → `invoke_agent` → `chat` → `execute_tool`, with the attribute
+//! names of OpenTelemetry's conventions for generative AI.
 //!
-//! The span of a thread is there once the thread has ended, because it cannot be sent twice. The one of a step has its id by
-//! the head before the step: so a child thread that plays the role can name its parent before that step is there.
+//! A thread gets its span after it has ended, because the span cannot be sent twice. A step's span id is derived from the head before the
+//! step, so that a child thread can name its parent before that step exists.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,20 +27,20 @@ use crate::thread::nodes;
 use crate::verbs::child_threads;
 use crate::verbs::live::{From, Live};
 
-/// Where sessions come from whose turns are no exchanges with a model, unless tokens were counted.
+/// Sources of sessions whose turns are not exchanges with a model, unless tokens were counted.
 const WITHOUT_MODEL: [&str; 2] = ["stdout", "submit"];
 
-/// Which spans are wanted.
+/// Which spans to create.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Range {
-    /// All of a thread and of the threads below it.
+    /// All spans of a thread and its child threads.
     All,
-    /// Those of the steps after a head, with the child threads that played them, and of what failed or ended since (Unix
+    /// Spans of the steps after a head, with the child threads that played them, and of attempts that failed or ended since `at` (Unix
     /// milliseconds).
     Since { head: Option<Hash>, at: u64 },
 }
 
-/// What was found.
+/// Spans that were created.
 pub(super) struct Traced {
     pub(super) trace: TraceId,
     pub(super) spans: Vec<Span>,
@@ -52,7 +52,7 @@ pub(super) struct Traced {
 pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool, range: Range) -> Result<Traced> {
     let own = Thread::any(home, thread)?;
     let from = match range {
-        // The steps before a fork are those of the thread it was forked from.
+        // The steps before a fork belong to the source thread.
         Range::All => Settings::load(home, thread)?.and_then(|settings| settings.begun_at).map(From::After),
         Range::Since { head, .. } => head.map(From::After),
     };
@@ -75,7 +75,7 @@ pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool,
         match &event.what {
             What::Step(step) => writer.step(traveller, step)?,
             What::End { status, reason } => writer.end(traveller, event.at, status, reason.as_deref()),
-            // What an agent did is told by its attempt or its step, which the record and the nodes have.
+            // The record and the nodes describe what an agent did, by its attempt or step.
             What::Thread { .. }
             | What::Attempt { .. }
             | What::Turn { .. }
@@ -93,7 +93,7 @@ pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool,
     Ok(Traced { trace, spans: writer.spans, has_ended, unreadable: writer.unreadable })
 }
 
-/// A thread whose events are gone through.
+/// A thread whose events are processed.
 struct Traveller<'h> {
     thread: Thread<'h>,
     workflow: String,
@@ -103,7 +103,7 @@ struct Traveller<'h> {
     begun_at: u64,
     attempts: Vec<Attempt>,
     has_ended: bool,
-    /// Of failed attempts only those since then are wanted, Unix milliseconds; else all.
+    /// Include only attempts that failed since then, in Unix milliseconds; `None` for all.
     since: Option<u64>,
 }
 
@@ -125,15 +125,15 @@ impl<'h> Traveller<'h> {
         })
     }
 
-    /// The head the thread had before a step, which has an index from 1, and when the thread came to it.
+    /// The thread's head before a step (with an index from 1), and when the thread reached that head.
     fn before(&self, store: &Store, index: usize) -> Result<(Hash, u64)> {
         let Some(before) = index.checked_sub(2) else { return Ok((self.thread.start_hash, self.begun_at)) };
         let head = self.thread.step_hash(before)?;
         Ok((head, nodes::step_node(store, head)?.1.max(self.begun_at)))
     }
 
-    /// When a step began and was done: as recorded, else by how long its agent took; what is known of neither began when the
-    /// thread came to the head before.
+    /// When a step began and ended: as recorded, or else by its agent's duration. If both are unknown, it began when the thread reached
+    /// the previous head.
     fn times(&self, hash: Hash, stored_at: u64, before: u64, took: Option<u64>) -> (u64, u64) {
         let ended_at = stored_at.max(before);
         let attempt = self.attempts.iter().find(|attempt| attempt.result() == Some(hash));
@@ -143,7 +143,7 @@ impl<'h> Traveller<'h> {
     }
 }
 
-/// What an agent did, as far as it is kept.
+/// Activity of an agent, as far as it is kept.
 #[derive(Default)]
 struct Done {
     agent: KnownAgent,
@@ -156,7 +156,7 @@ struct Done {
     failed: Vec<Hash>,
 }
 
-/// Writes spans.
+/// Creates spans.
 struct Writer<'h> {
     home: &'h Home,
     config: &'h Config,
@@ -172,7 +172,7 @@ impl Writer<'_> {
         self.home.store()
     }
 
-    /// What can be read; what cannot is noted.
+    /// The value, if it could be read; otherwise notes why not.
     fn readable<T>(&mut self, read: std::result::Result<T, impl std::fmt::Display>) -> Option<T> {
         match read {
             Ok(value) => Some(value),
@@ -217,7 +217,7 @@ impl Writer<'_> {
         });
     }
 
-    /// When a thread's first step began. The id of a child thread has the time of its parent's head, which may be days before.
+    /// When a thread's first step began. The id of a child thread contains the time of its parent's head, which may be days earlier.
     fn first_step_at(&mut self, traveller: &Traveller<'_>) -> Option<u64> {
         let hash = traveller.thread.step_hash(0).ok()?;
         let (step, stored_at) = nodes::step_node(self.store(), hash).ok()?;
@@ -225,7 +225,7 @@ impl Writer<'_> {
         Some(traveller.times(hash, stored_at, traveller.begun_at, took).0)
     }
 
-    /// The span of a step, and those of what its agent did.
+    /// The span of a step, and the spans of its agent's activity.
     fn step(&mut self, traveller: &Traveller<'_>, step: &Step) -> Result<()> {
         let (head, before) = traveller.before(self.store(), step.index)?;
         let done = self.detail(step.detail);
@@ -233,7 +233,7 @@ impl Writer<'_> {
         let (begun_at, ended_at) = traveller.times(step.hash, step.timestamp, before, done.duration_ms);
         let mut agent = done.agent.clone();
         if agent.node.is_none() {
-            // A child thread, or what another program recorded: the command is all that is known for ever.
+            // For a child thread, or a step that another program recorded, only the command is ever known.
             agent = KnownAgent::of_command(&step.agent);
         }
         let mut attributes = self.of_agent(traveller, &step.role, &agent, &done);
@@ -267,7 +267,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The failed attempts that are part of no step, and those of the record.
+    /// The spans of failed attempts: those that no step includes yet, and those in the record.
     fn failures(&mut self, traveller: &Traveller<'_>) -> Result<()> {
         if traveller.since.is_none()
             && let Some(newest) = recorded::read(self.home, &traveller.thread.id)?
@@ -289,7 +289,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The span of a failed attempt, the so-and-so-many-th after a head.
+    /// The span of a failed attempt, by its number after a head.
     fn failed(&mut self, traveller: &Traveller<'_>, head: Hash, number: usize, role: &str, node: Option<Hash>) {
         let id = span_id("attempt", &traveller.thread.id, &[&head.to_string(), &number.to_string()]);
         let kept = node.and_then(|hash| {
@@ -297,7 +297,7 @@ impl Writer<'_> {
             self.readable(kept)
         });
         let (done, attempt, stored_at) = match kept {
-            // The one that succeeded is listed when it said something on stderr.
+            // A successful attempt is listed if it printed something on stderr.
             Some((_, attempt, _)) if attempt.error.is_none() => return,
             Some((done, attempt, stored_at)) => (done, Some(attempt), Some(stored_at)),
             None => (Done::default(), None, None),
@@ -312,7 +312,7 @@ impl Writer<'_> {
         let took = done.duration_ms.unwrap_or(0);
         let begun_at = recorded.map_or(ended_at.saturating_sub(took), |attempt| attempt.opened.opened_at).min(ended_at);
         let exit_code = attempt.as_ref().and_then(|attempt| attempt.exit_code);
-        // One that asked a person something has done what it could.
+        // An attempt that asked a person did all it could.
         let has_failed = attempt.as_ref().is_none_or(node::Attempt::has_failed);
         let (error_type, plain) = match exit_code {
             Some(0) => ("not_extractable".to_owned(), "its answer has no valid output".to_owned()),
@@ -324,7 +324,7 @@ impl Writer<'_> {
             .add("uwf.node", node.map(|hash| hash.to_string()))
             .add("uwf.attempt.exit_code", exit_code)
             .add("error.type", has_failed.then_some(error_type));
-        // Why it failed may quote what the agent said.
+        // The error may quote the agent.
         let why = attempt.and_then(|attempt| attempt.error).filter(|_| self.content);
         let span = Span {
             trace: self.trace,
@@ -341,7 +341,7 @@ impl Writer<'_> {
         self.spans.push(span);
     }
 
-    /// What spans of agents have in common.
+    /// Common attributes of agent spans.
     fn of_agent(&self, traveller: &Traveller<'_>, role: &str, agent: &KnownAgent, done: &Done) -> Attributes {
         let mut attributes = Attributes::default();
         attributes
@@ -358,8 +358,8 @@ impl Writer<'_> {
         attributes
     }
 
-    /// The spans of what an agent did: exchanges with a model, one behind the other, each followed by the tools it called. How
-    /// long each took is known, when it began is not, so nothing reaches beyond the end of the whole.
+    /// The spans of an agent's activity: consecutive exchanges with a model, each followed by the tools it called. Durations are known
+    /// but start times are not, so no span reaches beyond the end of the whole.
     fn turns(&mut self, traveller: &Traveller<'_>, whole: &Span, agent: &KnownAgent, done: &Done) {
         let mut at = whole.begun_at;
         let mut said = HashSet::new();
@@ -403,7 +403,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The span of a tool call. Returns when it was over.
+    /// The span of a tool call. Returns its end time.
     fn tool(&mut self, traveller: &Traveller<'_>, chat: &Span, place: usize, hash: Hash, at: u64, latest: u64) -> u64 {
         let call = nodes::typed::<ReactToolCall>(self.store(), hash);
         let Some(call) = self.readable(call) else { return at };
@@ -435,7 +435,7 @@ impl Writer<'_> {
         ended_at
     }
 
-    /// What was said in an exchange. A turn has all texts that went before it; each is sent once, with the first that has it.
+    /// Content of an exchange. A turn contains all earlier texts; each is sent once, with the first turn that contains it.
     fn exchange(&mut self, attributes: &mut Attributes, turn: &ReactTurn, said: &mut HashSet<Hash>) {
         let new: Vec<Hash> = turn.input.iter().copied().filter(|hash| said.insert(*hash)).collect();
         let input: Vec<Value> =
@@ -457,11 +457,11 @@ impl Writer<'_> {
         self.readable(content).map(|content| content.text)
     }
 
-    /// What the node says that tells how an output came to be.
+    /// The activity that a detail node describes.
     fn detail(&mut self, hash: Hash) -> Result<Done> {
         let node = self.store().get(hash)?;
         if NodeKind::of(node.type_hash) != Some(NodeKind::ReactSession) {
-            // A child thread has spans of its own, and of what other programs recorded nothing is known.
+            // A child thread has spans of its own. A step that another program recorded has no known activity.
             return Ok(Done::default());
         }
         let session: ReactSession = nodes::payload(hash, &node)?;
@@ -494,7 +494,7 @@ impl Writer<'_> {
         Ok((done, attempt, node.timestamp))
     }
 
-    /// The tokens of turns, if all of them have some.
+    /// The tokens of turns, if every turn has some.
     fn counted(&self, turns: &[Hash]) -> Option<Tokens> {
         let tokens = |hash: &Hash| nodes::typed::<ReactTurn>(self.store(), *hash).ok()?.tokens;
         let counted: Option<Vec<Tokens>> = turns.iter().map(tokens).collect();

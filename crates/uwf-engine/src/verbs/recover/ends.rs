@@ -1,4 +1,4 @@
-//! Thread-end nodes of which nothing says whose they are: of threads that were removed, or whose lines in the history were lost.
+//! Thread-end nodes without a known thread: the thread was removed, or its line in the history was lost.
 
 use std::collections::HashSet;
 
@@ -10,14 +10,11 @@ use crate::root::home::Home;
 use crate::root::type_index::TypeIndex;
 use crate::thread::nodes;
 
-/// Ends of which nobody can tell whose they are: a node does not name its thread, and threads may share their nodes.
+/// Ends whose thread is unknown: a node does not name its thread, and threads may share nodes.
 pub(super) struct Ends(Vec<ThreadEnd>);
 
 impl Ends {
-    /// Looks through all nodes for ends that are not `named`.
-    ///
-    /// # Errors
-    /// Those of the store; an end that is damaged tells nothing.
+    /// Looks through all nodes for ends that are not `named`. Skips damaged ends.
     pub(super) fn read(home: &Home, named: &HashSet<Hash>) -> Result<Ends> {
         let all = home.store().objects().list(None)?;
         let mut types = TypeIndex::load(home);
@@ -43,7 +40,7 @@ impl Ends {
         self.0.iter().any(|end| end.last_step.unwrap_or(end.start) == head)
     }
 
-    /// Whether a thread that began so has ended, wherever.
+    /// Whether a thread with this start has ended, at any head.
     pub(super) fn has_of(&self, start: Hash) -> bool {
         self.0.iter().any(|end| end.start == start)
     }

@@ -1,4 +1,4 @@
-//! What this machine knows of one thread beside the index.
+//! What this machine knows about one thread besides the index.
 
 use std::cell::RefCell;
 
@@ -25,24 +25,24 @@ pub enum Source {
     Index,
     /// Its head in the store that machines share.
     Store,
-    /// The note by which other machines know of its newest attempt.
+    /// The note that tells other machines about its newest attempt.
     Claim,
     /// The note that says where it works.
     Workplace,
-    /// The note of the names of workflows.
+    /// The note with the names of workflows.
     Names,
     /// The record of its newest attempt.
     Attempt,
-    /// `cache/chains/<id>`, the steps it had.
+    /// `cache/chains/<id>`, the thread's known steps.
     Chain,
-    /// Its settings: the head it began at.
+    /// Its settings: the head it started at.
     Settings,
-    /// Its line in the history, or the copy of it in the record of the thread.
+    /// Its line in the history, or the copy of that line in the thread's record.
     History,
 }
 
 impl Source {
-    /// What people call it.
+    /// The source as messages name it.
     pub fn told(self) -> &'static str {
         match self {
             Source::Index => "the index",
@@ -58,29 +58,29 @@ impl Source {
     }
 }
 
-/// A head that local records tell of.
+/// A head found in local records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) head: Hash,
     pub(super) from: Source,
-    /// The head before, as long as the index may rightly still be there: the next step takes the result over.
+    /// The previous head, if the index may still be there: the next step adopts the result.
     pub(super) pending_from: Option<Hash>,
 }
 
-/// What is read to learn where threads stand. What is damaged says nothing; what cannot be read just now must not be taken
-/// for that, or a thread would be lost, or set back, that is whole.
+/// Everything that is read to find the heads of threads. Damaged data is ignored. Data that cannot be read just now must not count as
+/// damaged, or an intact thread would be lost or set back.
 pub(super) struct Evidence<'h> {
     home: &'h Home,
     unread: RefCell<Option<Error>>,
 }
 
 impl<'h> Evidence<'h> {
-    /// Of a root of which nothing was read yet.
+    /// Evidence of a root before anything is read.
     pub(super) fn of(home: &'h Home) -> Evidence<'h> {
         Evidence { home, unread: RefCell::new(None) }
     }
 
-    /// The result of a read; `None` for damaged data. Before that is acted on, [`Evidence::complete`] must be asked.
+    /// The result of a read; `None` for damaged data. Ask [`Evidence::complete`] before acting on it.
     pub(super) fn get<T>(&self, read: Result<T, impl Into<Error>>) -> Option<T> {
         let unread = |error: Error| {
             if !error.is_damage() {
@@ -90,16 +90,16 @@ impl<'h> Evidence<'h> {
         read.map_err(Into::into).map_err(unread).ok()
     }
 
-    /// Whether everything that is whole could be read.
+    /// Whether all intact data could be read.
     ///
     /// # Errors
-    /// `Io` when something could not.
+    /// `Io` if something could not be read.
     pub(super) fn complete(self) -> Result<()> {
         let hint = "nothing was changed; if it can never be read, move it away and try again";
         self.unread.into_inner().map_or(Ok(()), |error| Err(error.hint(hint)))
     }
 
-    /// The newest head that local records tell of and whose nodes are readable; of those that are not, the newest.
+    /// The newest head in local records with readable nodes; if none is readable, the newest.
     pub(super) fn known(&self, id: &ThreadId) -> Option<Known> {
         let settings = self.get(Settings::load(self.home, id)).flatten();
         let attempt = self.get(recorded::read(self.home, id)).flatten();
@@ -122,7 +122,7 @@ impl<'h> Evidence<'h> {
         let before = attempt.opened.expected_head;
         let at = |head, from, pending_from| Known { head, from, pending_from };
         let outcome = attempt.closed.as_ref().map(|closed| closed.outcome);
-        // A keeper that is at it moves the head itself.
+        // A running keeper moves the head itself.
         if matches!(outcome, Some(Outcome::Failed | Outcome::Asked | Outcome::Quarantined | Outcome::Suspended))
             || self.get(lock::is_held(self.home, id)).unwrap_or(true)
         {
@@ -131,7 +131,7 @@ impl<'h> Evidence<'h> {
         let pending = outcome.is_none().then_some(before);
         match &attempt.finished {
             Some(finished) if self.follows(finished.step, before) => at(finished.step, Source::Attempt, pending),
-            // The record may be damaged itself.
+            // The record itself may be damaged.
             None if outcome == Some(Outcome::Linked) => match self.get(chain::last_known(self.home, id)).flatten() {
                 Some(step) if self.follows(step, before) => at(step, Source::Chain, None),
                 _ => at(before, Source::Attempt, None),
@@ -140,12 +140,12 @@ impl<'h> Evidence<'h> {
         }
     }
 
-    /// Whether a step is the one after a head.
+    /// Whether a step directly follows a head.
     fn follows(&self, step: Hash, head: Hash) -> bool {
         self.get(nodes::step_node(self.home.store(), step)).is_some_and(|(step, _)| before(&step) == head)
     }
 
-    /// Whether head and start of a thread at this head are readable.
+    /// Whether both this head and its thread's start are readable.
     pub(super) fn is_readable(&self, head: Hash) -> bool {
         self.start_of(head).is_some()
     }
@@ -163,7 +163,7 @@ impl<'h> Evidence<'h> {
     pub(super) fn leads_to(&self, from: Hash, to: Hash) -> bool {
         let mut at = from;
         while at != to {
-            // It ends at the start, since a node cannot refer to one that did not exist.
+            // The walk ends at the start, since a node cannot refer to a later one.
             match self.get(nodes::step_node(self.home.store(), at)) {
                 Some((step, _)) => at = before(&step),
                 None => return false,
@@ -172,7 +172,7 @@ impl<'h> Evidence<'h> {
         true
     }
 
-    /// Whether a line of the history names nodes that are not there, and the copy of it names some that are.
+    /// Whether a history line names missing nodes while its copy names existing ones.
     pub(super) fn is_better_known(&self, end: &Finished) -> bool {
         let is_there = |node| self.get(self.home.store().get(node).map_err(Error::from)).is_some();
         let is_readable = |end: &Finished| self.is_readable(end.head) && end.end.is_none_or(is_there);

@@ -1,4 +1,4 @@
-//! Nodes that the store has lost, and this machine has in its cache.
+//! Nodes that the shared store has lost but this machine's cache has.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,17 @@ use json_cas::{Hash, ProblemKind};
 use crate::error::Result;
 use crate::root::home::Home;
 
-/// What a head leads to.
+/// State of the nodes below a head.
 pub(super) enum Below {
-    /// All of it is in the store.
+    /// All of them are in the store.
     Whole,
-    /// What is missing or damaged there is in the cache of this machine, as far as that can be told before it is put back.
+    /// The cache of this machine has the missing or damaged nodes, as far as can be known before they are restored.
     Cached,
-    /// This is neither in the store nor here.
+    /// This node is neither in the store nor in the cache.
     Lacks(Hash),
 }
 
-/// Looks at all nodes below a head as they are in the store: a cache would hide what is gone.
-///
-/// # Errors
-/// Those of the store.
+/// Checks all nodes below a head in the store itself: a cache would hide lost nodes.
 pub(super) fn below(home: &Home, head: Hash) -> Result<Below> {
     let lacking = lacking(home, head)?;
     for hash in &lacking {
@@ -31,13 +28,10 @@ pub(super) fn below(home: &Home, head: Hash) -> Result<Below> {
     Ok(if lacking.is_empty() { Below::Whole } else { Below::Cached })
 }
 
-/// Puts back what a head lacks; how many nodes that were, or the one that is nowhere.
-///
-/// # Errors
-/// Those of the store.
+/// Restores the missing nodes below a head. Returns how many were restored, or the hash of a node that could not be.
 pub(super) fn put_back(home: &Home, head: Hash) -> Result<std::result::Result<usize, Hash>> {
     let mut done = HashSet::new();
-    // What is below a node that is missing is known when that is back.
+    // The nodes below a missing node are known only after it is restored, so look again.
     loop {
         let lacking = lacking(home, head)?;
         if lacking.is_empty() {
@@ -57,7 +51,7 @@ fn lacking(home: &Home, head: Hash) -> Result<Vec<Hash>> {
     Ok(lacking.filter_map(|problem| problem.hash).collect())
 }
 
-/// The bytes of a node that the cache has, if they are those of that node.
+/// The bytes of a node in the cache, if they match its hash.
 fn cached(home: &Home, hash: Hash) -> Result<Option<Vec<u8>>> {
     match home.store().try_get(hash) {
         Ok(Some(_)) => Ok(home.store().objects().get(hash)?),

@@ -1,7 +1,7 @@
-//! `uwf recover` where machines share a store: heads there that are missing, damaged, or point at a node that is not there.
+//! `uwf recover` in a shared store: heads that are missing, damaged, or point at a missing node.
 //!
-//! Nothing stands still meanwhile, and no index is held. So it is looked first, all of it, and then each head is set by
-//! compare-and-swap against what was seen: one that somebody else has moved stays where it is. What can be right as it is stays, too.
+//! Other machines continue to work meanwhile, and no index is held. So `recover` first looks at everything, and then sets each head by
+//! compare-and-swap against what it saw: a head that another machine has moved stays. So does everything that may be right as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::{node_types, registry};
 
-/// What keeps a head from being set.
+/// Why a head cannot be set.
 const IS_NOWHERE: &str =
     "neither the store nor the cache of this machine has it; `uwf recover` on the machine that made it may put it back";
 
-/// What is to be done about a name.
+/// What to do about a name.
 enum Deed {
     Nothing,
-    /// What its head lacks is put back.
+    /// Restore the missing nodes below this head.
     PutBack(Hash),
     Create(Hash),
     Mend(Version, Hash),
@@ -34,18 +34,18 @@ enum Deed {
         seen: Hash,
         to: Hash,
     },
-    /// The thread has ended. A head of it that cannot be read is replaced first.
+    /// The thread has ended. Replace an unreadable head first.
     End(Box<Finished>, Option<Version>),
 }
 
-/// Sets heads again that are not as they should be, unless `dry_run`.
+/// Sets wrong heads again, unless `dry_run` is set.
 ///
 /// # Errors
-/// Those of the store; `Io` when records of this machine cannot be read just now. Heads that were set until then stay.
+/// Errors of the store; `Io` if records of this machine cannot be read just now. Heads set before the error stay.
 pub(super) fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     let _hold = (!dry_run).then(|| home.hold_nodes()).transpose()?;
     if !dry_run {
-        // Without them no node can be read or written.
+        // Without uwf's types no node can be read or written.
         node_types::repair(home)?;
     }
     let evidence = Evidence::of(home);
@@ -73,14 +73,14 @@ pub(super) fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     Ok(report)
 }
 
-/// The store as it was found.
+/// State of the store.
 struct Seen {
-    /// Notes are read first: whoever begins a thread writes its note before its head.
+    /// Notes are read first: a new thread's note is written before its head.
     noted: BTreeMap<ThreadId, std::time::Duration>,
     heads: BTreeMap<String, Pointing>,
     history: Vec<Value>,
     problems: Vec<String>,
-    /// Names whose nodes are not in the store, or are no nodes that they can point at.
+    /// Names that point at nodes that are missing from the store or of the wrong kind.
     astray: BTreeSet<String>,
 }
 
@@ -97,7 +97,7 @@ impl Seen {
     }
 }
 
-/// Those of the heads whose nodes are not there as nodes to stand at. A cache would hide that.
+/// Heads whose nodes are missing from the store itself, which a cache would hide, or of the wrong kind.
 fn astray(home: &Home, heads: &BTreeMap<String, Pointing>) -> Result<BTreeSet<String>> {
     let heads: Vec<(&String, Hash)> =
         heads.iter().filter_map(|(name, head)| Some((name, *head.as_ref().ok()?))).collect();
@@ -122,7 +122,7 @@ fn astray(home: &Home, heads: &BTreeMap<String, Pointing>) -> Result<BTreeSet<St
     Ok(astray)
 }
 
-/// What is looked at to tell what is to be done about threads.
+/// Input for the decision about each thread.
 struct Look<'l> {
     home: &'l Home,
     seen: &'l Seen,
@@ -131,7 +131,7 @@ struct Look<'l> {
 }
 
 impl Look<'_> {
-    /// Each thread there is something to say about, and how many of this machine's are not in the store.
+    /// Every thread that needs a row, and how many of this machine's threads are not in the store.
     fn plan(&self) -> Result<(Vec<(Row, Deed)>, usize)> {
         let ended = ended(&self.seen.history);
         let parsed =
@@ -139,7 +139,7 @@ impl Look<'_> {
         let ids: BTreeSet<ThreadId> =
             parsed.chain(self.seen.noted.keys().cloned()).chain(super::with_records(self.home, None)?).collect();
         let (mut plan, mut not_in_store) = (Vec::new(), 0);
-        // Whoever has ended since the heads were read is in both.
+        // A thread that ended after the heads were read is in both.
         for id in ids.into_iter().filter(|id| !ended.contains_key(id)) {
             match self.seen.heads.get(id.as_str()) {
                 Some(Ok(head)) => plan.push(self.with_head(&id, *head)?),
@@ -186,7 +186,7 @@ impl Look<'_> {
         Ok((row(Finding::Differs, note), Deed::Nothing))
     }
 
-    /// A thread that has no head, or one that cannot be read; `None` when nothing is to be said about it.
+    /// A thread with a missing or unreadable head; `None` if nothing needs to be reported.
     fn without_head(&self, id: &ThreadId, damaged: Option<&Damaged>) -> Result<Option<(Row, Deed)>> {
         let about = |why: String| match damaged {
             Some(damaged) => format!("{}; {why}", damaged.reason),
@@ -200,7 +200,7 @@ impl Look<'_> {
             return Ok(Some((lost(id, note), Deed::Nothing)));
         }
         let standing = self.standings.of_thread(id)?;
-        // It may have begun or ended since the heads were read.
+        // The thread may have started or ended after the heads were read.
         if damaged.is_none() && !matches!(standing, Standing::Nowhere) && is_somewhere(self.home, id)? {
             return Ok(None);
         }
@@ -242,7 +242,7 @@ fn row(id: &ThreadId, finding: Finding, head: Option<Hash>, from: Source, note: 
     Row { thread: id.clone(), finding, head, before: None, from: Some(from), note }
 }
 
-/// What is to be done about the names of workflows, and what there is to say about them.
+/// What to do about the names of workflows, and what to report about them.
 fn look_at_names(home: &Home, seen: &Seen) -> Result<(Option<Names>, Deed)> {
     let (damaged, now) = match seen.heads.get(registry::SHARED) {
         Some(Ok(_)) if !seen.astray.contains(registry::SHARED) => return Ok((None, Deed::Nothing)),
@@ -256,7 +256,7 @@ fn look_at_names(home: &Home, seen: &Seen) -> Result<(Option<Names>, Deed)> {
     let traced = registry::traced(home)?;
     let to = match traced.or(now) {
         Some(to) if !matches!(lost_nodes::below(home, to)?, Below::Lacks(_)) => to,
-        // Perhaps there were never any.
+        // Perhaps no workflow ever had a name.
         None if damaged.is_none() => return Ok((None, Deed::Nothing)),
         _ => {
             let what = damaged.map(|damaged| format!("{}; ", damaged.reason)).unwrap_or_default();
@@ -278,16 +278,16 @@ fn look_at_names(home: &Home, seen: &Seen) -> Result<(Option<Names>, Deed)> {
     })
 }
 
-/// What became of setting a head.
+/// Result of setting a head.
 enum Set {
     Done,
-    /// Somebody else has set it meanwhile: there it is now, if anywhere.
+    /// Another process has set it meanwhile; its current head, if it has one.
     Outrun(Option<Hash>),
-    /// This node could not be put back.
+    /// This node could not be restored.
     Lacks(Hash),
 }
 
-/// What is done.
+/// The repairs.
 struct Work<'h> {
     home: &'h Home,
     put_back: usize,
@@ -355,7 +355,7 @@ impl Work<'_> {
         self.told(set())
     }
 
-    /// Makes a thread be in the history that has ended, by removing its head: one that has none gets one first.
+    /// Records the end of a thread in the history by removing its head. If it has no head, sets one first.
     fn end(&mut self, end: &Finished, damaged: Option<&Version>) -> Result<Set> {
         let (heads, name) = (self.home.heads(), end.thread.as_str());
         let begun = match (damaged, heads.read(name)) {

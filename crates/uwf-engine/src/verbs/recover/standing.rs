@@ -1,7 +1,7 @@
-//! Where a thread stands that has no head in a shared store: what its notes there and the record on this machine tell.
+//! The state of a thread without a head in a shared store, from its notes there and this machine's record.
 //!
-//! A thread has a note of where it works from its start until it is removed, and a note of its newest attempt from its first step until
-//! it ends. So a thread without any note is one that was removed, whatever the records of some machine say, and does not come back.
+//! A thread has a note of its workplace from its start until it is removed, and a note of its newest attempt from its first step until it
+//! ends. So a thread without any note was removed, whatever the records of a machine say, and is not restored.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -21,27 +21,24 @@ use crate::root::home::Home;
 use crate::root::{lock, record, workplace};
 use crate::verbs::new_thread;
 
-/// How long after its note a thread may get its head. The two are written one after the other, each with some tries.
+/// How long after its note a thread may get its head. The two are written one after the other, each with a few retries.
 const BEGINNING: Duration = Duration::from_mins(2);
 
-/// Where it stands.
+/// State of a thread.
 pub(super) enum Standing {
-    /// At this head.
+    /// Active, at this head.
     At(Known),
-    /// It has ended.
+    /// Ended.
     Ended(Box<Finished>),
-    /// That is not for this machine to say now.
+    /// This machine can't tell now.
     Unclear(String),
-    /// It is just being begun.
+    /// It is being started.
     Beginning,
-    /// Nothing in the store tells of it.
+    /// The store has no note of it.
     Nowhere,
 }
 
-/// Threads of which the store has notes, and how long ago the newest one was written.
-///
-/// # Errors
-/// Those of the store.
+/// Threads with notes in the store, and the age of the newest note of each.
 pub(super) fn noted(home: &Home) -> Result<BTreeMap<ThreadId, Duration>> {
     let Some(notes) = home.notes() else { return Ok(BTreeMap::new()) };
     let mut noted = BTreeMap::new();
@@ -56,13 +53,13 @@ pub(super) fn noted(home: &Home) -> Result<BTreeMap<ThreadId, Duration>> {
     Ok(noted)
 }
 
-/// What is read to tell where threads stand.
+/// What is read to find the state of threads.
 pub(super) struct Standings<'h> {
     home: &'h Home,
     evidence: &'h Evidence<'h>,
     noted: &'h BTreeMap<ThreadId, Duration>,
     history: &'h [Value],
-    /// Read only if a thread has no head: it takes a look at all nodes.
+    /// Read only if a thread has no head, because it looks through all nodes.
     ends: OnceCell<Ends>,
 }
 
@@ -76,10 +73,7 @@ impl<'h> Standings<'h> {
         Standings { home, evidence, noted, history, ends: OnceCell::new() }
     }
 
-    /// Where a thread stands.
-    ///
-    /// # Errors
-    /// Those of the store and the record.
+    /// The state of a thread.
     pub(super) fn of_thread(&self, id: &ThreadId) -> Result<Standing> {
         let Some(age) = self.noted.get(id) else { return Ok(Standing::Nowhere) };
         if let Some(end) = self.evidence.end_of(id) {
@@ -104,7 +98,7 @@ impl<'h> Standings<'h> {
 
     /// A thread that was stepped and has not ended.
     fn attempted(&self, id: &ThreadId, attempt: Attempt) -> Result<Standing> {
-        // How it was closed is told to others only if it failed.
+        // Other machines learn only of failed attempts.
         let own = recorded::read(self.home, id)?.filter(|own| own.opened.attempt == attempt.opened.attempt);
         let known = self.evidence.of_attempt(id, own.as_ref().unwrap_or(&attempt));
         let before = attempt.opened.expected_head;
@@ -118,9 +112,9 @@ impl<'h> Standings<'h> {
         Ok(Standing::At(Known { from: Source::Claim, ..known }))
     }
 
-    /// A thread with a note of where it works alone: it was never stepped, or it has ended.
+    /// A thread that has only the note of its workplace: it was never stepped, or it has ended.
     fn not_stepped(&self, id: &ThreadId, age: Duration) -> Result<Standing> {
-        // A start or fork of this machine that was killed never gets its head.
+        // If a start or fork on this machine was killed, its thread never gets a head.
         let is_of_here = record::says_anything(self.home, id)?;
         if (age < BEGINNING || is_of_here) && !new_thread::has_begun(self.home, id)? {
             return Ok(Standing::Beginning);
@@ -148,16 +142,13 @@ impl<'h> Standings<'h> {
             return Ok(ends);
         }
         let named = self.history.iter().filter_map(|line| line.get("end")?.as_str()?.parse().ok());
-        // What this machine has ended it knows, whatever became of the history.
+        // This machine knows which threads it ended, even if the history was lost.
         let here = self.home.recorded_threads()?.into_iter().filter_map(|id| self.evidence.end_of(&id)?.end);
         let read = Ends::read(self.home, &named.chain(here).collect())?;
         Ok(self.ends.get_or_init(|| read))
     }
 
-    /// A step that this machine knows to come after the head of a thread: its head was set back.
-    ///
-    /// # Errors
-    /// Those of the record.
+    /// A step that this machine knows to follow the head of a thread: the head was set back.
     pub(super) fn later_step(&self, id: &ThreadId, head: Hash) -> Result<Option<Hash>> {
         let Some(own) = recorded::read(self.home, id)? else { return Ok(None) };
         let was_linked = own.closed.as_ref().is_some_and(|closed| closed.outcome == recorded::Outcome::Linked);
@@ -165,7 +156,7 @@ impl<'h> Standings<'h> {
         if !was_linked || known.head == head {
             return Ok(None);
         }
-        // Most often another machine has continued with it.
+        // Usually another machine has continued the thread.
         let note = self.home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(id)))?;
         let newest = note.and_then(|note| Claim::with_attempt(&note, id));
         let is_outdated = newest.is_some_and(|(newest, _)| newest.opened.attempt > own.opened.attempt);

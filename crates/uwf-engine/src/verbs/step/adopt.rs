@@ -1,4 +1,4 @@
-//! What an earlier attempt at the same position left, when its keeper was killed or its answer was not kept.
+//! Results of an earlier attempt at the same position whose keeper was killed or whose answer was not stored.
 
 use json_cas::{Hash, Version};
 use uwf_core::moderator::Next;
@@ -14,31 +14,31 @@ use crate::error::{ErrorKind, Result};
 use crate::root::log::log;
 use crate::thread::moderate;
 
-/// What became of an earlier attempt.
+/// Result of checking an earlier attempt.
 #[must_use]
 pub(super) enum Resumed<'s, 'a, 'h> {
-    /// It had finished, and its step is the head now: nobody is paid again.
+    /// It had finished, and its step is now the head: the agent is not paid again.
     Linked(Box<Linked<'s, 'a, 'h>>),
-    /// It failed, or there was none.
+    /// It failed, or there was no earlier attempt.
     Failed(FailedAttempts),
 }
 
-/// The attempts that failed at this position.
+/// The failed attempts at this position.
 pub(super) struct FailedAttempts {
     /// Their nodes.
     pub(super) nodes: Vec<Hash>,
-    /// The record of the newest attempt, if there was one.
+    /// The record of the newest attempt, if there is one.
     pub(super) newest: Option<Box<Attempt>>,
-    /// The version of the note by which the step is claimed, where machines share the store.
+    /// The version of the note that claims the step, in a shared store.
     pub(super) note: Option<Version>,
 }
 
 impl<'a, 'h> Step<'a, 'h> {
-    /// Deals with everything an earlier keeper may have left: ends what still runs of its attempt, and links the step it
-    /// recorded, or else keeps what its agent printed as a failed attempt.
+    /// Deals with everything an earlier keeper may have left. Ends the attempt's remaining processes, then links the step it recorded, or
+    /// stores its agent's output as a failed attempt.
     ///
-    /// The record is a file that any process of the same user can write to. So a recorded step is verified like a fresh one,
-    /// and one that is refused is kept as a failure instead of standing in the way for ever.
+    /// Any process of the same user can write to the record. So a recorded step is verified like a fresh one. A rejected step is stored
+    /// as a failure, so that it does not block the thread forever.
     pub(super) fn resume_leftover(&self, signals: &mut Signals) -> Result<Resumed<'_, 'a, 'h>> {
         let grace = self.plan.config.limits.kill_grace;
         let (attempt, recorded) = match leftover::left_over(self.thread, grace, signals)? {
@@ -52,14 +52,14 @@ impl<'a, 'h> Step<'a, 'h> {
             Err(refused) if refused.kind == ErrorKind::AgentFailed => {
                 log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
                 leftover::fail(self.home, &attempt, None, &refused.message)?;
-                // It is concluded now, so there is nothing to adopt.
+                // The attempt is concluded now, so nothing is left to adopt.
                 self.resume_leftover(signals)
             }
             Err(other) => Err(other),
         }
     }
 
-    /// Links the recorded step of an earlier attempt, if it is one of the role whose turn it is.
+    /// Links the recorded step of an earlier attempt, if it is of the role whose turn it is.
     pub(crate) fn adopt(&self, attempt: &Attempt, recorded: Hash) -> Result<Linked<'_, 'a, 'h>> {
         let role = &attempt.opened.role;
         let next = match moderate::next(self.thread, &self.plan.workflow)?.next {
@@ -68,7 +68,7 @@ impl<'a, 'h> Step<'a, 'h> {
                     self.fetch_files(recorded, &attempt.opened.agent)?;
                 }
                 let stored = Stored::new(self, &attempt.opened, recorded, attempt.finished.clone());
-                // What a person has handed in is taken over at once: nothing went wrong.
+                // A step that a person submitted is not reported as adopted: nothing went wrong.
                 let stored = if attempt.opened.agent.is_built_in(HUMAN) { stored } else { stored.adopted() };
                 return stored.verify().and_then(Verified::link);
             }

@@ -1,4 +1,4 @@
-//! A store of several machines that goes away while an agent works, and comes back.
+//! A shared store that becomes unreachable while an agent works, and comes back.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use crate::attempt::recorded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::log::log;
 
-/// How often it is looked whether the store is back.
+/// How often to check whether the store is back.
 const LOOK: Duration = Duration::from_secs(2);
 
 impl Step<'_, '_> {
-    /// Performs the step, and again as soon as the store is back when all that failed was to keep the answer. Nobody but this machine
-    /// has that answer, and for the time of its lease no other machine pays for the step: so the answer must not wait until somebody
-    /// steps the thread here.
+    /// Performs the step. If only storing the answer failed, repeats it as soon as the store is back. Only this machine has that answer,
+    /// and while its lease lasts no other machine pays for the step. So the answer must not wait until the next step of the thread on
+    /// this machine.
     pub(super) fn run_until_kept(&self, signals: &mut Signals) -> Result<StepReport> {
         let mut deadline = None;
         loop {
@@ -30,12 +30,12 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Whether this machine has an answer for the position that could not be kept for a reason of the moment.
+    /// Whether this machine has an answer for the position that a temporary failure kept from being stored.
     fn is_answered_here(&self, error: &Error) -> bool {
         if self.home.notes().is_none() || !matches!(error.kind, ErrorKind::Busy | ErrorKind::Io) {
             return false;
         }
-        // What cannot be read now, the next step reads.
+        // If it cannot be read now, the next step reads it.
         let newest = recorded::read(self.home, &self.thread.id).ok().flatten();
         newest.is_some_and(|attempt| {
             let is_here = attempt.opened.machine.is_none() && attempt.opened.expected_head == self.head.hash;
@@ -43,8 +43,8 @@ impl Step<'_, '_> {
         })
     }
 
-    /// Waits until the store says that the thread is where it was. `false` when it has moved, the time is over, or somebody tells this
-    /// process to end.
+    /// Waits until the store is back and the thread has not moved. `false` if it has moved, the deadline has passed, or this process
+    /// received a stop signal.
     fn store_is_back(&self, deadline: Instant, signals: &mut Signals) -> bool {
         loop {
             signals.wait(LOOK);

@@ -1,4 +1,4 @@
-//! Putting an attempt on record, before anything is started for it.
+//! Recording an attempt, before anything is started for it.
 
 use std::os::unix::fs::DirBuilderExt;
 
@@ -22,8 +22,7 @@ use crate::thread::closure::{self, Bounds};
 use crate::verbs::reextract::{self, Readable};
 
 impl Step<'_, '_> {
-    /// Puts an attempt at a role on record: by the agent the role is bound to, or one that reads again what an earlier agent
-    /// answered.
+    /// Records an attempt at a role: by the role's agent, or by one that reads an earlier agent's answer again.
     pub(super) fn begin(&self, role: &str, failed: FailedAttempts) -> Result<Begun> {
         let FailedAttempts { nodes, newest, note } = failed;
         worktree::check(&self.thread.id, &self.plan.settings)?;
@@ -49,9 +48,8 @@ impl Step<'_, '_> {
         self.begin_by(role, agent, Position { earlier: nodes, note })
     }
 
-    /// Whether the agent of the last attempt has answered already and only its answer was not kept, for want of space for
-    /// instance: then that is read, and nobody is paid again. An agent that is given for this step, or another than then,
-    /// is asked all the same.
+    /// Whether the agent of the last attempt has answered and only storing its answer failed, for example because the disk was full. Then
+    /// the answer is read again, at no cost. An agent given for this step, or one that has changed since, runs anyway.
     fn is_answered(&self, last: &Attempt, role: &str) -> Result<bool> {
         if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
             return Ok(false);
@@ -63,7 +61,7 @@ impl Step<'_, '_> {
         Ok(is_same)
     }
 
-    /// What a person is asked already: nobody needs to be started to ask it again.
+    /// The question a person was already asked: no process needs to start to ask it again.
     fn still_asked(&self, last: Option<&Attempt>, role: &str, agent: &AgentSpec) -> Option<Error> {
         let last = last.filter(|_| agent.is_built_in(agents::HUMAN))?;
         if !last.opened.agent.is_same(agent) || !last.was_suspended_at(self.head.hash, role) {
@@ -73,19 +71,18 @@ impl Step<'_, '_> {
         Some(Error::waiting(reason.message()))
     }
 
-    /// What the agent of the last attempt asks, while nobody has replied. An agent that is given for this step begins anew.
+    /// The open question of the last attempt's agent. An agent given for this step starts over.
     fn unreplied(&self, last: Option<&Attempt>, role: &str) -> Option<Error> {
         let last = last.filter(|_| self.request.agent.is_none())?;
         let why = &last.question_at(self.head.hash, role)?.error;
-        // Its keeper may have died before it came to that.
+        // Its keeper may have died before it set the mark.
         if marks::get(self.home, &self.thread.id, Mark::Waiting).is_none() {
             self.mark(Mark::Waiting, role, why);
         }
         Some(Error::waiting(why))
     }
 
-    /// An attempt in which uwf reads what the agent of an earlier one wrote; of one that is `unread` also the value it
-    /// handed in.
+    /// An attempt in which uwf reads the output of an earlier attempt's agent. For an `unread` attempt, also the value it submitted.
     fn begin_reading(&self, role: &str, position: Position, unread: Option<&Attempt>) -> Result<Begun> {
         let of_unread = |unread: &Attempt| OutputFiles::of(self.home, &self.thread.id, &unread.opened.attempt);
         let has_value = unread.map_or(Ok(false), |unread| of_unread(unread).has_value())?;
@@ -94,7 +91,7 @@ impl Step<'_, '_> {
         self.record(role, agent, position, attempt, unread)
     }
 
-    /// The same by a given agent.
+    /// Records an attempt by a given agent.
     pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, position: Position) -> Result<Begun> {
         let version = self.plan.version(self.home, &agent);
         self.record(role, AgentSpec { version, ..agent }, position, None, None)
@@ -112,7 +109,7 @@ impl Step<'_, '_> {
         self.fetch_files(self.head.hash, &agent)?;
         let last = if reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
-        // A damaged record of an earlier failure must not make the result of this attempt unsound.
+        // A damaged record of an earlier failure must not make this attempt's result unsound.
         let earlier = earlier.into_iter().filter(|hash| self.is_sound(*hash)).collect();
         let digest = recorded_digest::at_head(self.thread).inspect_err(|error| {
             log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {error}");
@@ -122,7 +119,7 @@ impl Step<'_, '_> {
         self.plan.role(role)?;
         node_types::ensure_for_step(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
-        // What an agent prints may hold secrets; it is cleaned of them only when it is stored.
+        // An agent's output may contain secrets, which are redacted only when it is stored.
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(sharing::output_dir_mode(self.home))
@@ -131,14 +128,14 @@ impl Step<'_, '_> {
         if let Some(unread) = unread {
             recorded::hand_on(self.home, &self.thread.id, &unread.opened.attempt, &opened.attempt)?;
         }
-        // Others are told first: once the attempt is on record here, its agent may be started.
+        // Claim first: once the attempt is on record here, its agent may start.
         let lease = self.claim(&opened, note.as_ref())?;
-        // Not before this attempt is on record: a value that is handed on would be lost with the one before.
+        // Not before this attempt is on record: a value that is passed on would be lost with the previous attempt.
         recorded::sweep(self.home, &self.thread.id, Some(&opened.attempt));
         Ok(Begun { attempt: Attempt::begun(opened), rereads: false, lease })
     }
 
-    /// Makes the step this machine's, where others share the store, and puts the attempt on record.
+    /// Claims the step for this machine, in a shared store, and records the attempt.
     fn claim(&self, opened: &Opened, note: Option<&Version>) -> Result<Lease> {
         let since = Moment::now();
         let (claim, version) = match claim::claim(self.home, opened, note)? {
@@ -149,7 +146,7 @@ impl Step<'_, '_> {
             Claimed::Ours(claim, version) => (claim, version),
             Claimed::Theirs(theirs) => return Err(elsewhere::outrun(&self.thread.id, theirs.as_ref())),
         };
-        // Somebody may have ended the thread, or made this step, before the claim was there to be seen.
+        // Another machine may have ended the thread, or made this step, before it could see the claim.
         let begun = elsewhere::is_still_at(self.home, &self.thread.id, self.head.hash)
             .and_then(|()| recorded::open(self.home, opened.clone()));
         if let Err(error) = begun {
@@ -159,18 +156,18 @@ impl Step<'_, '_> {
         Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since))
     }
 
-    /// Whether the node of a failed attempt can be made part of a step.
+    /// Whether a step may refer to the node of a failed attempt.
     fn is_sound(&self, attempt: Hash) -> bool {
         let store = self.home.store();
         let checked = closure::check(store, &Bounds::below(attempt), |_| ()).and_then(|sound| {
-            // What another machine removed may still be in the cache of this one.
+            // This machine's cache may still have a node that another machine removed.
             if self.home.shared().is_some() {
                 store.objects().sync(&sound.nodes)?;
             }
             Ok(())
         });
         let Err(unsound) = checked else { return true };
-        // What cannot be read just now may be whole.
+        // A node that cannot be read just now may be intact.
         let Ok(why) = unsound.why() else { return true };
         log!(self.log, "Z5N7Q1DM", Warn, "failed attempt {attempt} is left out of the step: {why}");
         false

@@ -1,4 +1,4 @@
-//! Before a head moves: is this really the step it was expected to be, and is all of it safely stored?
+//! Checks before a head moves: is this the expected step, and is all of it stored safely?
 
 use json_cas::{Hash, StoreError};
 use uwf_core::node::{NodeKind, StepNode};
@@ -11,24 +11,24 @@ use crate::thread::load::Thread;
 use crate::thread::message;
 use crate::thread::nodes;
 
-/// A step that is sound.
+/// A sound step.
 pub(super) struct Checked<'h> {
-    /// The thread as it stands once its head is there.
+    /// The thread with this step as its head.
     pub(super) thread: Thread<'h>,
-    /// The digest then, when there is one before.
+    /// The digest at this step, if its predecessor has one.
     pub(super) digest: Option<Digest>,
-    /// All that must be durable before.
+    /// All nodes that must be durable first.
     pub(super) nodes: Vec<Hash>,
 }
 
-/// Checks a StepNode that an agent named as its result, with all that it brings along. `before` is the digest at the head.
+/// Checks a StepNode that an agent named as its result, with all nodes it brings along. `before` is the digest at the head.
 ///
-/// An agent is a program of anybody, and a record is a file of the same user: whether a result is fresh or adopted, and
-/// whatever is recorded of it, it is looked at here.
+/// An agent can be any program, and any process of the same user can write to the record. So this check runs for fresh and adopted
+/// results alike, whatever the record says.
 ///
 /// # Errors
-/// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, or any node below. `Io`
-/// when it cannot be told.
+/// `AgentFailed` with the fault: the node, its start, its predecessor, its role, its output, or any node below. `Io` if the check itself
+/// fails.
 pub(super) fn step<'h>(
     thread: &Thread<'h>,
     role_name: &str,
@@ -58,7 +58,7 @@ pub(super) fn step<'h>(
     let mut digester = Digester::default();
     let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
-    // This is what every later prompt reads of it.
+    // Every later prompt reads this.
     message::of_detail(store, step.detail, None).map_err(|error| match error.kind.is_of_the_moment() {
         true => error,
         false => refuse(step_hash, &format!("its detail cannot be read: {}", error.message)),
@@ -92,7 +92,8 @@ fn unsound_step(step: Hash, unsound: Unsound) -> Error {
     unsound.why().map_or_else(Error::from, |why| refuse(step, &why))
 }
 
-/// A store that cannot be read just now says nothing about the agent's work: refused, it would be thrown away and paid for again.
+/// The error for a store that cannot be read just now. That says nothing about the agent's work: rejecting it would throw it away and pay
+/// for it again.
 fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
     if error.is_of_the_moment() { error.into() } else { refuse(step, &format!("{what}: {error}")) }
 }
@@ -101,7 +102,7 @@ fn refuse(step: Hash, why: &str) -> Error {
     refused(format!("the agent's result {step} was refused: {why}"))
 }
 
-/// The refusal of a result that is not the step it should be.
+/// The rejection of a result that is not the expected step.
 pub(super) fn refused(message: String) -> Error {
     Error::agent_failed(message).hint("the node is kept; nothing was linked")
 }

@@ -1,4 +1,4 @@
-//! An attempt whose result did not become the head: what is kept of it, and what is said.
+//! An attempt whose result did not become the head: what is kept, and what is reported.
 
 use json_cas::{Hash, Head, HeadsError};
 use uwf_core::config::EXTRACT;
@@ -18,16 +18,16 @@ use crate::verbs::child_threads;
 /// Marks that the end of an attempt sets.
 pub(super) const OF_ATTEMPTS: [Mark; 3] = [Mark::Waiting, Mark::Limited, Mark::Stuck];
 
-/// Why the head was not moved to a finished step.
+/// Why the head did not move to a finished step.
 pub(super) enum Unmoved {
-    /// It is not where it was when the agent was started; `None` when the thread has ended.
+    /// The head has moved since the agent started; `None` if the thread has ended.
     Elsewhere(Option<Head>),
     /// The move failed.
     Unsure(HeadsError),
 }
 
 impl Step<'_, '_> {
-    /// The error of a step whose head was not moved. Its attempt is concluded, if nothing can come of it any more.
+    /// The error of a step whose head did not move. Concludes its attempt if the result can no longer be used.
     pub(super) fn unmoved(&self, opened: &Opened, step: Hash, why: Unmoved) -> Error {
         match why {
             Unmoved::Elsewhere(now) => self.quarantine(opened, step, now),
@@ -35,9 +35,9 @@ impl Step<'_, '_> {
         }
     }
 
-    /// The move failed; when only the sync behind it did, everybody sees the new head, but a power cut may undo that.
-    /// Nothing is reported as done that is not durable, and either head continues from here: of the new one the next role
-    /// is played, for the old one the result is taken over.
+    /// The move failed. If only the sync after it failed, every process sees the new head, but a power failure may undo it. So the step
+    /// is not reported as done. The next step continues from either head: from the new one it plays the next role, from the old one it
+    /// adopts the result.
     fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
         let error = Error::from(failed);
         if !self.has_moved() {
@@ -51,7 +51,7 @@ impl Step<'_, '_> {
     fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
         let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
         log!(self.log, "K3F6D2XN", Warn, "{why}");
-        // The result is in the log and in the error whether or not the record can be written.
+        // The log and the error name the result even if the record can't be written.
         let _ = recorded::closed(self.home, opened, Outcome::Quarantined, Some(why.clone()), None);
         match now {
             Some(Head { hash, .. }) => Error::busy(format!("{why} (head is {hash})"))
@@ -61,8 +61,8 @@ impl Step<'_, '_> {
         }
     }
 
-    /// What becomes of an attempt that could not be linked: a finished result stays on record for the next step to
-    /// take over; anything else is kept as a node and the thread is stuck.
+    /// Concludes an attempt that could not be linked. A finished result stays on record for the next step to adopt; anything else is
+    /// stored as a node, and the thread is stuck.
     pub(super) fn conclude(&self, begun: &Begun, error: Error) -> Error {
         let Begun { attempt, lease, .. } = begun;
         let opened = &attempt.opened;
@@ -70,7 +70,7 @@ impl Step<'_, '_> {
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
         let record = match recorded::read(self.home, &self.thread.id) {
             Ok(record) => record,
-            // It may say that the agent had finished. Left open, the next step looks at it.
+            // The record may say that the agent finished. Leave it open for the next step.
             Err(unread) => return error.hint(format!("what came of the attempt is not known: {unread}")),
         };
         if record.as_ref().is_some_and(|record| record.closed.is_some()) {
@@ -88,11 +88,11 @@ impl Step<'_, '_> {
         let mark = match error.kind {
             ErrorKind::Waiting => Some(Mark::Waiting),
             ErrorKind::Limit => Some(Mark::Limited),
-            // The step was stopped, so nothing is wrong with the thread.
+            // The step was stopped, so the thread is fine.
             kind if kind.is_stop() => None,
             _ => Some(Mark::Stuck),
         };
-        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        // An agent may produce much before it hits a limit or asks a person: keep its output.
         if let Some(mark @ (Mark::Waiting | Mark::Limited)) = mark
             && !self.said_anything(opened)
         {
@@ -104,7 +104,7 @@ impl Step<'_, '_> {
         let attempt = record.as_ref().unwrap_or(attempt);
         let is_lost = lease.lost().is_some();
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
-        // Where another machine may continue, nothing stands in its way.
+        // Where another machine may continue, no mark is set.
         let is_active = self.still_active();
         if !is_lost && is_active {
             match mark {
@@ -112,7 +112,7 @@ impl Step<'_, '_> {
                 None => self.unmark(),
             }
         }
-        // A thread that was killed meanwhile has no next step, so hints about one mislead.
+        // A thread killed meanwhile has no next step, so hints about one would mislead.
         let error = match is_active {
             true => error,
             false => Error { hints: missing_thread::not_active(self.home, &self.thread.id).hints, ..error },
@@ -130,7 +130,7 @@ impl Step<'_, '_> {
             _ => error,
         };
         match kept {
-            // All it said that matters is the question.
+            // Of its output, only the question matters.
             Ok(_) if attempt.asks() => error,
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) if has_answer => error.hint(format!(
@@ -144,7 +144,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// The error of an agent that may have failed for want of a key.
+    /// The error of an agent, with a hint if a withheld key may have caused the failure.
     fn with_withheld(&self, opened: &Opened, error: Error) -> Error {
         let spec = &opened.agent;
         if !matches!(error.kind, ErrorKind::AgentFailed | ErrorKind::NotExtractable) || !spec.runs_a_program() {
@@ -166,8 +166,7 @@ impl Step<'_, '_> {
         Error { message, ..error }.hint(hint)
     }
 
-    /// How an answer that is no use can be read again. Without a model that reads it, what was not found before is not
-    /// found then.
+    /// How to read an unusable answer again. Without a model to read it, another reading finds no more.
     fn reading_again(&self) -> String {
         let config = &self.plan.config;
         let again = format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id);
@@ -178,20 +177,20 @@ impl Step<'_, '_> {
         }
     }
 
-    /// The error without secrets: what an agent says last becomes part of it, and it is logged, marked and shown.
+    /// The error without secrets: it may quote an agent's last words, and it is logged, stored in a mark and shown.
     fn redacted(&self, opened: &Opened, error: &Error) -> Error {
-        // Without the file no agent was started that could have told one.
+        // Without the file, no agent received a secret from it.
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
         Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
     }
 
-    /// Nothing failed: the step can be done later.
+    /// Suspends the attempt: nothing failed, and the step can be done later.
     fn suspend(&self, attempt: &Attempt, mark: Mark, error: Error) -> Error {
         let why = error.message.lines().next().map(str::to_owned);
         if let Err(lost) = leftover::suspend(self.home, attempt, why) {
             log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {lost}");
         }
-        // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
+        // A pause overrides other marks: once resumed, the thread is in its earlier state.
         let is_paused = matches!(child_threads::paused(self.home, &self.thread.id), Ok(Some(_)));
         if self.still_active() && !(is_paused && mark == Mark::Waiting) {
             self.mark(mark, &attempt.opened.role, &error.message);
@@ -216,7 +215,7 @@ impl Step<'_, '_> {
         self.set_mark(mark, &Reason { head: Some(self.thread.head), ..Reason::of(mark, role, why) });
     }
 
-    /// No role could be chosen. Each step finds the same again, which is no news.
+    /// Marks a thread whose next role can't be chosen. Every step finds the same fault, so the mark is set only the first time.
     pub(super) fn mark_unroutable(&self, at: Hash, why: &str) {
         let reason = Reason { role: None, head: Some(at), ..Reason::of(Mark::Stuck, "", why) };
         let is_known = |known: Reason| known.role.is_none() && known.why == reason.why;

@@ -1,4 +1,4 @@
-//! The files of a step in the worktree of its thread: recorded and pushed once it is done, fetched before the next one.
+//! The files of a step in the worktree of its thread: recorded and pushed after the step, fetched before the next one.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::root::log::log;
 use crate::root::worktree::Worktree;
 
-/// Time that git has at least for the files of a step, whatever its agent has left of its own: that was paid for.
+/// Minimum time git gets for the files of a step, however little its agent left: the step was paid for.
 const LEAST_TIME: Duration = Duration::from_secs(5);
 
 impl Step<'_, '_> {
@@ -27,10 +27,7 @@ impl Step<'_, '_> {
         Errand::begin(attempt, until)
     }
 
-    /// Has the thread's worktree hold the files that it has at a node, if another machine has made them.
-    ///
-    /// # Errors
-    /// Those of [`travel::bring_up_to_date`].
+    /// Updates the thread's worktree to its files at a node, if another machine made them.
     pub(super) fn fetch_files(&self, node: Hash, agent: &AgentSpec) -> Result<()> {
         let _errand = self.errand(agent, None);
         let (settings, remote) = (&self.plan.settings, self.plan.config.worktree_remote.as_ref());
@@ -40,14 +37,14 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Records the files of the thread's worktree as those of a step; `None` if it works in none.
+    /// Records the files of the thread's worktree for a step; `None` if it has no worktree.
     ///
-    /// The agent has ended and was paid, so nothing that goes wrong here may cost the step: it lands, and its report says that
-    /// its files were not recorded. That happens before the head moves, so that no step is the head whose files are still to
-    /// come. Whoever is killed in between leaves a step that the next one takes over, and records the files of.
+    /// The agent has ended and was paid, so no failure here may cost the step: the step is linked, and its report says that its files
+    /// were not recorded. Files are recorded before the head moves, so that every head has its files. If the process is killed in
+    /// between, the next step adopts this one and records its files.
     ///
     /// # Errors
-    /// `Interrupted`, `Terminated` when uwf was told to stop while the thread is active: the same is left then.
+    /// `Interrupted` or `Terminated` if uwf was told to stop while the thread is active. The next step adopts this one then, too.
     pub(super) fn record_files(&self, opened: &Opened, step: Hash) -> Result<Option<StepFiles>> {
         let Some(worktree) = self.plan.settings.worktree_in_use() else { return Ok(None) };
         let _errand = self.errand(&opened.agent, Some(&opened.attempt));
@@ -68,8 +65,8 @@ impl Step<'_, '_> {
         }))
     }
 
-    /// Files that were recorded, pushed to the remote if there is one. A push that fails costs no step, either: the next one on this
-    /// machine pushes all that was recorded.
+    /// Files that were recorded, after pushing them to the remote if there is one. A failed push does not fail the step: the next step on
+    /// this machine pushes everything recorded.
     fn pushed(&self, worktree: &Worktree, step: Hash, files: StepFiles) -> StepFiles {
         let (Some(remote), StepFiles::Recorded { tree, commit, left_out, .. }) =
             (&self.plan.config.worktree_remote, &files)

@@ -18,13 +18,13 @@ use crate::thread::load::Thread;
 use crate::thread::{end_reason, moderate};
 use crate::verbs::end;
 
-/// A step that an agent's process has stored, or says so.
+/// A step that an agent's process has stored, or claims to have.
 #[must_use]
 pub(crate) struct Stored<'s, 'a, 'h> {
     step: &'s Step<'a, 'h>,
     opened: Opened,
     hash: Hash,
-    /// The line of the thread's record that says it was finished, if there is one.
+    /// The line of the thread's record that says the step was finished, if there is one.
     finished: Option<Finished>,
     /// Whether an earlier attempt left it.
     is_adopted: bool,
@@ -40,23 +40,23 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
         Stored { step, opened: opened.clone(), hash, finished, is_adopted: false }
     }
 
-    /// The same, left by an attempt whose keeper is gone.
+    /// Marks the step as left by an attempt whose keeper is gone.
     pub(super) fn adopted(self) -> Stored<'s, 'a, 'h> {
         Stored { is_adopted: true, ..self }
     }
 
-    /// Checks the step and all that it brings along, and makes sure that it is durable.
+    /// Checks the step and all nodes it brings along, and makes sure that they are durable.
     ///
-    /// A line that says it was finished is believed when it has the digest of what was verified: then uwf wrote it, after it
-    /// had synced those nodes. Any other was written by somebody else.
+    /// A `finished` line counts only if its digest matches the verified nodes: then uwf wrote it, after syncing those nodes. Another
+    /// program wrote any other line.
     pub(crate) fn verify(self) -> Result<Verified<'s, 'a, 'h>> {
         let Stored { step, opened, hash, finished, is_adopted } = self;
-        // Once the record says that it was finished, it leads to the step.
+        // Once the record says that it was finished, the record references the step.
         let _hold = step.home.hold_nodes()?;
         let role = step.plan.role(&opened.role)?;
         let checked = check::step(step.thread, &opened.role, role, hash, opened.digest)?;
         let is_known = finished.is_some_and(|finished| finished.step == hash && finished.digest == checked.digest);
-        // Where others use the store, `gc` on another machine knows nothing of the line, and nodes may have been read from a cache.
+        // In a shared store, `gc` on another machine doesn't know the line, and nodes may have been read from a cache.
         if !is_known || step.home.shared().is_some() {
             step.home.store().objects().sync(&checked.nodes)?;
         }
@@ -72,14 +72,14 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
 pub(crate) struct Verified<'s, 'a, 'h> {
     step: &'s Step<'a, 'h>,
     opened: Opened,
-    /// The thread once its head is there.
+    /// The thread with this step as its head.
     moved: Thread<'h>,
     is_adopted: bool,
 }
 
 impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
-    /// Records the files of the thread's worktree, if it works in one, and moves the head. Somebody else may have moved it, or ended the thread, while the agent was at work: then the step stays
-    /// where it is and the error names it. When the move itself fails, it may have come to pass nevertheless.
+    /// Records the files of the thread's worktree, if it has one, and moves the head. If another process has moved the head or ended the
+    /// thread meanwhile, the step stays unlinked and the error names it. If the move itself fails, it may have taken effect anyway.
     pub(crate) fn link(self) -> Result<Linked<'s, 'a, 'h>> {
         let Verified { step, opened, moved, is_adopted } = self;
         let files = step.record_files(&opened, moved.head)?;
@@ -89,7 +89,7 @@ impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
                 linked.tidy(is_adopted);
                 return Ok(linked);
             }
-            // Another machine has taken over this very step.
+            // Another machine has already adopted this step.
             Ok(Swap::Moved(Some(now))) if now.hash == moved.head => {
                 let linked = Linked { step, opened, moved, files };
                 linked.tidy(is_adopted);
@@ -108,12 +108,12 @@ pub(crate) struct Linked<'s, 'a, 'h> {
     step: &'s Step<'a, 'h>,
     opened: Opened,
     moved: Thread<'h>,
-    /// What became of the files in its worktree.
+    /// Result for the files in its worktree.
     files: Option<StepFiles>,
 }
 
 impl Linked<'_, '_, '_> {
-    /// Brings up to date what is derived from the head. None of it is needed, so a failure does not make the step one.
+    /// Updates everything derived from the head. It is optional, so a failure does not fail the step.
     fn tidy(&self, is_adopted: bool) {
         let Linked { step, opened, moved, .. } = self;
         let thread = step.thread;
@@ -128,8 +128,8 @@ impl Linked<'_, '_, '_> {
         }
     }
 
-    /// What comes next, and the end of the thread if that was its last step. The head has moved: what the moderator says now
-    /// must not undo that, so its failure is part of the report.
+    /// Determines what comes next, and ends the thread if that was its last step. The head has moved, and a moderator failure must not
+    /// undo that, so the failure becomes part of the report.
     pub(crate) fn look_ahead(self, signals: &mut Signals) -> StepReport {
         let Linked { step, opened, moved, files } = &self;
         let report = StepReport {

@@ -1,4 +1,4 @@
-//! Having an agent play a role.
+//! Runs an agent for a role.
 
 use std::time::Duration;
 
@@ -18,8 +18,7 @@ use crate::root::log::log;
 use crate::root::store_keys::Handover;
 
 impl<'a, 'h> Step<'a, 'h> {
-    /// Runs the process of the agent to its end, and gives the step it stored. When this returns, nothing of the agent is
-    /// left running.
+    /// Runs the agent's process to its end, and returns the step it stored. After that, no process of the agent is left running.
     pub(super) fn play(&self, begun: &Begun, signals: &mut Signals) -> Result<Stored<'_, 'a, 'h>> {
         let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
@@ -37,14 +36,14 @@ impl<'a, 'h> Step<'a, 'h> {
         Ok(Stored::new(self, opened, hash, finished))
     }
 
-    /// The step an agent that has ended left, and how it was recorded as finished.
+    /// The step that an ended agent left, and how it was recorded as finished.
     fn result(&self, opened: &Opened, job: &Job, ended: Ended) -> Result<(Hash, Option<Finished>)> {
         let after = recorded::read(self.home, &opened.thread)?.filter(|after| after.opened.attempt == opened.attempt);
         if let Some(finished) = after.as_ref().and_then(|after| after.finished.as_ref()) {
-            // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
+            // The step is stored, synced and recorded: whatever happened to the process afterwards, it was paid for.
             return Ok((finished.step, Some(finished.clone())));
         }
-        // What an agent says when it is told to end is not why it ended.
+        // An agent's last words after a stop signal don't explain why it ended.
         let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
         if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
             let GaveUp { kind, error: message, hints, .. } = gave_up;
@@ -54,7 +53,7 @@ impl<'a, 'h> Step<'a, 'h> {
             .stdout
             .as_deref()
             .map_or_else(|| Ok(String::new()), |path| agent_process::read_capped(path, opened.output_cap))?;
-        // Recorded now, because it may be a later step that keeps the output.
+        // Recorded now, because a later step may store the output.
         let stopped = match ended {
             Ended::Lost(why) => Some((ErrorKind::Busy, format!("the agent was ended: {why}"))),
             Ended::Cancelled(signal) => Some((stopped_by(signal), format!("the agent {ended}"))),
@@ -75,7 +74,7 @@ impl<'a, 'h> Step<'a, 'h> {
             cwd: opened.workspace.clone(),
             env: environment::of_attempt(self.home, opened)?,
             watched: vec![files.out.clone(), files.err.clone(), files.raw.clone()],
-            // Of the process that runs a command the record says all; its stdout would only repeat the hash.
+            // The record already has everything about a wrapped command; its stdout would only repeat the hash.
             stdout: (!opened.is_wrapped()).then_some(files.out),
             stderr: files.err,
             keys: opened.agent.holds_store().then(|| Handover::of(self.home)),

@@ -1,4 +1,4 @@
-//! What is said of a step.
+//! Reports of steps.
 
 use json_cas::Hash;
 use schemars::JsonSchema;
@@ -10,15 +10,15 @@ use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::thread::moderate::Explained;
 use crate::verbs::end;
 
-/// What a step did. The first four keys are the contract.
+/// Result of a step. The first four keys are a stable contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepReport {
-    /// Workflow the thread runs.
+    /// Workflow of the thread.
     pub workflow: Hash,
     /// The thread.
     pub thread: ThreadId,
-    /// Its head now.
+    /// Its current head.
     pub head: Hash,
     /// Whether the thread has ended.
     pub done: bool,
@@ -31,13 +31,13 @@ pub struct StepReport {
     /// Whether the result came from an earlier attempt: its keeper had died, or its answer could not be stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
-    /// What became of the files in the thread's worktree; absent when it has none.
+    /// Result for the files in the thread's worktree; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<StepFiles>,
-    /// How the thread ended: `end`, `no-match`, or `supervisor: ` and why.
+    /// How the thread ended: `end`, `no-match`, or `supervisor: ` and the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Return code of the thread-end node: 1 if the supervisor killed the thread. Absent in JSON when it is 0.
+    /// Return code of the thread-end node: 1 if the supervisor killed the thread. Absent in JSON if it is 0.
     #[serde(default, skip_serializing_if = "end::is_success")]
     pub return_code: Option<i32>,
     /// What comes next.
@@ -46,13 +46,13 @@ pub struct StepReport {
     /// How the moderator chose the role of this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<Explained>,
-    /// How it then looked ahead.
+    /// How the moderator chose what comes next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain_next: Option<Explained>,
 }
 
 impl StepReport {
-    /// What a person should know of the files: that they were not recorded, or not all, or not pushed.
+    /// Warnings about the files: that they were not recorded, not completely, or not pushed.
     pub fn files_notes(&self) -> Vec<String> {
         let (left_out, pushed) = match &self.files {
             None => return Vec::new(),
@@ -71,7 +71,7 @@ impl StepReport {
         left_out.chain(not_pushed).collect()
     }
 
-    /// Of a thread that stands at `head` and is not done; nothing more is told.
+    /// Report of an active thread at `head`, without details.
     pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> StepReport {
         StepReport {
             workflow,
@@ -91,12 +91,12 @@ impl StepReport {
     }
 }
 
-/// What comes after a step: a role, or the reason why the moderator could not tell.
+/// What comes after a step: a role, or the reason why the moderator failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Upcoming {
     /// The next role.
     Role(String),
-    /// The moderator failed; the next step reports the same before any agent runs.
+    /// The moderator failed. The next step reports the same error before an agent runs.
     Error(String),
 }
