@@ -1,4 +1,4 @@
-//! Files that a person continues with: made whole or not at all, and never in the place of another.
+//! New files for a person to edit: each is created completely or not at all, and never replaces an existing file.
 
 use std::fs;
 use std::io;
@@ -9,28 +9,26 @@ use uwf_engine::error::{AtPath, ErrorKind};
 
 use crate::error::CommandError;
 
-/// A file to make.
+/// A file to create.
 pub(crate) struct NewFile {
-    /// Where.
     pub(crate) path: PathBuf,
-    /// What.
     pub(crate) content: String,
 }
 
-/// What became of files.
+/// The result of [`make`].
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// Those that were made.
+    /// Created files.
     pub(crate) written: Vec<PathBuf>,
-    /// Those that were there, with the same content.
+    /// Existing files with the same content.
     pub(crate) kept: Vec<PathBuf>,
 }
 
-/// Makes files. One that is there with the same content is kept, so a call that was interrupted can be done again; if one is
-/// there with another content, nothing is written.
+/// Creates files. An existing file with the same content is kept, so an interrupted call can be repeated. If one exists with other content,
+/// nothing is written.
 ///
 /// # Errors
-/// `Usage` when a file is there with another content; `Io`. Files made before an error stay.
+/// `Usage` if a file exists with other content; `Io`. Files created before an error remain.
 pub(crate) fn make(files: &[NewFile]) -> Result<Made, CommandError> {
     let mut others = Vec::new();
     for file in files {
@@ -50,14 +48,14 @@ pub(crate) fn make(files: &[NewFile]) -> Result<Made, CommandError> {
         } else if standing(file)? == Standing::Same {
             made.kept.push(file.path.clone());
         } else {
-            // Somebody else was quicker.
+            // Another process created it in the meantime.
             return Err(in_the_way(&[&file.path]));
         }
     }
     Ok(made)
 }
 
-/// What is where a file is to be.
+/// What exists at the path of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Standing {
     Nothing,

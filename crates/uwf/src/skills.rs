@@ -1,5 +1,5 @@
-//! Reference texts made for agents, each small enough for a context window. What commands, keys, templates and variables there
-//! are comes from where they are defined.
+//! Reference texts for agents, each small enough for a context window. Their lists of commands, keys, templates and variables are generated
+//! from the definitions.
 
 use clap::{Command, ValueEnum};
 
@@ -18,11 +18,11 @@ pub(crate) enum Subject {
     Develop,
 }
 
-/// Groups whose commands are not for whoever drives threads.
+/// Command groups that an agent driving threads does not need.
 const NOT_FOR_DRIVERS: [&str; 7] = ["agent", "cas", "completions", "man", "mcp", "setup", "help"];
 
 impl Subject {
-    /// What it is asked for by.
+    /// The name in `uwf skill NAME`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Subject::Cli => "cli",
@@ -31,12 +31,12 @@ impl Subject {
         }
     }
 
-    /// What it is about, in a line.
+    /// One line about the text.
     pub(crate) fn about(self) -> String {
         about(self)
     }
 
-    /// The text, made for a command line of these definitions.
+    /// The text, for a command line with these definitions.
     pub(crate) fn text(self, root: Command) -> String {
         match self {
             Subject::Cli => filled(
@@ -67,23 +67,23 @@ impl Subject {
     }
 }
 
-/// What the help says of a value.
+/// The help of a value.
 fn about(value: impl ValueEnum) -> String {
     let help = value.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
     help.unwrap_or_default()
 }
 
-/// The text with what stands for `{{name}}` put in.
+/// The text with each `{{name}}` replaced.
 fn filled(text: &str, parts: &[(&str, String)]) -> String {
     parts.iter().fold(text.to_owned(), |text, (name, part)| text.replace(&format!("{{{{{name}}}}}"), part.trim_end()))
 }
 
-/// `a`, `b` and `c` in code.
+/// A list of words as code: `a`, `b` and `c`.
 fn listed<S: AsRef<str>>(words: &[S]) -> String {
     words.iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// A line for each exit code.
+/// One line for each exit code.
 fn exit_codes() -> String {
     let lines = topics::EXIT_CODES.lines().skip(1).take_while(|line| line.starts_with("  "));
     lines
@@ -92,7 +92,7 @@ fn exit_codes() -> String {
         .collect()
 }
 
-/// A line for each command: how it is called, and what it does.
+/// One line for each command: its usage and its purpose.
 fn commands(mut root: Command, is_wanted: impl Fn(&str) -> bool) -> String {
     root.build();
     let mut lines = String::new();
@@ -106,10 +106,10 @@ fn add_commands(command: &Command, lines: &mut String) {
     let is_leaf = !command.has_subcommands();
     if is_leaf {
         let usage = command.clone().render_usage().to_string().replace("[OPTIONS] ", "").replace(" [OPTIONS]", "");
-        // Of several ways to call it, the first.
+        // The first of several usages.
         let usage = usage.lines().next().unwrap_or_default().trim_start_matches("Usage:").trim().to_owned();
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        // The first sentence says it.
+        // Only the first sentence.
         let about = about.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned();
         lines.push_str(&format!("- `{usage}`: {about}\n"));
     }
@@ -118,26 +118,26 @@ fn add_commands(command: &Command, lines: &mut String) {
     }
 }
 
-/// A line for each key of a file.
+/// One line for each key of a file.
 fn keys(schema: &str, is_wanted: impl Fn(&str) -> bool) -> String {
     let keys = file_schemas::find(schema).map(file_schemas::FileSchema::keys).unwrap_or_default();
     keys.iter().filter(|(path, _)| is_wanted(path)).map(|(path, what)| format!("- `{path}`: {what}\n")).collect()
 }
 
-/// Keys that are read, but not to be written any more.
+/// Old keys that uwf still reads but that new files should not use.
 fn is_older(path: &str) -> bool {
     const OLDER: [&str; 5] = ["systemPrompt", "extractPrompt", "outputSchema", "schema", "roles.ROLE.name"];
     path.starts_with("moderator") || OLDER.iter().any(|older| path.ends_with(older))
 }
 
-/// The rows of the environment's table.
+/// The rows of the table of environment variables.
 fn variables() -> String {
     let page = topics::text_of("agent-protocol").unwrap_or_default();
     let rows = page.lines().map(str::trim).filter(|line| line.starts_with("| `UWF_") || line.starts_with("| `UNCAGED"));
     rows.map(|row| format!("{row}\n")).collect()
 }
 
-/// A template without the line for editors.
+/// A template without its first line, which is for editors.
 fn without_first_lines(text: &str) -> String {
     text.lines().skip(1).map(|line| format!("{line}\n")).collect()
 }

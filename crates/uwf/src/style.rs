@@ -1,8 +1,8 @@
-//! Colour and emphasis on terminals, and nothing of the sort from anybody else: texts of models are cleaned of what controls a
-//! terminal before they reach one.
+//! Colour and emphasis on terminals. Only uwf may use them: other texts, such as those of models, lose their control characters before they
+//! reach a terminal.
 //!
-//! Reports mark emphasis inside their texts; the printer turns the marks into escape sequences, or drops them. A mark holds a key
-//! that each process draws anew, so that no text from outside can have one.
+//! Reports mark emphasis inside their texts; the printer replaces the marks with escape sequences, or drops them. A mark contains a random
+//! key of the process, so that no text from outside can contain a mark.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use uwf_core::escapes::without_escapes;
 
-/// First byte of every mark in UTF-8, so that texts without marks are recognised quickly.
+/// First byte of every mark in UTF-8, to recognise texts without marks quickly.
 const MARK_BYTE: u8 = 0xF3;
 
-/// First symbols of the marks, all for private use, and the sequence each mark becomes.
+/// First symbols of the marks, all in the private use area, and the escape sequence of each mark.
 const MARKS: [(char, &str); 6] = [
     ('\u{F0000}', "\u{1b}[0m"),
     ('\u{F0001}', "\u{1b}[1m"),
@@ -24,17 +24,17 @@ const MARKS: [(char, &str); 6] = [
     ('\u{F0005}', "\u{1b}[31m"),
 ];
 
-/// First of the symbols that keys are made of. 2^15 of them are for private use and no mark begins with one.
+/// First of the symbols in keys. The 2^15 symbols are in the private use area, and no mark begins with one.
 const KEY_SYMBOLS: u32 = 0xF1000;
 
-/// Symbols of a key: with 60 bits nobody meets it by chance.
+/// Symbols of a key: its 60 bits can't be matched by chance.
 const KEY_LEN: usize = 4;
 
-/// What stands behind the first symbol of every mark of this process.
+/// The part after the first symbol in every mark of this process.
 fn key() -> &'static str {
     static KEY: OnceLock<String> = OnceLock::new();
     KEY.get_or_init(|| {
-        // Keyed by the system's random numbers.
+        // Seeded with random numbers of the system.
         let random = RandomState::new().hash_one(KEY_SYMBOLS);
         let symbol = |at: usize| char::from_u32(KEY_SYMBOLS + ((random >> (15 * at)) & 0x7FFF) as u32);
         (0..KEY_LEN).filter_map(symbol).collect()
@@ -45,32 +45,32 @@ fn marked(mark: char, text: &str) -> String {
     format!("{mark}{key}{text}{}{key}", MARKS[0].0, key = key())
 }
 
-/// Bold.
+/// Bold text.
 pub(crate) fn bold(text: &str) -> String {
     marked(MARKS[1].0, text)
 }
 
-/// Less important.
+/// Dimmed text, for less important parts.
 pub(crate) fn dim(text: &str) -> String {
     marked(MARKS[2].0, text)
 }
 
-/// Good.
+/// Green text, for success.
 pub(crate) fn green(text: &str) -> String {
     marked(MARKS[3].0, text)
 }
 
-/// Look here.
+/// Yellow text, for warnings.
 pub(crate) fn yellow(text: &str) -> String {
     marked(MARKS[4].0, text)
 }
 
-/// Bad.
+/// Red text, for errors.
 pub(crate) fn red(text: &str) -> String {
     marked(MARKS[5].0, text)
 }
 
-/// A part of a text in which emphasis is marked.
+/// A part of a text with marks.
 enum Part<'t> {
     /// The escape sequence of a mark, and the mark itself.
     Mark(&'static str, &'t str),
@@ -78,7 +78,7 @@ enum Part<'t> {
     Text(&'t str),
 }
 
-/// Text and marks in turn.
+/// The text and the marks, in order.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -92,7 +92,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Where the next mark is, and its sequence.
+/// Position of the next mark, and its escape sequence.
 fn next_mark(text: &str) -> Option<(usize, &'static str)> {
     let begun = text.char_indices().filter(|(at, symbol)| text[at + symbol.len_utf8()..].starts_with(key()));
     begun
@@ -100,8 +100,7 @@ fn next_mark(text: &str) -> Option<(usize, &'static str)> {
         .find_map(|(at, symbol)| MARKS.iter().find(|(mark, _)| *mark == symbol).map(|(_, sequence)| (at, *sequence)))
 }
 
-/// The text for a terminal (without what controls it, with colour or without) or for a pipe (marks dropped, all else as
-/// it is).
+/// The text for a terminal (harmless, with or without colour) or for a pipe (only marks are dropped).
 pub(crate) fn render(text: &str, is_terminal: bool, colour: bool) -> Cow<'_, str> {
     if !is_terminal && !text.as_bytes().contains(&MARK_BYTE) {
         return Cow::Borrowed(text);
@@ -118,18 +117,17 @@ pub(crate) fn render(text: &str, is_terminal: bool, colour: bool) -> Cow<'_, str
     Cow::Owned(out)
 }
 
-/// A text of which a terminal draws everything and obeys nothing: escape sequences are gone, other control characters are
-/// replaced.
+/// Text that cannot control a terminal: escape sequences are removed, other control characters replaced.
 fn harmless(text: &str) -> String {
     without_escapes(text).replace("\r\n", "\n").chars().map(drawn).collect()
 }
 
-/// JSON or YAML: as it is in a pipe, without control characters on a terminal. Data has no emphasis.
+/// JSON or YAML, which has no emphasis: unchanged in a pipe, without control characters on a terminal.
 pub(crate) fn data(text: &str, is_terminal: bool) -> Cow<'_, str> {
     if is_terminal { Cow::Owned(text.chars().map(drawn).collect()) } else { Cow::Borrowed(text) }
 }
 
-/// A character that a terminal only draws: none that controls it, none that makes it draw others in another order.
+/// The character, or a replacement if it controls the terminal or reorders the text.
 fn drawn(symbol: char) -> char {
     let reorders = matches!(
         symbol,
@@ -139,14 +137,14 @@ fn drawn(symbol: char) -> char {
     if reorders || breaks || symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
 }
 
-/// Width of a text in columns of a terminal, marks not counted.
+/// Width of a text in columns of a terminal, without marks.
 pub(crate) fn width(text: &str) -> usize {
     let texts =
         parts(text).into_iter().filter_map(|part| if let Part::Text(text) = part { Some(text.width()) } else { None });
     texts.sum()
 }
 
-/// The beginning of a text that takes at most so many columns, with `…` at its end where it was cut. Marks stay.
+/// The beginning of a text, at most this many columns wide, ending with `…` if it was cut. Marks are kept.
 pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);

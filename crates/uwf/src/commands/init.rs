@@ -1,4 +1,4 @@
-//! `uwf init …`: files to begin with.
+//! `uwf init …`: creates starter files.
 
 mod workflow;
 mod workspace;
@@ -16,10 +16,10 @@ use crate::new_files::{self, Made, NewFile};
 use crate::printer::{CommandResult, Printed, Report};
 use crate::templates::Template;
 
-/// Directory of the scripts, in that of the workflows.
+/// Directory of the scripts, inside the directory of the workflows.
 const SCRIPTS: &str = "mock";
 
-/// Directory of the schemas, in that of the workflows.
+/// Directory of the schemas, inside the directory of the workflows.
 const SCHEMAS: &str = "schemas";
 
 /// Commands of the group.
@@ -47,7 +47,7 @@ pub(crate) fn run(command: &Command) -> CommandResult {
     }
 }
 
-/// What was made.
+/// The created files.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Begun {
@@ -55,13 +55,13 @@ struct Begun {
     workflow: String,
     /// Its template.
     template: &'static str,
-    /// Files that were written.
+    /// New files.
     written: Vec<PathBuf>,
-    /// Files that were there already, the same.
+    /// Existing files with the same content.
     kept: Vec<PathBuf>,
-    /// The command to type next.
+    /// The command to run next.
     next: String,
-    /// What to do about schemas of another version.
+    /// How to renew schemas of another version.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -79,17 +79,17 @@ impl Report for Begun {
     }
 }
 
-/// A directory `.workflows`, and how it is reached.
+/// A `.workflows` directory, and how to get there.
 struct Place {
     /// The directory.
     dir: PathBuf,
-    /// What is typed to get into the project, if the next command is not typed here.
+    /// The command to type to get into the project, if the next command is not typed in the current directory.
     way: String,
-    /// The directory as it is named there.
+    /// The directory's path from there.
     named: PathBuf,
 }
 
-/// Makes a workflow with its script, `more` and the schemas.
+/// Creates a workflow with its script, the files in `more`, and the schemas.
 fn begin(place: &Place, name: &str, template: Template, more: Vec<NewFile>) -> Result<Printed, CommandError> {
     let Place { dir, way, named } = place;
     let file = format!("{name}.yaml");
@@ -97,7 +97,7 @@ fn begin(place: &Place, name: &str, template: Template, more: Vec<NewFile>) -> R
     check(name, template)?;
     refuse_second(dir, name)?;
     let script = NewFile { path: dir.join(SCRIPTS).join(&file), content: template.script().to_owned() };
-    // The workflow comes first: of two who make it at once, one has it.
+    // The workflow comes first: of two processes that create it at once, only one succeeds.
     let files: Vec<NewFile> = [workflow, script].into_iter().chain(more).collect();
     let mut made = new_files::make(&files)?;
     let notes = schemas(dir, &mut made)?;
@@ -107,7 +107,7 @@ fn begin(place: &Place, name: &str, template: Template, more: Vec<NewFile>) -> R
     Printed::new(&Begun { workflow: name.to_owned(), template: template.name(), written, kept, next, notes })
 }
 
-/// The schemas that the files name. One of another version of uwf is nobody's work; it stays all the same.
+/// Creates the schemas that the files name. A schema of another uwf version is kept, and a note says how to renew it.
 fn schemas(dir: &Path, made: &mut Made) -> Result<Vec<String>, CommandError> {
     let mut notes = Vec::new();
     for schema in ["workflow", "config", "mock"].into_iter().filter_map(file_schemas::find) {
@@ -127,13 +127,13 @@ fn schemas(dir: &Path, made: &mut Made) -> Result<Vec<String>, CommandError> {
     Ok(notes)
 }
 
-/// Refuses what would not be valid: a name that cannot be one.
+/// Rejects an invalid name.
 fn check(name: &str, template: Template) -> Result<(), CommandError> {
     if format!("{name}.yaml") == project_files::CONFIG {
         let why = "is the name of the project's configuration";
         return Err(CommandError::usage(format!("`{name}` {why}")).hint("choose another name"));
     }
-    // In quotes, whatever it is.
+    // In quotes, so that any name is a YAML string.
     let text = template.workflow(&serde_json::Value::from(name).to_string());
     let parsed = uwf_core::workflow::check(&text, "the workflow", Some(name));
     match parsed.problems.into_iter().find(Problem::is_refused_strictly) {
@@ -148,7 +148,7 @@ fn check(name: &str, template: Template) -> Result<(), CommandError> {
     }
 }
 
-/// A file of the same name with another ending would stand for the same workflow.
+/// Rejects a second file of the same workflow: one with the same name and another extension.
 fn refuse_second(dir: &Path, name: &str) -> Result<(), CommandError> {
     let own = dir.join(format!("{name}.yaml"));
     let second = project_files::in_dir(dir).into_iter().find(|(stem, path)| stem == name && *path != own);
@@ -161,7 +161,7 @@ fn refuse_second(dir: &Path, name: &str) -> Result<(), CommandError> {
     }
 }
 
-/// A word of a command line.
+/// A word, quoted for a shell.
 fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
 }

@@ -63,14 +63,14 @@ pub(crate) struct Args {
 struct Done {
     config_path: String,
     env_path: String,
-    /// Absent when no model was set up.
+    /// Absent if no model was set up.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     model: Option<Model>,
-    /// Alias of the default agent; null when there is none.
+    /// Alias of the default agent; null if there is none.
     default_agent: Option<String>,
-    /// Whether configuration or key are others than before.
+    /// Whether the configuration or the key changed.
     changed: bool,
-    /// What the small call gave; null without one.
+    /// The result of the test call; null without one.
     proof: Option<Proof>,
 }
 
@@ -78,12 +78,12 @@ struct Done {
 #[serde(rename_all = "camelCase")]
 struct Model {
     provider: String,
-    /// The provider's name of it.
+    /// The provider's name of the model.
     model: String,
-    /// What it is called in the configuration.
+    /// Its alias in the configuration.
     model_alias: String,
     base_url: String,
-    /// Variable of the key; null for a provider that needs none.
+    /// Variable with the key; null for a provider that needs none.
     api_key_env: Option<String>,
 }
 
@@ -106,20 +106,20 @@ impl Report for Done {
     }
 }
 
-/// What is set up already.
+/// The existing setup.
 struct Known<'k> {
     config: &'k Config,
     env_file: &'k [(String, String)],
 }
 
 impl Known<'_> {
-    /// The value of a variable, as agents get it.
+    /// The value of a variable, as agents see it.
     fn variable(&self, name: &str) -> Option<String> {
         env_file::value_of(name, self.env_file)
     }
 }
 
-/// Runs the command.
+/// Sets up a model and a default agent.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let config = context.home.config()?;
     let env_file = env_file::read(&context.home.env_file())?;
@@ -137,7 +137,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 }
 
 impl Args {
-    /// Whether anything is given, so that nothing is asked.
+    /// Whether a flag sets something, so that no question is asked.
     fn is_given(&self) -> bool {
         let texts =
             [&self.provider, &self.base_url, &self.kind, &self.api_key, &self.api_key_env, &self.model, &self.agent];
@@ -151,7 +151,7 @@ fn nobody_to_ask() -> CommandError {
         .hint("`uwf setup --help` has examples")
 }
 
-/// Writes everything, or nothing: whatever can be refused is looked at before the first byte is written.
+/// Writes the answers. Every check comes before the first write, so rejected answers change nothing.
 fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Proof>) -> CommandResult {
     let home = &context.home;
     let (changes, alias) = answers.changes(known.config);

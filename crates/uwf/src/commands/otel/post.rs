@@ -1,4 +1,4 @@
-//! One request to a collector, by OTLP over HTTP.
+//! A request to a collector, by OTLP over HTTP.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use uwf_llm::Error;
 
 use crate::error::CommandError;
 
-/// How long a collector may take for a request.
+/// How long a collector may take to respond.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Times a request is sent while the collector is not there or busy.
+/// How often a request is sent if the collector is unreachable or busy.
 const TRIES: u32 = 3;
 
-/// Pause between two tries, and the longest one a collector gets by asking for it.
+/// The pause before a retry, and the longest pause that a collector can ask for.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Shorter values of headers are no secrets, and turn up anywhere.
+/// Shorter header values are not secrets, and may occur anywhere.
 const SHORTEST_SECRET: usize = 8;
 
 /// Sends a request.
 ///
 /// # Errors
-/// If the collector has not taken all of it. No value of a header is in the message.
+/// If the collector did not accept everything. The message contains no header values.
 pub(super) fn post(to: &Destination, request: &Value) -> Result<(), CommandError> {
     let mut tries = 1;
     let reply = loop {
@@ -46,7 +46,7 @@ pub(super) fn post(to: &Destination, request: &Value) -> Result<(), CommandError
     }
 }
 
-/// How long to wait before another try; `None` if it would end as this one. Who was silent for long is not asked again.
+/// How long to wait before a retry; `None` if a retry would fail too. A timeout is not retried.
 fn pause(error: &Error) -> Option<Duration> {
     match error {
         Error::Connect { .. } => Some(PAUSE),
@@ -84,7 +84,7 @@ fn failed(to: &Destination, error: &Error) -> CommandError {
     CommandError::new(kind, message).hint(hint)
 }
 
-/// What a collector says it has not taken of a request it answered with success.
+/// Why a collector rejected part of a request that it answered with success.
 fn refused(reply: &str) -> Option<String> {
     let reply: Value = serde_json::from_str(reply).ok()?;
     let partial = reply.get("partialSuccess")?;
@@ -94,7 +94,7 @@ fn refused(reply: &str) -> Option<String> {
     Some(format!("{count} spans were rejected: {why}"))
 }
 
-/// A message without the values of headers, which the other side may repeat.
+/// A message without header values, which the collector may repeat.
 fn without_values(to: &Destination, message: String) -> String {
     let long = to.headers.iter().filter(|(_, value)| value.len() >= SHORTEST_SECRET);
     long.fold(message, |message, (name, value)| message.replace(value.as_str(), &format!("[redacted {name}]")))

@@ -55,14 +55,14 @@ enum Tool {
     Cursor,
 }
 
-/// When an agent is to read the text: tools show this before they load the rest.
+/// When an agent should read the text; tools show this before they load the rest.
 const DESCRIPTION: &str = "Run, watch and repair workflows of AI agents with the command uwf, and write such workflows. Use it when a \
                            task names uwf, a workflow in .workflows, or a thread id, or asks to start, step, explain, fork or answer one.";
 
-/// Before the digest of what uwf wrote, at the end of the file.
+/// Prefix of the digest of the written text, at the end of the file.
 const MARK: &str = "<!-- made by `uwf skill install`; renewed by it as long as nobody changes it: ";
 
-/// What became of a file.
+/// What was done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Outcome {
@@ -96,7 +96,7 @@ impl Report for Files {
     }
 }
 
-/// Runs the command.
+/// Installs the text for each tool.
 pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
     let tools = if args.tools.is_empty() { Tool::value_variants() } else { &args.tools };
     let body = Subject::Cli.text(root);
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
     Printed::new(&Files(installed))
 }
 
-/// Writes a file as a whole.
+/// Writes the whole file.
 fn write(file: &Installed, content: &str) -> Result<(), CommandError> {
     let path = &file.path;
     match file.outcome {
@@ -145,7 +145,7 @@ fn write(file: &Installed, content: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What is to become of a file; `None` when it is not as uwf has left it.
+/// What to do with a file; `None` if it was edited since uwf wrote it.
 fn outcome(path: &Path, content: &str) -> Result<Option<Outcome>, CommandError> {
     Ok(match read(path)? {
         None => Some(Outcome::Wrote),
@@ -162,12 +162,12 @@ fn read(path: &Path) -> Result<Option<String>, CommandError> {
     }
 }
 
-/// The text with the mark below it.
+/// The text followed by the mark.
 fn marked(text: &str) -> String {
     format!("{text}\n{MARK}{} -->\n", digest(text))
 }
 
-/// Whether a file is as uwf has left it.
+/// Whether a file is unchanged since uwf wrote it.
 fn is_own(there: &str) -> bool {
     let parts =
         there.rsplit_once(MARK).and_then(|(text, mark)| Some((text.strip_suffix('\n')?, mark.strip_suffix(" -->\n")?)));
@@ -183,7 +183,7 @@ fn in_project(dir: &Path, below: &str) -> PathBuf {
 }
 
 impl Tool {
-    /// The file in a project.
+    /// The file's path in a project.
     fn in_project(self) -> &'static str {
         match self {
             Tool::Claude => ".claude/skills/uwf/SKILL.md",
@@ -192,9 +192,9 @@ impl Tool {
         }
     }
 
-    /// The file of a person.
+    /// The file's path for the user.
     fn personal(self) -> Result<PathBuf, CommandError> {
-        // No variable moves those of the others.
+        // The other tools have no variable for their directories.
         let (variable, below_home) = match self {
             Tool::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
             Tool::Codex => ("", ".agents"),
@@ -205,7 +205,7 @@ impl Tool {
         Ok(dir.join("skills/uwf/SKILL.md"))
     }
 
-    /// What the tool reads before anything else.
+    /// The header that the tool reads first.
     fn header(self, global: bool) -> String {
         match self {
             Tool::Cursor if !global => format!("---\ndescription: {DESCRIPTION}\nalwaysApply: false\n---\n"),

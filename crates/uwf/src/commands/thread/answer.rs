@@ -35,10 +35,10 @@ use crate::error::CommandError;
 use crate::input;
 use crate::printer::CommandResult;
 
-/// Characters of the last step that are shown, about two screens.
+/// Maximum number of characters shown of the last step: about two screens.
 const STEP_SHOWN: usize = 4000;
 
-/// Where answers of people are said to come from.
+/// The recorded source of a person's answer.
 const SOURCE: &str = "human";
 
 /// Arguments of `uwf thread answer`.
@@ -89,7 +89,7 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-/// Runs the command.
+/// Answers a waiting thread.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
     let seen = Seen { head: args.expect.expected, attempt: args.attempt.newest };
@@ -99,7 +99,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     if asked.thread != id {
         context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));
     }
-    // With `--data` a person plays the role instead of the agent that asks.
+    // With `--data`, the person plays the role instead of the agent that asks.
     if let Some(question) = asked.question.as_ref().filter(|_| args.data.is_none()) {
         let reply = reply::of_arguments(context, &args, &asked, question)?;
         let report = answer::reply(&context.home, &asked, question, &reply)?;
@@ -119,7 +119,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     step::printed(context, report, args.exit_code)
 }
 
-/// The role that is asked, as an agent sees it.
+/// The context an agent would get for the role that waits.
 fn asked_agent<'c>(context: &'c Context, asked: &Asked) -> Result<AgentContext<'c>, CommandError> {
     let thread = Thread::at(&context.home, asked.thread.clone(), asked.head)?;
     Ok(AgentContext::of(thread, &asked.role, None)?)
@@ -128,7 +128,7 @@ fn asked_agent<'c>(context: &'c Context, asked: &Asked) -> Result<AgentContext<'
 /// Asks the person at the terminal and records the answer.
 ///
 /// # Errors
-/// `Interrupted` when nobody answers; the thread keeps waiting.
+/// `Interrupted` if the person does not answer; the thread keeps waiting.
 pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport, CommandError> {
     if let Some(question) = &asked.question {
         let reply = reply::ask_person(context, question)?;
@@ -146,7 +146,7 @@ fn record(
     answer: Answer,
 ) -> Result<StepReport, CommandError> {
     let answer = exchange(answer, agent, asked);
-    // From here on it takes milliseconds: Ctrl-C neither loses the answer nor records half of it.
+    // The rest takes milliseconds. Hold signals back, so that Ctrl-C neither loses the answer nor records half of it.
     let _signals = Signals::listen()?;
     let within = |attempt: &Attempt| {
         let thread = Thread::at(&context.home, asked.thread.clone(), asked.head)?;
@@ -184,14 +184,13 @@ fn of_arguments(
     Err(not_given("answer", args.no_ask).hint(human::by_data(agent)).hint("or -m TEXT, --file FILE, --editor"))
 }
 
-/// Says that an answer or a reply is missing.
+/// The error for a missing answer or reply.
 fn not_given(what: &str, no_ask: NoAsk) -> CommandError {
     let why = if no_ask.no_ask { "" } else { ", and there is no terminal to ask on" };
     CommandError::usage(format!("no {what} was given{why}"))
 }
 
-/// Shows what was done last and what is asked for, and asks key by key. What was typed of an answer that is given up is kept for
-/// `--editor`.
+/// Shows the last step and the question, and asks key by key. If the person gives up, the typed part is kept for `--editor`.
 fn ask_person(context: &Context, agent: &AgentContext<'_>, asked: &Asked) -> Result<Answer, CommandError> {
     let asker = Asker::new(context.printer);
     let _ends = Interruptible::begin()?;
@@ -205,14 +204,14 @@ fn ask_person(context: &Context, agent: &AgentContext<'_>, asked: &Asked) -> Res
     })
 }
 
-/// What a person reads before answering: the last step, which is most often what is to be approved, then the question.
+/// The text a person reads before answering: the last step, which usually is the one to approve, and the question.
 fn shown(agent: &AgentContext<'_>) -> Result<String, CommandError> {
     let step = pages::last_step(agent.thread(), STEP_SHOWN)?;
     let step = step.map(|step| format!("{}\n", step.text)).unwrap_or_default();
     Ok(format!("{step}{}", human::question(agent)))
 }
 
-/// The answer as an exchange: what was asked, what was said, how long it took since the thread began to wait.
+/// The answer as an exchange: the question, the reply, and the time since the thread began to wait.
 fn exchange(answer: Answer, agent: &AgentContext<'_>, asked: &Asked) -> Answer {
     let duration_ms = asked.since.map_or(0, |since| ids::now_ms().saturating_sub(since));
     let asked = Turn::asked([human::question(agent)]);

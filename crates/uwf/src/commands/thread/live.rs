@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
-/// Time between two looks.
+/// Time between two polls.
 const PACE: Duration = Duration::from_millis(100);
 
 /// Arguments of `uwf thread live`.
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-/// Runs the command.
+/// Follows a thread, or every active thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut screen = Screen { context, debug: args.debug, drawing: Drawing::default() };
     if let Some(role) = &args.role {
@@ -85,7 +85,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
 }
 
-/// The end of a killed thread: a person's kill is an error, a supervisor's ends with the thread's return code.
+/// The end of a killed thread: an error after a person's kill, the thread's return code after a supervisor's.
 fn killed(context: &Context, thread: ThreadId) -> CommandResult {
     let status = show(&context.home, &thread).ok();
     match status.and_then(|status| status.return_code) {
@@ -94,14 +94,14 @@ fn killed(context: &Context, thread: ThreadId) -> CommandResult {
     }
 }
 
-/// Refuses to wait for a role that neither the thread has nor a workflow that plays its roles. Where all threads are watched, one
-/// that begins later may have it: then it is only told.
+/// Rejects a role that is neither in the thread's workflow nor in the workflows that play its roles. With `--all` it only warns, because a
+/// later thread may have the role.
 fn check_role(context: &Context, args: &Args, role: &str) -> Result<(), CommandError> {
     let threads: Vec<ThreadId> = match (&args.thread, args.all) {
         (_, true) => list(&context.home, &Filter::default())?.rows.into_iter().map(|row| row.thread).collect(),
         (thread, false) => vec![context.thread(thread.as_deref().unwrap_or(NEWEST))?],
     };
-    // What keeps a thread from being read is told by the look at it.
+    // If a thread is unreadable, following it reports that.
     let status = threads.iter().filter_map(|thread| show(&context.home, thread).ok());
     let workflows: BTreeSet<Hash> =
         status.flat_map(|it| it.workflows.into_values().map(|child| child.hash).chain([it.workflow])).collect();
@@ -119,7 +119,7 @@ fn check_role(context: &Context, args: &Args, role: &str) -> Result<(), CommandE
     Ok(())
 }
 
-/// Follows every active thread until nobody reads any more.
+/// Follows every active thread until stdout is closed.
 fn all(context: &Context, args: &Args, screen: &mut Screen<'_>) -> CommandResult {
     let mut live = LiveAll::of(args.tail.map(From::Newest), args.role.clone());
     while screen.show(&live.poll(&context.home)?)? {
@@ -128,7 +128,7 @@ fn all(context: &Context, args: &Args, screen: &mut Screen<'_>) -> CommandResult
     Ok(Printed::nothing())
 }
 
-/// Where events are shown.
+/// The screen that shows events.
 struct Screen<'c> {
     context: &'c Context,
     debug: bool,
@@ -136,7 +136,7 @@ struct Screen<'c> {
 }
 
 impl Screen<'_> {
-    /// Shows events; false if nobody reads any more.
+    /// Shows events; `false` if stdout is closed.
     fn show(&mut self, events: &[Event]) -> Result<bool, CommandError> {
         let is_text = self.context.printer.prints_text();
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The line on which a run at a terminal shows what its agent does.
+//! The line at a terminal that shows what the agent of a run does.
 
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -11,16 +11,16 @@ use uwf_engine::verbs::live::{From, Live};
 use crate::context::Context;
 use crate::{style, table, terminal};
 
-/// Columns of a terminal that does not say how many it has.
+/// Columns of a line on a terminal of unknown width.
 const COLUMNS: usize = 79;
 
-/// Bytes that are kept of what was said last: far more than any line has room for.
+/// Maximum number of bytes kept of the newest output: far more than fits on a line.
 const KEPT: usize = 4 << 10;
 
 /// The line of one thread.
 pub(crate) struct LiveLine<'c> {
     context: &'c Context,
-    /// What happens in the thread; nobody looks without a terminal.
+    /// Events of the thread; `None` without a terminal.
     live: Option<Live>,
     begun: Instant,
     /// Role and agent of the attempt.
@@ -30,22 +30,22 @@ pub(crate) struct LiveLine<'c> {
 }
 
 impl<'c> LiveLine<'c> {
-    /// Of a thread, from now on.
+    /// The line of a thread; shows only new events.
     pub(crate) fn of(context: &'c Context, thread: &ThreadId) -> LiveLine<'c> {
         let is_seen = std::io::stderr().is_terminal();
         let live = is_seen.then(|| Live::of(thread.clone(), From::Newest(0), None));
         LiveLine { context, live, begun: Instant::now(), player: None, said: String::new(), is_shown: false }
     }
 
-    /// A step begins.
+    /// Starts a step.
     pub(crate) fn begin(&mut self) {
         self.begun = Instant::now();
         self.player = None;
     }
 
-    /// Looks again, and shows what there is.
+    /// Polls for events and shows the line.
     pub(crate) fn show(&mut self) {
-        // What cannot be read just now is there the next time.
+        // A temporary failure; the next poll tries again.
         let Some(Ok(events)) = self.live.as_mut().map(|live| live.poll(&self.context.home)) else { return };
         events.iter().for_each(|event| self.take(event));
         let Some(player) = &self.player else { return };
@@ -81,13 +81,13 @@ impl<'c> LiveLine<'c> {
     }
 }
 
-/// What is known, then the end of what was said last: a text that grows is seen growing.
+/// Role, agent and time, then the end of the last output, so that growing output stays visible.
 fn live_line(known: &str, said: &str, columns: usize) -> String {
     let known = table::excerpt(known, columns);
     let said = one_line(said);
     let room = columns.saturating_sub(style::width(&known) + 1);
     let symbols = said.char_indices().rev();
-    // Symbols from the end on that have room.
+    // Start of each symbol, from the end, while the rest fits.
     let widths = symbols.scan(0, |taken, (at, _)| {
         *taken = style::width(&said[at..]);
         (*taken <= room).then_some(at)

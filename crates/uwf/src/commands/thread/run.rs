@@ -78,7 +78,7 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-/// Runs the command.
+/// Runs a thread, a new thread, or with `--all` every active thread.
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     #[cfg(not(feature = "temporal"))]
     if args.on.on.is_some() {
@@ -89,7 +89,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         let all = run_all::All { jobs: usize::from(args.jobs), stuck: args.stuck, until: args.until, most };
         return run_all::run(context, &all);
     }
-    // Of the first step; what follows is what was asked for.
+    // Only for the first step; later steps continue from it.
     let mut expected = Seen { head: args.expect.expected, attempt: args.attempt.newest };
     let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
@@ -144,7 +144,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
-            // Without that limit the next step would say so.
+            // Without the limit, the next step would report this.
             if let Some(Upcoming::Error(error)) = &report.next {
                 context.printer.warn(error);
             }
@@ -154,7 +154,8 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     }
 }
 
-/// The number of steps after which to stop. A thread that has begun can't get `--max-steps`, which meant this before `--steps` did.
+/// The number of steps to stop after. Also accepts `--max-steps` for an existing thread, with a warning, because it was the name of
+/// `--steps`.
 fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandError> {
     if args.options.prompt.is_some() {
         return Ok(args.steps);
@@ -168,14 +169,14 @@ fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandE
     Ok(Some(most))
 }
 
-/// Where a thread stands, if this role is next in it.
+/// The thread's current state, if this role is next.
 fn before(
     context: &Context,
     thread: &ThreadId,
     role: &str,
     expected: Seen,
 ) -> Result<Option<StepReport>, CommandError> {
-    // What keeps it from being read, or that it has ended or moved on, is for the step to say.
+    // If the thread is unreadable, has ended, or has moved, the step reports that.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Ok(None) };
     if expected.head.is_some_and(|expected| expected != head.hash)
         || newest_attempt::check(&context.home, thread, head.hash, expected.attempt).is_err()
@@ -193,10 +194,10 @@ fn before(
     }
 }
 
-/// Asks the person at the terminal what a waiting thread asks for: the step of the thread, or `None` when it was a child that
-/// waited, or an agent that continues with what was said. A thread that waits for something else keeps waiting.
+/// Asks the person at the terminal the thread's question. Returns the thread's step, or `None` if a child was waiting, or an agent that
+/// continues with the reply. If the thread waits for something else, it keeps waiting.
 fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
-    // Paused, say, or there are several children that wait.
+    // For example, the thread is paused, or several children wait.
     let Ok(asked) = asked(&context.home, thread, Seen::default()) else { return Err(waits) };
     let report = answer::at_terminal(context, &asked)?;
     if let Some(role) = &report.role {
@@ -210,7 +211,7 @@ fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result
     Ok(Some(report).filter(|report| report.role.is_some() && report.thread == *thread))
 }
 
-/// Starts a thread, and says which and where.
+/// Starts a thread, and prints its id and its worktree, if any.
 fn new_thread(
     context: &Context,
     target: &str,
@@ -225,15 +226,15 @@ fn new_thread(
     Ok(started.thread)
 }
 
-/// Warns of agents that can't begin, before the steps that lead to them are paid for.
+/// Warns about agents that can't start, before the steps that precede them cost money.
 fn name_unready(context: &Context, thread: &ThreadId, until: Option<String>, steps: Option<u64>) {
     let unready = |thread: &Thread<'_>| readiness::of_thread(thread, &start::readiness(until, steps)).ok();
-    // The step reports whatever is wrong with the thread itself.
+    // The step reports problems of the thread itself.
     let warnings = Thread::active(&context.home, thread).ok().and_then(|(loaded, _)| unready(&loaded));
     warnings.unwrap_or_default().iter().for_each(|warning| context.printer.warn(warning));
 }
 
-/// The thread to continue with, bound to other agents if some are given.
+/// The existing thread to continue, bound to other agents if some are given.
 fn known_thread(
     context: &Context,
     target: &str,
@@ -273,7 +274,7 @@ fn known_thread(
     Ok(thread)
 }
 
-/// One step with progress on stderr: a live line on a terminal, a line a step elsewhere.
+/// Runs one step with progress on stderr: a live line on a terminal, otherwise one line per step.
 fn one_step(
     context: &Context,
     thread: &ThreadId,

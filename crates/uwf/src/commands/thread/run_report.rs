@@ -1,4 +1,4 @@
-//! What `uwf run` reports in the end.
+//! The final report of `uwf run`.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,10 +15,10 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 
-/// The report of the last step, or where the thread stands when a step did not come off.
+/// The report of the last step, or the thread's current state if a step failed.
 #[derive(Serialize)]
 pub(super) struct Ran {
-    /// Why there is no further step, as a failing command has it.
+    /// Why there is no further step, in the form of a command's error.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
     #[serde(flatten)]
@@ -28,12 +28,12 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// Of a thread that may have further steps, with the exit code that says so.
+    /// The report of a thread that can continue, with an exit code that says so.
     pub(super) fn so_far(report: StepReport, code: u8) -> Ran {
         Ran { error: None, code, report }
     }
 
-    /// Of a thread that has ended.
+    /// The report of a thread that has ended.
     pub(super) fn ended(report: StepReport, exit_code: bool) -> Ran {
         let code = step::end_code(report.return_code, exit_code);
         Ran::so_far(report, code)
@@ -53,7 +53,7 @@ impl Report for Ran {
     }
 }
 
-/// The report of a thread that had already ended, by its workflow or its supervisor.
+/// The report of a thread that its workflow or its supervisor ended earlier.
 pub(super) fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
     let has_report = |code| [end::COMPLETED_CODE, end::SUPERVISED_CODE].contains(&code);
     let shown = show::show(&context.home, thread)
@@ -63,7 +63,7 @@ pub(super) fn completed(context: &Context, thread: &ThreadId) -> Option<StepRepo
     Some(StepReport { done: true, reason: shown.why, return_code: shown.return_code, ..standing })
 }
 
-/// The same if this error says no more than that.
+/// Like [`completed`], but only if the error is that the thread had ended, or if the thread ended at the expected head.
 pub(super) fn completed_before(
     context: &Context,
     thread: &ThreadId,
@@ -73,9 +73,9 @@ pub(super) fn completed_before(
     completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
 }
 
-/// Says why there is no further step, and reports where the thread stands.
+/// Prints why there is no further step, and reports the thread's current state.
 pub(super) fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandResult {
-    // Whatever keeps the thread from being read is no news beside the error itself; nor is it there after a kill.
+    // If the thread is unreadable, that adds nothing to the error. After a kill, the thread is gone.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
     let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
     context.printer.explain(&error);

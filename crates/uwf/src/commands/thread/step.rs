@@ -31,7 +31,7 @@ use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
-/// Exit code of a step that ended its thread, when asked for.
+/// Exit code of a step that ended its thread, with `--exit-code`.
 pub(crate) const DONE: u8 = 10;
 
 /// Arguments of `uwf thread step`.
@@ -75,7 +75,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Those of a plain step that another command does.
+    /// Arguments of a plain step that another command runs.
     pub(crate) fn again(
         thread: &ThreadId,
         agent: Option<String>,
@@ -89,7 +89,6 @@ impl Args {
     }
 }
 
-/// Report of a step.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Stepped {
@@ -99,7 +98,7 @@ struct Stepped {
     exit_code: bool,
 }
 
-/// Exit code of a command whose thread has ended with this return code; `exit_code` is whether `--exit-code` was given.
+/// Exit code of a command after its thread ended with this return code; `exit_code` is whether `--exit-code` was given.
 pub(crate) fn end_code(return_code: Option<i32>, exit_code: bool) -> u8 {
     match return_code {
         Some(failed) if failed != end::COMPLETED_CODE => u8::try_from(failed).unwrap_or(u8::MAX),
@@ -108,7 +107,7 @@ pub(crate) fn end_code(return_code: Option<i32>, exit_code: bool) -> u8 {
     }
 }
 
-/// How a thread ended, in a word.
+/// One word for how a thread ended.
 pub(crate) fn end_word(report: &StepReport) -> String {
     match report.return_code {
         Some(end::SUPERVISED_CODE) => style::red("killed"),
@@ -126,7 +125,7 @@ impl Report for Stepped {
     }
 }
 
-/// A step's report for people.
+/// A step's report as text.
 pub(crate) fn text(report: &StepReport) -> String {
     let mut text = String::new();
     if let Some(explained) = &report.explain {
@@ -140,7 +139,7 @@ pub(crate) fn text(report: &StepReport) -> String {
         text.push_str(&explanation("next", explained));
     }
     match (&report.next, &report.reason) {
-        // The explanation has begun with it.
+        // The explanation above begins with the role.
         (Some(Upcoming::Role(_)), _) if report.explain_next.is_some() => {}
         (Some(Upcoming::Role(role)), _) => text.push_str(&format!("next: {role}\n")),
         (Some(Upcoming::Error(error)), _) => text.push_str(&format!("{} {error}\n", style::red("next step fails:"))),
@@ -150,7 +149,7 @@ pub(crate) fn text(report: &StepReport) -> String {
     text
 }
 
-/// What a step would do.
+/// The step that would be run.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DryRun {
@@ -166,7 +165,7 @@ struct DryRun {
     /// The system message before the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
-    /// The session of an earlier visit in which the agent continues; if that is gone, it gets the whole prompt.
+    /// The earlier session that the agent would continue; if the session is gone, the agent gets the whole prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     prompt: Option<String>,
@@ -207,10 +206,10 @@ impl Report for DryRun {
     }
 }
 
-/// Runs the command.
+/// Runs one step.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    // Resolved here: the request goes to the keeper as text, so the path must be one.
+    // Resolved here: the keeper receives the request as text, so the path must be valid text.
     let cwd = match (args.cwd, args.cwd_if_unknown) {
         (Some(dir), _) => Some(settings::workspace(&context.cwd, &dir)?),
         (None, Some(dir)) => settings::workspace_if_unknown(&context.home, &thread, &context.cwd, &dir)?,
@@ -229,7 +228,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     printed(context, report, args.exit_code)
 }
 
-/// A step's report; with `exit_code` the command exits with 10 when the thread has ended.
+/// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
 pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
     if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");

@@ -14,7 +14,7 @@ use uwf_engine::thread::state::State;
 use super::{Mode, Page, Top};
 use crate::table::{self, count};
 
-/// What `?` shows.
+/// The text for `?`.
 pub(super) const HELP: &str = "\
 ↑ ↓ j k        move; PgUp, PgDn, Home and End, too
 Enter          read the thread
@@ -29,10 +29,10 @@ q Esc Ctrl-C   leave
 Enter, q or Esc closes this page.
 ";
 
-/// Symbols of an id that are shown.
+/// Symbols shown of an id.
 const ID: usize = 8;
 
-/// Draws all of it.
+/// Draws the whole screen.
 pub(super) fn screen(frame: &mut Frame<'_>, top: &mut Top<'_>) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
@@ -57,7 +57,7 @@ fn page(frame: &mut Frame<'_>, page: &Page, head: Rect, body: Rect) {
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
 }
 
-/// How many threads there are, in which states.
+/// The number of threads, by state.
 fn summary(top: &Top<'_>) -> Paragraph<'static> {
     let (shown, all) = top.threads.counts();
     let which = if top.threads.shows_finished() { "thread" } else { "active thread" };
@@ -73,7 +73,7 @@ fn summary(top: &Top<'_>) -> Paragraph<'static> {
 }
 
 fn list(frame: &mut Frame<'_>, top: &mut Top<'_>, area: Rect) {
-    // On a screen of one line the chosen thread is worth more than the names of the columns.
+    // On a screen with one line, show the selected thread rather than the column names.
     let has_names = area.height > 1;
     let room = usize::from(area.height) - usize::from(has_names);
     top.rows = room;
@@ -117,7 +117,7 @@ fn list(frame: &mut Frame<'_>, top: &mut Top<'_>, area: Rect) {
     frame.render_widget(if has_names { table.header(header) } else { table }, area);
 }
 
-/// A text of somebody else, in one line that cannot move the cursor.
+/// Text from outside, as one line that cannot move the cursor.
 fn text(from: &str) -> String {
     one_line(from)
 }
@@ -134,7 +134,7 @@ fn footer(top: &Top<'_>) -> String {
     }
 }
 
-/// The colour of a state, as lists have it.
+/// The colour of a state, as in lists.
 fn of_state(state: State) -> Style {
     if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         return Style::new();

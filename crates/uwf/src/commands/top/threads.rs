@@ -1,4 +1,4 @@
-//! The threads of the screen: which there are, which are shown, and which one is chosen.
+//! The threads of the screen: all of them, the shown ones, and the selected one.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::commands::thread::cost::cost_of;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What is known of a thread beside its row, as long as its head and its state are the same.
+/// Data about a thread besides its row, valid while its head and state are the same.
 struct Known {
     head: Hash,
     state: State,
@@ -26,17 +26,17 @@ struct Known {
     cost: String,
 }
 
-/// A thread as a line shows it.
+/// A thread's line on the screen.
 pub(super) struct Line {
     pub(super) thread: ThreadId,
     pub(super) state: State,
     pub(super) state_in_words: String,
     pub(super) workflow: String,
     pub(super) role: String,
-    /// Milliseconds since it began, or that it took.
+    /// Milliseconds since the thread started; for a finished thread, its duration.
     pub(super) elapsed: Option<u64>,
     pub(super) cost: String,
-    /// Why it does not continue, else its task.
+    /// Why the thread does not continue, or else its task.
     pub(super) about: String,
     pub(super) is_chosen: bool,
 }
@@ -49,9 +49,9 @@ pub(super) struct Threads<'c> {
     rows: Vec<Row>,
     /// Positions of the rows that pass the filter.
     shown: Vec<usize>,
-    /// The thread that is chosen; it stays so wherever it moves.
+    /// The selected thread, wherever it moves in the list.
     chosen: Option<ThreadId>,
-    /// The line at the top of the screen.
+    /// The first shown line.
     top: usize,
     workflows: HashMap<Hash, String>,
     known: HashMap<ThreadId, Known>,
@@ -75,10 +75,10 @@ impl<'c> Threads<'c> {
         Ok(threads)
     }
 
-    /// Looks which threads there are and what they do.
+    /// Reads the threads and their states.
     ///
     /// # Errors
-    /// Those of index, history and marks; then all is as it was.
+    /// Errors of index, history and marks; the list is then unchanged.
     pub(super) fn refresh(&mut self) -> Result<()> {
         let filter = Filter { all: self.all, ..Filter::default() };
         let rows = list::list(&self.context.home, &filter)?.rows;
@@ -107,12 +107,12 @@ impl<'c> Threads<'c> {
         self.select(before);
     }
 
-    /// How many are shown, of how many.
+    /// The number of shown threads, and of all threads.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.shown.len(), self.rows.len())
     }
 
-    /// How many of all are in each state, in the order of states.
+    /// The number of threads in each state, in the order of states.
     pub(super) fn by_state(&self) -> Vec<(State, usize)> {
         let count = |state| self.rows.iter().filter(|row| row.state == state).count();
         State::ALL.into_iter().map(|state| (state, count(state))).filter(|(_, count)| *count > 0).collect()
@@ -136,13 +136,13 @@ impl<'c> Threads<'c> {
         self.chosen = at.map(|at| self.rows[*at].thread.clone());
     }
 
-    /// Position of the chosen thread among those shown; the first one if it is not there any more.
+    /// Position of the selected thread among the shown ones; 0 if it is gone.
     fn position(&self) -> usize {
         let is_chosen = |at: &usize| Some(&self.rows[*at].thread) == self.chosen.as_ref();
         self.shown.iter().position(is_chosen).unwrap_or(0)
     }
 
-    /// Applies the filter. Where the chosen thread is gone, the one at its position is chosen.
+    /// Applies the filter. If the selected thread is gone, selects the one at its position.
     fn select(&mut self, before: usize) {
         let wanted = self.filter.to_lowercase();
         let mut shown = Vec::with_capacity(self.rows.len());
@@ -171,7 +171,7 @@ impl<'c> Threads<'c> {
         self.workflows.entry(hash).or_insert_with(name).clone()
     }
 
-    /// The lines that have room, around the one that is chosen. Only these are looked at more closely.
+    /// The lines that fit, including the selected one. Only these threads are read in detail.
     pub(super) fn lines(&mut self, room: usize) -> Vec<Line> {
         let position = self.position();
         self.top = self.top.clamp((position + 1).saturating_sub(room.max(1)), position);
@@ -217,7 +217,7 @@ impl<'c> Threads<'c> {
         &self.known[&row.thread]
     }
 
-    /// What a thread has cost; the same as long as its head is.
+    /// The cost of a thread, cached while its head is the same.
     fn cost(&self, row: &Row) -> String {
         if let Some(known) = self.known.get(&row.thread).filter(|known| known.head == row.head) {
             return known.cost.clone();

@@ -1,4 +1,4 @@
-//! What `uwf worker` does in a build with Temporal.
+//! `uwf worker`, in a build with Temporal.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 use crate::temporal;
 
-/// Works for Temporal until it is told to end.
+/// Works for Temporal until a signal ends it.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let Args { engine: _, addressed, max_agents, agents, cwd, drain } = args;
     let cwd = cwd.map(|dir| directory(context, &dir)).transpose()?;
@@ -38,10 +38,10 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     Ok(Printed::nothing())
 }
 
-/// The agents whose steps it takes; those of config.yaml when none are named.
+/// The agents whose steps this worker runs; by default those in `config.yaml`.
 fn known_agents(context: &Context, mut agents: Vec<String>) -> Result<Vec<String>, CommandError> {
     let config = context.home.config()?;
-    // The configuration of a project may declare it.
+    // A project's configuration may declare it.
     for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent)) {
         let known = config.agents.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         context.printer.warn(&format!(
@@ -56,7 +56,7 @@ fn known_agents(context: &Context, mut agents: Vec<String>) -> Result<Vec<String
     Ok(agents)
 }
 
-/// Asks the shared store for something: a worker that cannot use its own would take threads away from those that can.
+/// Reads from the shared store. A worker that can't use its store would take threads away from workers that can.
 fn check_store(context: &Context) -> Result<(), CommandError> {
     if context.home.shared().is_some() {
         context.home.heads().list().map_err(Error::from)?;
@@ -64,7 +64,7 @@ fn check_store(context: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The directory that `--cwd` names.
+/// The directory of `--cwd`.
 fn directory(context: &Context, dir: &Path) -> Result<PathBuf, CommandError> {
     if !context.cwd.join(dir).is_dir() {
         return Err(CommandError::usage(format!("--cwd {} is not a directory", dir.display()))

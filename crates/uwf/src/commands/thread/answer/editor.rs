@@ -1,5 +1,5 @@
-//! An answer written in an editor. The draft is a file of the thread, so that nothing that was typed is lost: it stays
-//! until the answer is recorded, and the next `--editor` opens it again.
+//! An answer written in an editor. The draft is a file of the thread, so that no typed text is lost. The file is kept until the answer is
+//! recorded, and the next `--editor` opens it again.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,10 +19,10 @@ use crate::editor::{self, MAX_EDITS};
 use crate::error::CommandError;
 use crate::input;
 
-/// From this line on a draft is not read.
+/// Everything below this line of a draft is ignored.
 const SCISSORS: &str = "<!-- From this line on nothing is read. -->";
 
-/// Lets a person write the answer.
+/// Opens an editor for the answer.
 pub(super) fn write(
     context: &Context,
     no_ask: NoAsk,
@@ -57,7 +57,7 @@ pub(super) fn write(
     }
 }
 
-/// Writes the draft that the next `--editor` opens. An earlier draft is left as it is.
+/// Writes the draft for the next `--editor`. An existing draft is left unchanged.
 pub(super) fn keep(context: &Context, agent: &AgentContext<'_>, asked: &Asked, text: &str) -> Result<(), CommandError> {
     let path = draft(context, asked);
     context.home.make_thread_dir(&asked.thread)?;
@@ -66,7 +66,7 @@ pub(super) fn keep(context: &Context, agent: &AgentContext<'_>, asked: &Asked, t
     Ok(written.at("write", &path)?)
 }
 
-/// Lets a person write the reply to what an agent asks.
+/// Opens an editor for the reply to an agent's question.
 pub(super) fn write_reply(context: &Context, asked: &Asked, question: &Question) -> Result<String, CommandError> {
     let path = draft(context, asked);
     if !path.exists() {
@@ -84,7 +84,7 @@ pub(super) fn write_reply(context: &Context, asked: &Asked, question: &Question)
     Ok(text.to_owned())
 }
 
-/// What was written above the line from which nothing is read, without empty lines around it.
+/// The text above the scissors line, without surrounding empty lines.
 fn written(draft: &str) -> &str {
     draft.split(SCISSORS).next().unwrap_or_default().trim_matches(['\n', '\r'])
 }
@@ -93,13 +93,13 @@ fn nothing_written() -> CommandError {
     Error::waiting("nothing was written, so the thread keeps waiting").into()
 }
 
-/// Removes the draft of an answer that was recorded.
+/// Removes the draft of a recorded answer.
 pub(super) fn forget(context: &Context, asked: &Asked) {
-    // Mostly there is none; one that stays is of a position the thread has left.
+    // Usually there is none. One that can't be removed does no harm: the thread has left its position.
     let _ = std::fs::remove_file(draft(context, asked));
 }
 
-/// Each position of a thread has a draft of its own.
+/// Each position of a thread has its own draft.
 fn draft(context: &Context, asked: &Asked) -> PathBuf {
     context.home.thread_dir(&asked.thread).join(format!("answer-{}.md", asked.head))
 }

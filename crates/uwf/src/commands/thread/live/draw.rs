@@ -1,4 +1,4 @@
-//! Events as people read them.
+//! Events as text for people.
 
 use std::collections::HashMap;
 
@@ -10,39 +10,39 @@ use uwf_engine::verbs::read::DEFAULT_QUOTA;
 
 use crate::{style, table};
 
-/// Characters of a tool call's arguments and of its result that are shown.
+/// Maximum number of characters shown of a tool call's arguments, and of its result.
 const SHOWN: usize = 100;
 
-/// What stands before each line of a child thread.
+/// Prefix of each line of a child thread.
 const INDENT: &str = "│ ";
 
-/// Draws events one after the other. What an agent says is drawn as it grows, so the drawing knows what it has drawn.
+/// Draws events one by one. It keeps track of what it drew, because an agent's text is drawn while it grows.
 #[derive(Default)]
 pub(super) struct Drawing {
-    /// Whether the cursor is behind something on its line.
+    /// Whether the cursor is not at the start of a line.
     is_inside_line: bool,
-    /// Thread and depth of what was drawn last.
+    /// Thread and depth of the last drawn event.
     last: Option<(ThreadId, usize)>,
-    /// What was drawn of the running attempts.
+    /// The drawn parts of the running attempts.
     attempts: HashMap<String, Drawn>,
-    /// Attempt at each thread's next step.
+    /// The running attempt of each thread.
     running: HashMap<ThreadId, String>,
 }
 
-/// What was drawn of an attempt.
+/// The drawn part of an attempt.
 #[derive(Default)]
 struct Drawn {
-    /// The turn it is at.
+    /// The current turn.
     turn: usize,
-    /// Bytes of its text.
+    /// Drawn bytes of its text.
     text: usize,
-    /// Tool calls, and of the last whether its result was drawn.
+    /// Number of drawn tool calls, and whether the last one's result was drawn.
     calls: usize,
     has_text: bool,
 }
 
 impl Drawing {
-    /// The text that an event adds to the screen.
+    /// The text to add to the screen for an event.
     pub(super) fn draw(&mut self, event: &Event) -> String {
         match &event.what {
             What::Thread { workflow, prompt } => {
@@ -88,7 +88,7 @@ impl Drawing {
         }
     }
 
-    /// What is new of a turn.
+    /// The new part of a turn.
     fn turn(&mut self, event: &Event, attempt: &str, turn: usize, text: &str, calls: &[ToolCall]) -> String {
         let drawn = self.attempts.entry(attempt.to_owned()).or_default();
         if drawn.turn != turn {
@@ -112,7 +112,7 @@ impl Drawing {
         drawing
     }
 
-    /// A step, as `thread read` has it; the text that was seen growing is not repeated.
+    /// A step in the form of `thread read`, without text that was already drawn.
     fn step(&mut self, event: &Event, step: &Step) -> String {
         let running = self.running.remove(&event.thread).and_then(|attempt| self.attempts.remove(&attempt));
         let message = if running.is_some_and(|drawn| drawn.has_text) { None } else { step.message.clone() };
@@ -120,7 +120,7 @@ impl Drawing {
         self.block(event, &format!("\n{}", section.text))
     }
 
-    /// Whole lines.
+    /// A block of whole lines.
     fn block(&mut self, event: &Event, text: &str) -> String {
         let mut drawing = self.turn_to(event);
         drawing.push_str(&self.fresh_line());
@@ -130,7 +130,7 @@ impl Drawing {
         drawing
     }
 
-    /// Names the thread when it is another than the one that was drawn last.
+    /// Names the thread if it differs from the last drawn one.
     fn turn_to(&mut self, event: &Event) -> String {
         let here = Some((event.thread.clone(), event.depth));
         if self.last == here {
@@ -142,7 +142,7 @@ impl Drawing {
         self.fresh_line() + if is_first { "" } else { &name }
     }
 
-    /// A text that continues where the last one of this thread ended.
+    /// Text that continues the last text of this thread.
     fn grow(&mut self, event: &Event, text: &str) -> String {
         let mut drawing = self.turn_to(event);
         for part in text.split_inclusive('\n') {
