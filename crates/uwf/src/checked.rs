@@ -1,4 +1,4 @@
-//! A checked file: what is wrong with it, printed as compilers do.
+//! A checked file, with its problems printed like a compiler's errors.
 
 use serde::Serialize;
 use serde_json::json;
@@ -10,12 +10,12 @@ use crate::snippet;
 use crate::style;
 use crate::table::count;
 
-/// A file somebody wrote, with everything that is wrong with it.
+/// A file with all its problems.
 #[derive(Serialize)]
 pub(crate) struct Checked {
-    /// As it was named.
+    /// The file's name, as typed.
     file: String,
-    /// Whether it can be used.
+    /// Whether the file can be used.
     pub(crate) valid: bool,
     problems: Vec<Problem>,
     #[serde(skip)]
@@ -23,26 +23,26 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// The verdict on a file. When `strict`, warnings count as errors.
+    /// The result of a check. With `strict`, warnings count as errors.
     pub(crate) fn new(file: String, text: String, problems: Vec<Problem>, strict: bool) -> Checked {
         let refused = |problem: &Problem| if strict { problem.is_refused_strictly() } else { problem.is_error() };
         Checked { valid: !problems.iter().any(refused), file, problems, text }
     }
 
-    /// Each problem with its line.
+    /// Each problem with its source line.
     pub(crate) fn snippets(&self) -> String {
         // A problem may be in another file.
         let source = |problem: &Problem| if problem.file == self.file { &*self.text } else { "" };
         self.problems.iter().map(|problem| snippet::text(problem, source(problem))).collect()
     }
 
-    /// Each problem with its line, then the verdict.
+    /// Each problem with its source line, then the verdict.
     pub(crate) fn text(&self) -> String {
         let verdict = if self.valid { style::green("valid") } else { style::red("not valid") };
         format!("{}{}: {verdict}{}\n", self.snippets(), self.file, self.counts())
     }
 
-    /// The failure of a command that needs a valid file and has printed the snippets.
+    /// The error of a command that needs a valid file, after the snippets were printed.
     pub(crate) fn refused(&self) -> CommandError {
         let error = CommandError::new(ErrorKind::Data, format!("{}: not valid{}", self.file, self.counts()));
         error.knowing(json!(self))

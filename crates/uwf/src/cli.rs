@@ -1,4 +1,4 @@
-//! The command line: groups of commands, and the hidden ones by which uwf calls itself.
+//! The command line: groups of commands, and the hidden commands with which uwf calls itself.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -191,12 +191,12 @@ impl Group {
         }
     }
 
-    /// Whether agents call it, who reach a shared store through the broker of their attempt.
+    /// Whether agents call this group. Agents access a shared store through the broker of their attempt.
     fn is_for_agents(&self) -> bool {
         matches!(self, Group::Agent(_) | Group::Cas(_))
     }
 
-    /// The attempt the command itself names.
+    /// The attempt named in the command.
     fn attempt(&self) -> Option<AttemptId<'_>> {
         match self {
             Group::Agent(command) => command.attempt(),
@@ -204,7 +204,7 @@ impl Group {
         }
     }
 
-    /// The storage root the command itself names.
+    /// The storage root named in the command.
     fn root(&self) -> Option<&Path> {
         match self {
             Group::Agent(command) => command.root(),
@@ -216,7 +216,7 @@ impl Group {
 
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
-    // Before anything else: what this process has is not to be seen.
+    // Before anything else, because other processes must not see the keys of this one.
     received_keys::close_if_keyed();
     received_keys::receive_if_sent();
     let args = uwf_server::give_back_open_files(std::env::args_os().collect());
@@ -244,7 +244,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// `uwf thread help step` is `uwf help thread step`: people ask for help where they are.
+/// Rewrites `uwf thread help step` to `uwf help thread step`, because people ask for help where they are.
 fn help_first(args: Vec<OsString>) -> Vec<OsString> {
     let Some(place) = args.iter().position(|arg| arg == "help").filter(|place| *place > 1) else { return args };
     let mut root = command();
@@ -253,7 +253,7 @@ fn help_first(args: Vec<OsString>) -> Vec<OsString> {
     for arg in &args[1..place] {
         match arg.to_str().and_then(|word| at.find_subcommand(word)) {
             Some(below) if below.has_subcommands() => at = below,
-            // There it is a value.
+            // Here `help` is a value.
             _ => return args,
         }
     }
@@ -324,24 +324,23 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
     }
 }
 
-/// The whole command line as clap knows it.
+/// The whole command line, as defined for clap.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
 
-/// The commands as the HTTP API and tools describe them.
+/// The commands, as described for the HTTP API and the tools.
 fn command_line() -> CommandLine {
     described::command_line(command())
 }
 
-/// The command line as a shell completes it. `uwf help` takes the names of the commands themselves, so what completes them
-/// is added here, where the commands are known.
+/// The command line for shell completion. `uwf help` takes names of commands, so its completer is added here, where all commands are known.
 fn completed_command() -> clap::Command {
     let words = ArgValueCompleter::new(|typed: &OsStr| complete::help(command(), typed));
     command().mut_subcommand("help", |help| help.mut_arg("words", |arg| arg.add(words)))
 }
 
-/// Calls of uwf by itself; they come before argument parsing to cost nothing.
+/// Calls of uwf by itself. They are handled before argument parsing, to save its cost.
 fn own_child(args: &[OsString]) -> Option<u8> {
     let done = match args.get(1)?.to_str()? {
         keeper::KEEPER_ARGUMENT => step::keeper_main(args.get(2)?.to_str()?).map_err(CommandError::from),
@@ -350,7 +349,7 @@ fn own_child(args: &[OsString]) -> Option<u8> {
             broker::main(&rest?).map_err(CommandError::from)
         }
         evaluate::CHILD_ARGUMENT => evaluate::child_main().map_err(CommandError::from).map(|answer| {
-            // The parent may have given up on us.
+            // The parent may have stopped waiting.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);
         }),
         notify::NOTIFY_ARGUMENT => crate::commands::notify::run(args.get(2)?.to_str()?, args.get(3)?.to_str()?),
@@ -365,10 +364,10 @@ fn own_child(args: &[OsString]) -> Option<u8> {
     })
 }
 
-/// Help and version go to stdout with 0; a misuse is 64, not clap's 2.
+/// Prints help and version to stdout with exit code 0, and wrong use with 64 instead of clap's 2.
 fn parse_failure(error: clap::Error, args: &[OsString], asked: Option<Format>) -> ExitCode {
     if !error.use_stderr() {
-        // Laid out only now, because every other command would wait for it.
+        // Laid out only here, so that no other command waits for it.
         let laid_out = || help_text::laid_out(command(), help_text::width()).try_get_matches_from(args);
         let error = if error.kind() == ErrorKind::DisplayHelp { laid_out().err().unwrap_or(error) } else { error };
         return ExitCode::from(Printer::plain().written(error.print(), 0));

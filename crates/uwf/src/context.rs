@@ -1,4 +1,4 @@
-//! What every command has at hand.
+//! The context of every command.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -16,23 +16,23 @@ use uwf_engine::verbs::show;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
-/// The current directory when it was deleted. It is still what relative paths begin at.
+/// Stands for a current directory that was deleted. Relative paths still start there.
 const DELETED: &str = ".";
 
-/// What every command has at hand.
+/// The context of every command.
 pub(crate) struct Context {
     /// The storage root.
     pub(crate) home: Home,
-    /// Directory the command was called in.
+    /// The directory in which the command was called.
     pub(crate) cwd: PathBuf,
-    /// For talk on stderr while the command works.
+    /// For messages on stderr while the command works.
     pub(crate) printer: Printer,
-    /// The thread the command is about, once it is known.
+    /// The command's thread, once known.
     about: OnceCell<ThreadId>,
 }
 
 impl Context {
-    /// Opens a storage root, the one the environment names when none is given.
+    /// Opens a storage root; by default the one from the environment.
     pub(crate) fn open_at(root: Option<&Path>, printer: Printer) -> Result<Context, CommandError> {
         let home = match root {
             Some(root) => Home::at(root)?,
@@ -41,7 +41,7 @@ impl Context {
         Ok(Context::of(home, printer))
     }
 
-    /// The same for a command that agents call.
+    /// Like [`Context::open_at`], for a command that agents call.
     pub(crate) fn open_for_agents(
         root: Option<&Path>,
         attempt: Option<AttemptId<'_>>,
@@ -56,14 +56,14 @@ impl Context {
         Context { home, cwd, printer, about: OnceCell::new() }
     }
 
-    /// The configuration that holds here; a project's that does not count is named.
+    /// The configuration for the current directory. Warns if a project's configuration is ignored.
     pub(crate) fn config(&self) -> Result<Config, CommandError> {
         let (config, _, project) = project::checked_config(&self.home, &self.cwd)?;
         self.name_ignored(project.as_ref());
         Ok(config)
     }
 
-    /// Warns of configuration that does not count: of an untrusted project, or of an older store.
+    /// Warns about ignored configuration: of an untrusted project, or from an older store.
     pub(crate) fn name_ignored(&self, project: Option<&Project>) {
         if let Some(ignored) = project.and_then(Project::ignored) {
             self.printer.warn(&ignored);
@@ -84,33 +84,33 @@ impl Context {
             .hint("name a directory for them: --cwd DIR"))
     }
 
-    /// The thread meant by what was typed.
+    /// The thread with the typed id or the typed end of an id.
     pub(crate) fn thread(&self, typed: &str) -> Result<ThreadId, CommandError> {
         let thread = uwf_engine::root::thread_ids::resolve(&self.home, typed)?;
-        // A command that is about two threads fails with the first.
+        // A command with two threads reports errors about the first.
         let _ = self.about.set(thread.clone());
         Ok(thread)
     }
 
-    /// The thread the command is about, if it is about one.
+    /// The command's thread, if it has one.
     #[cfg(feature = "temporal")]
     pub(crate) fn about(&self) -> Option<&ThreadId> {
         self.about.get()
     }
 
-    /// A failure with where its thread stands, as far as that can be read.
+    /// Adds the current state of the command's thread to a failure, if the state is readable.
     pub(crate) fn with_standing(&self, failure: CommandError) -> CommandError {
         let Some(thread) = self.about.get().filter(|_| self.printer.prints_failures_as_json()) else { return failure };
         let standing = show::show(&self.home, thread).ok().and_then(|shown| serde_json::to_value(shown).ok());
         failure.knowing(standing.unwrap_or_else(|| json!({ "thread": thread })))
     }
 
-    /// The node meant by what was typed: a hash or a unique beginning of one.
+    /// The hash of the typed node: a hash, or a unique beginning of one.
     pub(crate) fn node(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
         Ok(self.home.store().resolve_prefix(typed).map_err(uwf_engine::error::Error::from)?)
     }
 
-    /// The node meant by what was typed, read.
+    /// Reads the typed node.
     pub(crate) fn read_node(&self, typed: &str) -> Result<(json_cas::Hash, json_cas::Node), CommandError> {
         let found = self.node(typed).and_then(|hash| Ok((hash, self.home.store().get(hash)?)));
         found.map_err(|error| match error.kind {
@@ -119,9 +119,9 @@ impl Context {
         })
     }
 
-    /// A variable of the environment, otherwise of the storage root's `.env`; `None` if it is empty in both.
+    /// The value of a variable: from the environment, or else from the storage root's `.env`. `None` if it is empty in both.
     pub(crate) fn variable(&self, name: &str) -> Result<Option<String>, CommandError> {
-        // The system's own words would quote the value, which may be a secret.
+        // The system's error message would quote the value, which may be a secret.
         if std::env::var_os(name).is_some_and(|value| value.to_str().is_none()) {
             return Err(CommandError::new(ErrorKind::Config, format!("{name}: it is not UTF-8 text")));
         }
@@ -129,7 +129,7 @@ impl Context {
         Ok(env_file::value_of(name, &env_file))
     }
 
-    /// The workflow meant by what was typed: a file, a name, a hash or a unique beginning of one.
+    /// The typed workflow: a file, a name, a hash, or a unique beginning of one.
     pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
         let found = uwf_engine::verbs::find_workflow::workflow(&self.home, typed, &self.cwd)?;
         for note in &found.notes {

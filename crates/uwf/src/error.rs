@@ -1,23 +1,23 @@
-//! What a command fails with: the engine's error, at the edge.
+//! The error of a command, converted from the engine's error.
 
 use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, ErrorKind};
 
-/// A failed command: which kind, why, and what to try next.
+/// A failed command: the kind of failure, the reason, and what to try next.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     /// Decides the exit code.
     pub(crate) kind: ErrorKind,
-    /// Why, without the leading "error:".
+    /// The reason, without the leading "error:".
     pub(crate) error: String,
     /// What to try next.
     pub(crate) hints: Vec<String>,
-    /// What is known all the same, such as where the thread stands; printed as JSON beside the error.
+    /// Data that is known despite the failure, such as the thread's state; printed as JSON beside the error.
     pub(crate) known: Vec<(String, Value)>,
 }
 
 impl CommandError {
-    /// A misuse of the command line.
+    /// A wrong use of the command line.
     pub(crate) fn usage(error: impl Into<String>) -> CommandError {
         CommandError::new(ErrorKind::Usage, error)
     }
@@ -27,14 +27,14 @@ impl CommandError {
         CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new() }
     }
 
-    /// The refusal of what only a build with Temporal does.
+    /// The error for a feature that only builds with Temporal have.
     #[cfg(not(feature = "temporal"))]
     pub(crate) fn without_temporal() -> CommandError {
         CommandError::new(ErrorKind::Config, "this uwf was built without engines")
             .hint("`cargo install uwf --features temporal` has Temporal")
     }
 
-    /// Adds what is known all the same: the entries of an object.
+    /// Adds the entries of an object as known data.
     pub(crate) fn knowing(mut self, known: Value) -> CommandError {
         if let Value::Object(known) = known {
             self.known.extend(known);
@@ -42,14 +42,14 @@ impl CommandError {
         self
     }
 
-    /// The failure as programs read it: `{error: {kind, message, hints, exitCode}, …what is known}`.
+    /// The error as JSON: `{error: {kind, message, hints, exitCode}, …known data}`.
     pub(crate) fn to_json(&self) -> Value {
         let mut object = Map::from_iter([("error".to_owned(), self.as_entry())]);
         object.extend(self.known.clone());
         Value::Object(object)
     }
 
-    /// The entry `error` of that object, for a report that has one.
+    /// The entry `error` of that object, for a report that includes one.
     pub(crate) fn as_entry(&self) -> Value {
         json!({
             "kind": self.kind,
@@ -59,7 +59,7 @@ impl CommandError {
         })
     }
 
-    /// Adds what to try next.
+    /// Adds a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
         self.hints.push(hint.into());
         self

@@ -1,7 +1,7 @@
-//! Help as it is printed: laid out once for the columns there are, with the commands in groups.
+//! Help as printed: laid out once for the available columns, with the commands in groups.
 //!
-//! Clap wraps each line of a text after the options by itself, which tears a text that was wrapped in the source. So the
-//! paragraphs and rows of such a text are put together here, and wrapped for the width that clap is told.
+//! Clap wraps each line of a text after the options separately, which breaks text that was wrapped in the source. So this module joins the
+//! lines of its paragraphs and rows, and wraps them at the width that clap uses.
 
 use clap::Command;
 use clap::builder::StyledStr;
@@ -9,25 +9,25 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::terminal;
 
-/// Columns where nothing says how many there are.
+/// Columns if the width is unknown.
 const USUAL_WIDTH: usize = 100;
 
 /// Longer lines are harder to read.
 const MAX_WIDTH: usize = 110;
 
-/// Columns below which a text beside a command is printed below it instead.
+/// Minimum columns for a text beside a command; with fewer, the text is printed below the command.
 const MIN_BESIDE: usize = 24;
 
 /// Indentation from which a line continues the text of the line above.
 const CONTINUED: usize = 10;
 
-/// Columns between a command and what is said of it.
+/// Columns between a command and its description.
 const GAP: usize = 2;
 
 /// Commands under a heading.
 type Section = (&'static str, &'static [&'static str]);
 
-/// The headings under which the commands of a group are listed.
+/// The headings for the commands of each group.
 const SECTIONS: &[(&str, &[Section])] = &[
     (
         "uwf",
@@ -53,14 +53,14 @@ const SECTIONS: &[(&str, &[Section])] = &[
     ),
 ];
 
-/// Columns that help may take.
+/// Width of help in columns.
 pub(crate) fn width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
     let size = terminal::size(&std::io::stdout()).or_else(|| terminal::size(&std::io::stderr()));
     size.map(|size| size.columns).or_else(columns).unwrap_or(USUAL_WIDTH).min(MAX_WIDTH)
 }
 
-/// The commands with help that fits into `width` columns.
+/// The commands, with help that fits into `width` columns.
 pub(crate) fn laid_out(root: Command, width: usize) -> Command {
     let mut root = root.term_width(width);
     root.build();
@@ -86,7 +86,7 @@ fn each_laid_out(mut command: Command, width: usize) -> Command {
     command.mut_subcommands(|below| each_laid_out(below, width))
 }
 
-/// A template of clap's that lists the commands under their headings.
+/// A template for clap that lists the commands under their headings.
 fn sectioned(command: &Command, sections: &[Section], width: usize) -> StyledStr {
     let header = command.get_styles().get_header();
     let literal = command.get_styles().get_literal();
@@ -104,7 +104,7 @@ fn sectioned(command: &Command, sections: &[Section], width: usize) -> StyledStr
     template.into()
 }
 
-/// A text of paragraphs and rows, each wrapped once.
+/// A text with each paragraph and row wrapped once.
 fn wrapped(text: &str, width: usize) -> String {
     let mut blocks: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -149,12 +149,12 @@ fn of_block(block: &str, width: usize) -> String {
     format!("{:indent$}{}\n{:below$}{}", "", broken(command, indent, width), "", hanging(text, below, width))
 }
 
-/// Words in lines of at most `width` columns; the first line begins at `column`, as the others are made to.
+/// Words in lines of at most `width` columns. The first line is already at `column`; the others are indented to it.
 fn hanging(text: &str, column: usize, width: usize) -> String {
     in_lines(text.split_whitespace(), column, column, width, "")
 }
 
-/// A command line in lines that a shell joins again: broken between its words, but not between an option and its value.
+/// A command line in several lines that a shell joins again: broken between words, but not between an option and its value.
 fn broken(command: &str, indent: usize, width: usize) -> String {
     if indent + command.width() <= width {
         return command.to_owned();

@@ -1,4 +1,4 @@
-//! Values and texts that come from an argument, a file or stdin.
+//! Values and texts from an argument, a file or stdin.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,14 +10,14 @@ use uwf_engine::error::{AtPath, Error, ErrorKind};
 
 use crate::error::CommandError;
 
-/// Characters shown of an argument that is nothing known.
+/// Maximum number of characters shown of an unknown argument.
 const MAX_SHOWN: usize = 60;
 
-/// The JSON value an argument stands for: JSON itself, else the name of a file, or `-` for stdin. Whether an argument is
-/// JSON never depends on which files there are; `./true` is a file.
+/// The JSON value of an argument: JSON, or the name of a file, or `-` for stdin. Whether an argument is JSON never depends on existing
+/// files; `./true` is a file.
 ///
 /// # Errors
-/// `Data` for bad JSON, with the place; `Io` for a file that cannot be read; `Usage` when it is neither.
+/// `Data` for invalid JSON, with the position; `Io` for an unreadable file; `Usage` if the argument is neither.
 pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
     if argument == "-" {
         return parse(&from_stdin()?, "stdin");
@@ -38,18 +38,18 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
         .hint("give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '\"text\"'"))
 }
 
-/// The JSON value in a text; `origin` says where it is from.
+/// Parses JSON; `origin` names its source in errors.
 ///
 /// # Errors
-/// `Data` with the place: also for duplicate keys, lone surrogates and numbers out of range.
+/// `Data` with the position: also for duplicate keys, lone surrogates and numbers out of range.
 pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
     json_cas::json::parse(text).map_err(|error| CommandError::new(ErrorKind::Data, format!("{origin}: {error}")))
 }
 
-/// All of stdin.
+/// Reads all of stdin.
 ///
 /// # Errors
-/// `Io`; `Data` when it is not UTF-8.
+/// `Io`; `Data` if it is not UTF-8.
 pub(crate) fn from_stdin() -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_OBJECT + 1).read_to_end(&mut bytes).at("read", "stdin")?;
@@ -59,10 +59,10 @@ pub(crate) fn from_stdin() -> Result<String, CommandError> {
     utf8(bytes, "stdin")
 }
 
-/// All of a file; `-` is stdin.
+/// Reads a whole file; `-` is stdin.
 ///
 /// # Errors
-/// `NotFound`, `Io`; `Data` when it is not UTF-8.
+/// `NotFound`, `Io`; `Data` if it is not UTF-8.
 pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
     if path == Path::new("-") {
         return from_stdin();
@@ -70,7 +70,7 @@ pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
     utf8(regular::read_named(path, MAX_OBJECT).at("read", path)?, &path.display().to_string())
 }
 
-/// The text. The byte order mark that some programs put before one says how it is encoded and is no part of it.
+/// Decodes UTF-8, and drops a byte order mark at the beginning, which is not part of the text.
 fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -1,4 +1,4 @@
-//! Files for the person's shell and manual, written where these look for them.
+//! Files for the user's shell and manual, written to the directories where these look.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,11 @@ use crate::printer::{CommandResult, Printed};
 
 /// A file to write.
 pub(crate) struct Planned {
-    /// Where.
     pub(crate) path: PathBuf,
-    /// What.
     pub(crate) content: Vec<u8>,
 }
 
-/// Writes files and reports which.
+/// Writes files and reports their paths.
 pub(crate) fn install(files: &[Planned], dry_run: bool, todo: Option<String>) -> CommandResult {
     for Planned { path, content } in files.iter().filter(|_| !dry_run) {
         if let Some(dir) = path.parent() {
@@ -38,7 +36,7 @@ pub(crate) fn install(files: &[Planned], dry_run: bool, todo: Option<String>) ->
     Ok(Printed::of(value, text))
 }
 
-/// A directory of the person: what a variable says, else one below the home directory.
+/// A directory of the user: the value of a variable, or a path below the home directory.
 pub(crate) fn dir(variable: &str, below_home: &str) -> Result<PathBuf, CommandError> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || set("HOME").map(|home| home.join(below_home));
@@ -48,7 +46,7 @@ pub(crate) fn dir(variable: &str, below_home: &str) -> Result<PathBuf, CommandEr
     })
 }
 
-/// A path below the home directory as people write it.
+/// A path, with `~` for the home directory.
 pub(crate) fn short(path: &Path) -> String {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {

@@ -1,4 +1,4 @@
-//! A long text on a terminal is shown by the pager that the person has chosen.
+//! Shows long text on a terminal in the user's pager.
 
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
@@ -7,10 +7,10 @@ use uwf_engine::attempt::agent_process::Signals;
 
 use crate::terminal;
 
-/// The pager when `PAGER` names none.
+/// The pager if `PAGER` is not set.
 const PAGER: &str = "less";
 
-/// How `less` is to behave when nobody says: it ends when all fits, draws colours, and leaves the text on the screen.
+/// Options of `less` if the user set none: exit if the text fits, draw colours, and leave the text on the screen.
 const LESS: &str = "FRX";
 
 /// Whether a long text goes through the pager, for commands whose text can be long.
@@ -21,8 +21,8 @@ pub(crate) struct Paging {
     pub(crate) no_pager: bool,
 }
 
-/// Shows a text in the pager, if stdout is a terminal with fewer rows. Whether it did; a pager that cannot be started, or
-/// that fails before it has read the text, shows nothing.
+/// Shows a text in the pager, if stdout is a terminal with fewer rows than the text. Returns whether the pager did; a pager that can't be
+/// started, or that fails before it has read the text, shows nothing.
 pub(crate) fn show(text: &str) -> bool {
     let Some(size) = terminal::size(&std::io::stdout()) else { return false };
     if text.lines().count() < size.rows || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
@@ -34,7 +34,7 @@ pub(crate) fn show(text: &str) -> bool {
 }
 
 fn run(pager: &str, text: &str) -> bool {
-    // Ctrl-C is for the pager, which decides what it means.
+    // Ctrl-C is for the pager.
     let Ok(_signals) = Signals::listen() else { return false };
     let mut command = Command::new("sh");
     command.args(["-c", pager]).stdin(Stdio::piped());
@@ -44,7 +44,7 @@ fn run(pager: &str, text: &str) -> bool {
     let Ok(mut child) = command.spawn() else { return false };
     let written = child.stdin.take().map(|mut stdin| stdin.write_all(text.as_bytes()));
     let ended = child.wait();
-    // Who leaves the pager early has seen enough; one that is not installed has shown nothing (127, as the shell says it).
+    // A person who leaves the pager early has seen enough. A pager that can't be run (126 or 127 from the shell) has shown nothing.
     let is_missing = ended.is_ok_and(|status| matches!(status.code(), Some(126 | 127)));
     match written {
         Some(Err(error)) if error.kind() != ErrorKind::BrokenPipe => false,

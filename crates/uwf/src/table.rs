@@ -8,24 +8,24 @@ use uwf_core::text::one_line;
 use crate::style;
 use crate::terminal;
 
-/// Columns that a cell keeps when its table is too wide for the terminal.
+/// Minimum columns of a cell if its table is too wide for the terminal.
 const MIN_CELL: usize = 8;
 
-/// What stands before a note.
+/// Prefix of a note.
 const NOTE_INDENT: &str = "    ";
 
 /// Columns between two cells.
 const GAP: usize = 2;
 
-/// Columns of texts under headings; the last column is not padded.
+/// Columns of text under headings; the last column is not padded.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
-    /// What is said below a row, by its position.
+    /// Notes below rows, by the row's position.
     notes: Vec<(usize, String)>,
-    /// Positions of the columns that are cut where the terminal is too narrow.
+    /// Positions of the columns that are cut on a narrow terminal.
     flexible: Vec<usize>,
-    /// Position of the column whose cells are cut at their beginning.
+    /// Position of the column whose cells lose their beginnings.
     ids: Option<usize>,
 }
 
@@ -40,13 +40,13 @@ impl Table {
         }
     }
 
-    /// This column has thread ids, which differ at their ends: their beginnings are cut.
+    /// Marks the column with thread ids. Ids differ at their ends, so on a narrow terminal their beginnings are cut.
     pub(crate) fn ids(mut self, column: Option<usize>) -> Table {
         self.ids = column;
         self
     }
 
-    /// On a narrow terminal these columns are cut too, the widest first.
+    /// Marks columns that are also cut on a narrow terminal, the widest first.
     pub(crate) fn flexible(mut self, columns: impl IntoIterator<Item = usize>) -> Table {
         self.flexible.extend(columns);
         self
@@ -57,17 +57,17 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Says something below the last row, in a line of its own.
+    /// Adds a line below the last row.
     pub(crate) fn note(&mut self, text: &str) {
         self.notes.push((self.rows.len() - 1, format!("{NOTE_INDENT}{}", style::dim(text))));
     }
 
-    /// The table as text, each row on one line; none is longer than a line of the terminal on stdout, if possible.
+    /// The table as text, one line per row; if possible, no line is longer than the terminal on stdout is wide.
     pub(crate) fn text(&self) -> String {
         self.within(terminal::size(&std::io::stdout()).map(|size| size.columns))
     }
 
-    /// The table in so many columns.
+    /// The table in this many columns.
     fn within(&self, limit: Option<usize>) -> String {
         let widths = self.widths(limit);
         let mut text = String::new();
@@ -110,7 +110,7 @@ impl Table {
     }
 }
 
-/// The end of an id, in so many columns.
+/// The end of an id, in this many columns.
 fn end(cell: &str, width: usize) -> Cow<'_, str> {
     let is_id = cell.bytes().all(|byte| byte.is_ascii_alphanumeric());
     match cell.get((cell.len() + 1).saturating_sub(width)..) {
@@ -119,12 +119,12 @@ fn end(cell: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
-/// A time (Unix milliseconds) as people read it, UTC: `2026-11-21 22:05:31`.
+/// A time in Unix milliseconds as text in UTC: `2026-11-21 22:05:31`.
 pub(crate) fn time(unix_ms: u64) -> String {
     uwf_core::view::time(unix_ms)
 }
 
-/// A time that something took: `1.2 s`, `3 min 4 s`.
+/// A duration as text: `1.2 s`, `3 min 4 s`.
 pub(crate) fn duration(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     match seconds {
@@ -134,8 +134,8 @@ pub(crate) fn duration(elapsed: Duration) -> String {
     }
 }
 
-/// How long ago a time was (both Unix milliseconds): `3 min ago`. Of what is older than a month it is the day, of what is
-/// not yet the time.
+/// The age of a time as text (both in Unix milliseconds): `3 min ago`. If it is older than a month, the date; if it is in the future, the
+/// time.
 pub(crate) fn ago(unix_ms: u64, now_ms: u64) -> String {
     let Some(seconds) = now_ms.checked_sub(unix_ms).map(|elapsed| elapsed / 1000) else { return time(unix_ms) };
     match seconds {
@@ -148,12 +148,12 @@ pub(crate) fn ago(unix_ms: u64, now_ms: u64) -> String {
     }
 }
 
-/// So many of something: `1 step`, `3 steps`.
+/// A count with its noun: `1 step`, `3 steps`.
 pub(crate) fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The beginning of a text in one line of at most so many columns, without escape sequences.
+/// The beginning of a text as one line of at most this many columns, without escape sequences.
 pub(crate) fn excerpt(text: &str, columns: usize) -> String {
     style::cut(&one_line(text), columns).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Workflows to begin with, in the program itself, each with a script that plays it without a model.
+//! Starter workflows, built into the program, each with a script that runs it without a model.
 
 use clap::ValueEnum;
 
@@ -19,7 +19,7 @@ pub(crate) enum Template {
 pub(crate) const CONFIG: &str = include_str!("../templates/config.yaml");
 
 impl Template {
-    /// What it is asked for by.
+    /// The name in `uwf init`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Template::Review => "review",
@@ -29,7 +29,7 @@ impl Template {
         }
     }
 
-    /// A task to try it with.
+    /// An example task.
     pub(crate) fn task(self) -> &'static str {
         match self {
             Template::Review => "Write about cats",
@@ -39,7 +39,7 @@ impl Template {
         }
     }
 
-    /// The workflow file, as one of this name.
+    /// The workflow file, with this name in it.
     pub(crate) fn workflow(self, name: &str) -> String {
         let text = match self {
             Template::Review => include_str!("../templates/review.yaml"),
@@ -50,7 +50,7 @@ impl Template {
         text.replacen(&format!("\nname: {}\n", self.name()), &format!("\nname: {name}\n"), 1)
     }
 
-    /// The script that plays it.
+    /// The script for the workflow.
     pub(crate) fn script(self) -> &'static str {
         match self {
             Template::Review => include_str!("../templates/review.mock.yaml"),

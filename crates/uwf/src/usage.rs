@@ -1,4 +1,4 @@
-//! From a command line that cannot be read to what is wrong with it, and to the command that was probably meant.
+//! Explains why a command line is invalid, and suggests the command that was probably meant.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use uwf_engine::root::thread_ids;
 use crate::error::CommandError;
 use crate::printer::Format;
 
-/// Words people try, and what does that here. The first column is the group they try it in.
+/// Words that people try, and the uwf command for each. The first column is the group in which they try the word.
 const MEANT: &[(&str, &str, &str)] = &[
     ("", "status", "`uwf thread list` shows where the threads stand, `uwf show THREAD` one of them"),
     ("", "threads", "`uwf thread list` lists threads"),
@@ -72,7 +72,7 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("cas", "types", "`uwf cas schema list` lists the types"),
 ];
 
-/// Options people try in a command, or in any, and what does that here.
+/// Options that people try in a command, or in any command, and the uwf option for each.
 const MEANT_OPTIONS: &[(&str, &str, &str)] = &[
     ("thread answer", "--text", "`-m 'TEXT'` is an answer that is one text"),
     ("thread limit", "--max-steps", "`--steps N` changes the limit of a thread that has begun"),
@@ -95,7 +95,7 @@ const MEANT_OPTIONS: &[(&str, &str, &str)] = &[
     ("", "--output", "`--format json` prints JSON, `--format text` text"),
 ];
 
-/// The format a command line asks for, looked up before the command line is known to be readable.
+/// The format that a command line asks for, found before the command line is parsed.
 pub(crate) fn asked_format(args: &[OsString]) -> Option<Format> {
     let words = args.iter().map(|arg| arg.to_str().unwrap_or_default()).take_while(|arg| *arg != "--");
     let words: Vec<&str> = words.collect();
@@ -104,7 +104,7 @@ pub(crate) fn asked_format(args: &[OsString]) -> Option<Format> {
     Format::from_str(after.or_else(joined)?, true).ok()
 }
 
-/// Whether a command line ends with a group, without a command of it.
+/// Whether a command line ends with a group, without one of its commands.
 pub(crate) fn lacks_command(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand)
 }
@@ -120,11 +120,11 @@ pub(crate) fn group<'c>(root: &'c mut clap::Command, args: &[OsString]) -> &'c m
     at
 }
 
-/// What is wrong with a command line, said as every other failure.
+/// What is wrong with a command line, in the form of any other error.
 pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandError {
     let rendered = error.render().to_string();
     if lacks_command(error) {
-        // The usage line says which group.
+        // The usage line names the group.
         let group = rendered.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("uwf <COMMAND>");
         let group = group.split(" [").next().unwrap_or(group).trim_end_matches(" <COMMAND>");
         return CommandError::usage(format!("`{group}` needs a command"))
@@ -140,17 +140,17 @@ pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandE
         failure = failure.hint(hint);
     }
     if error.kind() == ErrorKind::ArgumentConflict {
-        // Without it, what was only to be looked at would be done.
+        // Don't suggest leaving out `--dry-run`: then the command would be run for real.
         let hint = if rendered.contains("--dry-run") { "leave out the other one" } else { "leave one of them out" };
         return failure.hint(hint);
     }
     for line in paragraphs.flat_map(str::lines).map(str::trim) {
         match line.split_once(": ") {
-            // Clap means an argument, but most of what begins with a dash here is the value of an option.
+            // Clap means an argument, but here most words that begin with a dash are values of options.
             Some(("tip", tip)) if tip.starts_with("to pass '-") && !tip.starts_with("to pass '--") => {
                 failure = failure.hint(format!("{tip}; as the value of an option, write it after a `=`"));
             }
-            // No value here begins with two dashes.
+            // In uwf no value begins with two dashes.
             Some(("tip", tip)) if tip.starts_with("to pass '--") => {}
             Some(("tip", tip)) if !is_answered => failure = failure.hint(tip),
             Some(("Usage", usage)) if !is_answered => failure = failure.hint(format!("usage: {usage}")),
@@ -206,7 +206,7 @@ fn command_path(error: &clap::Error) -> String {
     words.take_while(|word| !word.starts_with(['<', '[', '-'])).collect::<Vec<_>>().join(" ")
 }
 
-/// The suggestion for an unknown option. Clap suggests any option with some of the same letters, and leaves all others out of the usage.
+/// The suggestion for an unknown option. Clap suggests any option with some of the same letters, and omits all others from the usage.
 fn meant_option(option: &str, path: &str, root: &mut clap::Command) -> Option<String> {
     let name = option.strip_prefix("--").filter(|name| !name.is_empty())?;
     let is_tried =
@@ -225,7 +225,7 @@ fn meant_option(option: &str, path: &str, root: &mut clap::Command) -> Option<St
     })
 }
 
-/// Whether a word is the id of a thread, or the end of one: no command has a digit.
+/// Whether a word is a thread's id, or the end of one: commands contain no digits.
 fn is_thread_id(word: &str) -> bool {
     let symbols = word.trim_start_matches('…');
     let has_digit = symbols.bytes().any(|byte| byte.is_ascii_digit());
@@ -233,7 +233,7 @@ fn is_thread_id(word: &str) -> bool {
         || has_digit && symbols.len() >= thread_ids::MIN_SYMBOLS && symbols.bytes().all(is_symbol)
 }
 
-/// Every command with its groups before it, `uwf thread step`.
+/// Every command after its groups, such as `uwf thread step`.
 fn paths(command: &clap::Command, path: &str) -> Vec<String> {
     command
         .get_subcommands()
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// A list or a header of Markdown begins with a dash, and so does many a text.
+    /// Lists and headers in Markdown begin with a dash, and so do many texts.
     #[test]
     fn free_text_may_begin_with_a_dash() {
         const FREE: [&str; 6] = ["TEXT", "PROMPT", "JSON", "KEY", "EXPRESSION", "VALUE"];
@@ -293,7 +293,7 @@ mod tests {
             let command = path.split_whitespace().fold(&root, |at, word| at.find_subcommand(word).expect("a command"));
             for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
                 let mut named = argument.get_value_names().unwrap_or_default().iter().flat_map(|name| name.split('|'));
-                // The keys of `config` are paths of keys.
+                // A `KEY` of `config` is a key path.
                 let is_free = !path.starts_with(" config") && named.any(|name| FREE.contains(&name));
                 if is_free && !argument.is_allow_hyphen_values_set() {
                     refusing.push(format!("{path} {argument}"));
@@ -303,13 +303,13 @@ mod tests {
         assert!(refusing.is_empty(), "{refusing:#?}");
     }
 
-    /// What a shell can know is offered: threads, steps, other hashes and roles.
+    /// Arguments that name a thread, a step, another hash or a role have completions.
     #[test]
     fn arguments_that_name_something_are_completed() {
         let mut root = crate::cli::command();
         root.build();
         let mut open = Vec::new();
-        // An agent begins `agent mcp`.
+        // `agent mcp` is started by an agent.
         for path in paths(&root, "").iter().filter(|path| *path != " agent mcp") {
             let command = path.split_whitespace().fold(&root, |at, word| at.find_subcommand(word).expect("a command"));
             for argument in command.get_arguments() {

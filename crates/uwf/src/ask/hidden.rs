@@ -1,6 +1,6 @@
 //! A line that is typed without being shown.
 //!
-//! `rpassword` 7.5 can't stand in: Ctrl-C and SIGTERM end the process while the terminal still shows nothing that is typed.
+//! `rpassword` 7.5 can't replace this: with it, Ctrl-C and SIGTERM end the process while the terminal still hides typed text.
 
 use std::io::Stdin;
 use std::os::fd::AsFd;
@@ -15,10 +15,10 @@ use uwf_engine::error::{AtPath, ErrorKind};
 use super::interrupted;
 use crate::error::CommandError;
 
-/// How often a signal is looked for while nothing is typed.
+/// How often to check for a signal while the person types nothing.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Bytes of one hidden line. The longest keys have some hundred; more is something else from the clipboard.
+/// Maximum size of a hidden line. The longest keys have some hundred bytes; a longer line is something else from the clipboard.
 const MAX_BYTES: usize = 4096;
 
 const CTRL_C: u8 = 0x03;
@@ -27,11 +27,11 @@ const BACKSPACE: u8 = 0x08;
 const CTRL_U: u8 = 0x15;
 const DELETE: u8 = 0x7f;
 
-/// Sees to it that no signal ends the process while the terminal does not show what is typed.
+/// Keeps signals from ending the process while the terminal hides typed text.
 pub(super) struct Guard {
-    /// Signals do what they always do.
+    /// Signals have their usual effect.
     usual: Arc<AtomicBool>,
-    /// One came while they did not.
+    /// A signal arrived while they did not.
     stopped: Arc<AtomicBool>,
 }
 
@@ -73,7 +73,7 @@ impl Guard {
     }
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// A terminal that hides typed text until this is dropped.
 struct Silent<'g> {
     stdin: Stdin,
     before: Termios,
@@ -87,7 +87,7 @@ impl Silent<'_> {
         let before = tcgetattr(&stdin).map_err(std::io::Error::from).at("read", "the settings of the terminal");
         let before = before.inspect_err(|_| guard.usual.store(true, Ordering::SeqCst))?;
         let mut silent = before.clone();
-        // Ctrl-C comes as a byte, so that whoever reads it can put the terminal back first.
+        // Read Ctrl-C as a byte, so that the reader can restore the terminal first.
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         let terminal = Silent { stdin, before, guard };
         tcsetattr(&terminal.stdin, OptionalActions::Now, &silent)
@@ -96,7 +96,7 @@ impl Silent<'_> {
         Ok(terminal)
     }
 
-    /// The next byte; `None` when there was none for a while.
+    /// The next byte; `None` if there was none for a while.
     fn next(&self) -> Result<Option<u8>, CommandError> {
         let mut ready = [PollFd::from_borrowed_fd(self.stdin.as_fd(), PollFlags::IN)];
         match poll(&mut ready, Some(&LOOK)) {
@@ -118,7 +118,7 @@ impl Silent<'_> {
 
 impl Drop for Silent<'_> {
     fn drop(&mut self) {
-        // If the terminal is gone, nobody misses its echo.
+        // If the terminal is gone, there is nothing to restore.
         let _ = tcsetattr(&self.stdin, OptionalActions::Now, &self.before);
         self.guard.usual.store(true, Ordering::SeqCst);
     }

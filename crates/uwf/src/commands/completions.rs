@@ -1,4 +1,4 @@
-//! `uwf completions`: what a shell needs to complete commands.
+//! `uwf completions`: scripts for shells to complete commands.
 
 use std::path::PathBuf;
 
@@ -30,13 +30,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether a report is printed and not the script.
+    /// Whether the script is installed instead of printed.
     pub(crate) fn installs(&self) -> bool {
         self.install
     }
 }
 
-/// Runs the command.
+/// Prints or installs the script.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let shell = args.shell.or_else(Shell::from_env).ok_or_else(|| {
         CommandError::usage("which shell is meant? SHELL does not say").hint("uwf completions --install bash")
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         let dir = path.parent().map(install::short).unwrap_or_default();
         format!("add to ~/.zshrc, before compinit: fpath=({dir} $fpath)")
     });
-    // Loaded from fpath, the file is the completing function itself and must answer the first time too.
+    // zsh loads the file from fpath as the body of the completing function, so it must also answer the first request.
     let content = match shell {
         Shell::Zsh => format!("{script}[[ $funcstack[1] = _uwf ]] && _clap_dynamic_completer_uwf \"$@\"\n"),
         _ => script,
@@ -70,7 +70,7 @@ fn script(shell: Shell) -> Result<String, CommandError> {
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// Where a shell looks for the completions of a person.
+/// Where a shell looks for the user's completions.
 fn place(shell: Shell) -> Result<PathBuf, CommandError> {
     Ok(match shell {
         Shell::Bash => install::dir("XDG_DATA_HOME", ".local/share")?.join("bash-completion/completions/uwf"),

@@ -65,7 +65,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     }
 }
 
-/// A key as it was typed.
+/// A typed key.
 fn key(text: &str) -> Result<KeyPath, CommandError> {
     text.parse().map_err(|error| {
         CommandError::usage(format!("not a key: {error}"))
@@ -73,19 +73,19 @@ fn key(text: &str) -> Result<KeyPath, CommandError> {
     })
 }
 
-/// What the configuration says: a person's own file, and over it that of the project one is in.
+/// The values of the configuration: the user's file, with the current project's file on top.
 struct Values {
-    /// Both together, null when there is neither.
+    /// The merged values; null if there are no files.
     all: Value,
-    /// The project's alone, with its file, where it counts.
+    /// The project's values and its file, if the project's configuration is used.
     project: Option<(Value, String)>,
 }
 
 impl Values {
-    /// The file that a value comes from, when that is the project's.
+    /// The project's file, if the value comes from it.
     fn origin(&self, path: &KeyPath) -> Option<&str> {
         let (values, file) = self.project.as_ref()?;
-        // An agent of the project takes the place of a whole entry.
+        // A project's agent replaces the whole entry.
         let whole = path.parts().len().min(2);
         let of = |length: usize| value_at(values, &KeyPath::of(&path.parts()[..length])).is_some();
         let is_entry = matches!(path.parts()[0].as_str(), "agents" | "models") && path.parts().len() > 1;
@@ -93,7 +93,7 @@ impl Values {
     }
 }
 
-/// The values that hold here.
+/// The values for the current directory.
 fn values(context: &Context) -> Result<Values, CommandError> {
     let path = context.home.config_file();
     let own = read(&config_text::read(&path)?, &path.display().to_string())?;
@@ -117,7 +117,7 @@ fn read(text: &str, file: &str) -> Result<Value, CommandError> {
     })
 }
 
-/// The values of a project over a person's, as a step lays them: agents and models are replaced whole.
+/// A project's values merged over the user's, as for a step: agents and models are replaced as a whole.
 fn laid_over(own: Value, over: &Value) -> Value {
     let (mut all, Some(over)) = (own.as_object().cloned().unwrap_or_default(), over.as_object()) else { return own };
     for (key, value) in over {
@@ -132,7 +132,7 @@ fn laid_over(own: Value, over: &Value) -> Value {
     Value::Object(all)
 }
 
-/// `over` in the place of `below`; mappings are joined down to `depth`.
+/// `over` merged over `below`: mappings are merged down to `depth`, other values are replaced.
 fn merged(below: Value, over: &Value, depth: usize) -> Value {
     match (below, over) {
         (Value::Object(mut below), Value::Object(over)) if depth > 0 => {

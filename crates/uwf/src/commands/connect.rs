@@ -12,13 +12,13 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
-/// Where the gateway is.
+/// Variable with the gateway's URL.
 const URL_VARIABLE: &str = "WORKFLOW_GATEWAY_URL";
 
-/// Largest file of a token.
+/// Maximum size of a token file.
 const MAX_TOKEN: u64 = 1024;
 
-/// Permissions of a file that others than its owner have.
+/// Permission bits of a file for users other than its owner.
 const OTHERS: u32 = 0o077;
 
 /// Arguments of `uwf connect`.
@@ -55,7 +55,7 @@ fn name(text: &str) -> Result<MachineName, String> {
     text.parse().map_err(|error: uwf_server::NotAName| error.to_string())
 }
 
-/// Runs the command.
+/// Connects to the gateway.
 pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) -> CommandResult {
     let Args { name, gateway, token_file, read_only } = args;
     let name = name
@@ -83,7 +83,7 @@ fn shown(pause: Duration) -> String {
     format!("{:.1} s", pause.as_secs_f64())
 }
 
-/// URL of the gateway, from the environment or `.env`.
+/// The gateway's URL, from the environment or `.env`.
 fn url(context: &Context) -> Result<GatewayUrl, CommandError> {
     let text = context.variable(URL_VARIABLE)?.unwrap_or_default();
     if text.is_empty() {
@@ -93,7 +93,7 @@ fn url(context: &Context) -> Result<GatewayUrl, CommandError> {
     text.parse().map_err(|error| CommandError::new(ErrorKind::Config, format!("{URL_VARIABLE}: {error}")))
 }
 
-/// The token: from the file that was named, otherwise from the environment or `.env`.
+/// The token: from the given file, or else from the environment or `.env`.
 fn token(context: &Context, file: Option<&Path>) -> Result<String, CommandError> {
     let token = match file {
         Some(file) => of_file(file)?,

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 use crate::style;
 
-/// Problems of the configuration that have a better check of their own.
+/// Problems of the configuration that a separate check reports better.
 const REPORTED_ELSEWHERE: [&str; 2] = ["no-program", "no-key"];
 
 /// Arguments of `uwf doctor`.
@@ -47,7 +47,7 @@ fn line(finding: &Finding) -> String {
     format!("{sign} {}: {}\n{hint}", style::bold(&finding.check), finding.message.replace('\n', "; "))
 }
 
-/// Runs the command.
+/// Runs the checks.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let remedy = if args.fix { Remedy::Apply } else { Remedy::Tell };
     let mut checks = vec![Finding::ok("uwf", format!("version {}", env!("CARGO_PKG_VERSION")))];
@@ -59,14 +59,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::of(json!(report), text).exits(code))
 }
 
-/// The configuration, and the agents and providers in it.
+/// Checks the configuration, and its agents and providers.
 fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
     let mut findings = vec![config_file(context)];
     findings.extend(older_config::unread(&context.home).map(|unread| {
         let finding = Finding::warn("older-config", unread.to_string());
         unread.hint.into_iter().fold(finding, Finding::hint)
     }));
-    // What cannot be read names nobody; that it cannot was reported just before.
+    // An unreadable configuration has no agents to check; the finding above reports it.
     let Ok(config) = context.home.config() else { return findings };
     let env_file = env_file::read(&context.home.env_file()).unwrap_or_default();
     let secrets: BTreeSet<String> = config.secret_names();

@@ -95,7 +95,7 @@ impl Report for GcReport {
     }
 }
 
-/// Runs the command.
+/// Removes unreferenced nodes.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if context.home.shared().is_some() && args.grace < gc::SHARED_GRACE {
         context.printer.talk("note: other machines use this store, so what is younger than 30 days is kept");

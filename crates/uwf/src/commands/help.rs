@@ -18,7 +18,7 @@ pub(crate) struct Args {
     words: Vec<String>,
 }
 
-/// Runs the command.
+/// Prints help or a page.
 pub(crate) fn run(args: &Args, root: Command, width: usize) -> CommandResult {
     if args.words == ["topics"] {
         return Ok(printed(format!("{}\n", topics::overview())));
@@ -39,10 +39,10 @@ fn printed(help: String) -> Printed {
     Printed::of(json!({ "help": help }), help)
 }
 
-/// The command that words name, below `root`.
+/// The command below `root` with these words.
 ///
 /// # Errors
-/// `Usage` with what was probably meant.
+/// `Usage` with a suggestion.
 pub(crate) fn find<'c>(root: &'c Command, words: &[String]) -> Result<&'c Command, CommandError> {
     let mut at = root;
     for (index, word) in words.iter().enumerate() {

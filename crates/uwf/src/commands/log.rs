@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 use crate::{style, table};
 
-/// How often is looked for new lines.
+/// Time between two checks for new lines.
 const PACE: Duration = Duration::from_millis(250);
 
 /// Arguments of `uwf log`.
@@ -45,12 +45,12 @@ enum AtLeast {
     Error,
 }
 
-/// Runs the command.
+/// Prints the log.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = args.thread.as_deref().map(|typed| context.thread(typed)).transpose()?;
     if let Some(thread) = &thread {
         match Thread::any(&context.home, thread).map_err(CommandError::from) {
-            // What was noted of a thread tells all the more when its nodes are damaged.
+            // A thread with damaged nodes is the very one whose log is needed.
             Err(unknown) if unknown.kind != ErrorKind::Data => return Err(unknown),
             _ => {}
         }
@@ -77,7 +77,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::nothing())
 }
 
-/// Shows lines; false if nobody reads any more.
+/// Prints lines; `false` if stdout is closed.
 fn show(context: &Context, lines: &[LogLine]) -> Result<bool, CommandError> {
     let is_text = context.printer.prints_text();
     let text: String = lines.iter().map(|line| if is_text { in_words(line) } else { json(line) }).collect();

@@ -1,4 +1,4 @@
-//! The hidden command that tells somebody what has become of a thread.
+//! The hidden command that notifies a person about a thread.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use uwf_engine::verbs::notify;
 
 use crate::error::CommandError;
 
-/// How long a webhook may take.
+/// How long a webhook may take to respond.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Runs the command.
+/// Notifies about an event of a thread.
 pub(crate) fn run(thread: &str, happening: &str) -> Result<(), CommandError> {
     let unknown = || CommandError::usage(format!("cannot report `{happening}` of `{thread}`"));
     let thread: ThreadId = thread.parse().map_err(|_| unknown())?;

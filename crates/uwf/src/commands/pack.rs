@@ -113,7 +113,7 @@ impl Report for Forgotten {
     }
 }
 
-/// What could not be read, a line each.
+/// One line for each unreadable file.
 fn unreadable(unpacked: &Unpacked) -> String {
     let mark = style::red("not readable:");
     let nodes = unpacked.unreadable.iter().map(|node| format!("{mark} {}: {}\n", node.hash, node.reason));
@@ -121,7 +121,7 @@ fn unreadable(unpacked: &Unpacked) -> String {
     nodes.chain(packs).collect()
 }
 
-/// Runs the command.
+/// Packs nodes, or unpacks them with `--undo`.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut progress = Progress::new(context.printer, if args.undo { "nodes written" } else { "nodes read" });
     if args.undo {

@@ -48,7 +48,7 @@ impl Report for Listed {
     }
 }
 
-/// Runs the command.
+/// Prints a schema, or lists all schemas.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let Some(name) = &args.name else {
         let lines = file_schemas::ALL.iter().map(|schema| Line { name: schema.name, about: schema.about });

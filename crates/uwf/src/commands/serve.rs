@@ -49,7 +49,7 @@ pub(crate) struct Args {
     open: bool,
 }
 
-/// Runs the command.
+/// Runs the server.
 pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) -> CommandResult {
     let secret = secret(context)?;
     let Args { address, hosts, read_only, gateway, tls_cert, tls_key, open } = args;
@@ -68,7 +68,7 @@ pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) 
     Ok(Printed::nothing())
 }
 
-/// The secret of this server: from the environment, `.env`, or a file of the storage root, in this order.
+/// The server's secret: from the environment, `.env`, or a file of the storage root, in this order.
 fn secret(context: &Context) -> Result<Secret, CommandError> {
     match context.variable(SECRET_VARIABLE)? {
         Some(text) => Secret::chosen(text)
@@ -98,7 +98,7 @@ fn failure(error: &ServeError) -> CommandError {
     if hint.is_empty() { failure } else { failure.hint(hint) }
 }
 
-/// Asks the desktop to open a page.
+/// Opens a page in the desktop's browser.
 fn open_in_browser(url: &str) -> std::io::Result<()> {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = std::process::Command::new(opener);
@@ -108,7 +108,7 @@ fn open_in_browser(url: &str) -> std::io::Result<()> {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null());
     let mut child = command.spawn()?;
-    // It stays a zombie until it is waited for.
+    // Wait for the child, so that it does not remain a zombie.
     std::thread::spawn(move || child.wait());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `uwf skill`: reference texts for agents, and files by which their tools find them.
+//! `uwf skill`: reference texts for agents, and files through which their tools find these texts.
 
 mod install;
 
@@ -58,7 +58,7 @@ impl Report for Listed {
     }
 }
 
-/// Runs the command.
+/// Prints a text, lists the texts, or installs the files.
 pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
     match (&args.command, args.subject) {
         (Some(Command::Install(args)), _) => install::run(args, root),

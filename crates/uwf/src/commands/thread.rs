@@ -114,7 +114,7 @@ impl Command {
         }
     }
 
-    /// What Temporal hears once this is done, if it runs the thread.
+    /// The call that Temporal gets after this command, if Temporal runs the thread.
     #[cfg(feature = "temporal")]
     fn call(&self) -> Option<Call> {
         match self {
@@ -128,7 +128,7 @@ impl Command {
     }
 }
 
-/// Runs a command of the group, and tells Temporal, if that runs the thread.
+/// Runs a command of the group, and notifies Temporal if it runs the thread.
 #[cfg(feature = "temporal")]
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     let call = command.call();

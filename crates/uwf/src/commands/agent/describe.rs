@@ -34,11 +34,11 @@ pub(crate) struct Args {
 #[serde(rename_all = "camelCase")]
 struct Described {
     name: String,
-    /// Absent for programs uwf knows nothing of.
+    /// Absent for programs unknown to uwf.
     version: Option<String>,
     capabilities: Vec<String>,
     config_schema: Option<Value>,
-    /// What is run for it; absent for a built-in agent as such.
+    /// The program of the agent; absent for a built-in agent without an alias.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Runs>,
 }
@@ -48,9 +48,9 @@ struct Described {
 struct Runs {
     #[serde(flatten)]
     spec: AgentSpec,
-    /// The built-in agent that does the work, or runs the command.
+    /// The built-in agent that does the work or runs the command.
     built_in: Option<&'static str>,
-    /// The file its command stands for; absent when there is none.
+    /// The program's file; absent if there is none.
     program: Option<PathBuf>,
 }
 
@@ -103,7 +103,7 @@ fn seconds(ms: u64) -> String {
     format!("{} s", ms as f64 / 1000.0)
 }
 
-/// The keys of a configuration's schema.
+/// The keys in the schema of an agent's settings.
 fn settings(schema: &Value) -> String {
     let keys = schema
         .get("properties")
@@ -112,7 +112,7 @@ fn settings(schema: &Value) -> String {
     keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| "none of its own".to_owned())
 }
 
-/// Runs the command.
+/// Describes an agent.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let config = context.config()?;
     let alias = config.agent(&args.name);
@@ -127,14 +127,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let description = match (spec.built_in(), own(context, &config, alias, &spec)) {
         (Some(_), _) => description.as_ref().map(built_in),
         (None, Some(own)) => Some(own),
-        // The version of whatever runs a program is not the program's.
+        // The version of the agent that runs a program is not the program's version.
         (None, None) => description.as_ref().map(|of| AgentDescription { version: None, ..built_in(of) }),
     };
     let program = program::look_up(&spec.command, &context.cwd).ok();
     Printed::new(&described(args.name.clone(), description, Some(Runs { spec, built_in: played_by, program })))
 }
 
-/// What an agent that is not built in says of itself.
+/// The agent's description of itself, if it is not built in.
 fn own(context: &Context, config: &Config, alias: Option<&Agent>, spec: &AgentSpec) -> Option<AgentDescription> {
     let of_command_line = || {
         let agent = Agent::from_command(&spec.command, spec.args.clone());

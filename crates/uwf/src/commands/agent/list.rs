@@ -37,14 +37,14 @@ struct Agent {
     command: String,
     args: Vec<String>,
     output: String,
-    /// The built-in agent that it is.
+    /// The built-in agent that runs.
     built_in: Option<String>,
-    /// The file of its program.
+    /// The program's file.
     program: Option<PathBuf>,
-    /// Why it could not be started.
+    /// Why it can't be started.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
-    /// Whether it plays every role without an agent of its own.
+    /// Whether it plays every role that has no agent of its own.
     default: bool,
 }
 
@@ -66,7 +66,7 @@ impl Report for Listed {
     }
 }
 
-/// Runs the command.
+/// Lists the agents.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let config = context.config()?;
     let agent = |(alias, agent): (&String, _)| {

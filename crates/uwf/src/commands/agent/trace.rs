@@ -1,4 +1,4 @@
-//! The trace an answer is submitted with.
+//! The trace that is submitted with an answer.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,8 +11,8 @@ use uwf_engine::error::AtPath;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
-/// Reads a trace; its format follows from its content when `format` names none. One that nobody understands is said and
-/// left out: the answer it comes with was paid for.
+/// Reads a trace; without `format` detects the format from the content. A trace in an unknown format is left out with a warning, because
+/// the answer was paid for.
 ///
 /// # Errors
 /// `NotFound`, `Io`.
@@ -35,7 +35,7 @@ pub(super) fn read(printer: &Printer, path: &Path, format: Option<&str>) -> Resu
     Ok(Some(trace))
 }
 
-/// An answer with what a trace tells about it; what it tells of itself counts more.
+/// Adds a trace to an answer. The answer's own session and duration take precedence.
 pub(super) fn with(answer: Answer, trace: Option<Trace>) -> Answer {
     let Some(trace) = trace else { return answer };
     Answer {

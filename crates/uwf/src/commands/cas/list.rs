@@ -28,7 +28,7 @@ pub(crate) struct Args {
     limit: Option<usize>,
 }
 
-/// Runs the command.
+/// Lists nodes.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let wanted = match &args.type_name {
         Some(typed) => Some(type_index::resolve_all(&context.home, typed)?),

@@ -53,7 +53,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     report(context, &configured)
 }
 
-/// The file that is edited: what is configured, or what the last edit left.
+/// The file to edit: the current configuration, or the draft of an earlier edit.
 fn draft(context: &Context, before: &str) -> Result<PathBuf, CommandError> {
     let draft = context.home.config_draft();
     if draft.exists() {

@@ -44,7 +44,7 @@ impl Report for Verdict {
     }
 }
 
-/// Runs the command.
+/// Validates the configuration.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let file = context.home.config_file().display().to_string();
     let (text, mut problems) = problems(&context.home)?;
@@ -52,24 +52,24 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::new(&Verdict(Checked::new(file, text, problems, args.strict)))
 }
 
-/// The text of the configuration and everything that is wrong with it here, in order of place.
+/// The text of the configuration and all its problems on this machine, ordered by position.
 ///
 /// # Errors
-/// `Io`; `Config` when the file is no text, or `.env` is not readable.
+/// `Io`; `Config` if the file is not text, or if `.env` is unreadable.
 pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
     let text = config_text::read(&home.config_file())?;
     let problems = problems_of(home, &text)?;
     Ok((text, problems))
 }
 
-/// Everything that would be wrong here with a configuration of this text, in order of place.
+/// All problems that a configuration with this text would have on this machine, ordered by position.
 ///
 /// # Errors
-/// `Config` when `.env` is not readable.
+/// `Config` if `.env` is unreadable.
 pub(crate) fn problems_of(home: &Home, text: &str) -> Result<Vec<Problem>> {
     let origin = home.config_file().display().to_string();
     let (config, mut problems) = Config::parse(text, &origin);
-    // What is not readable, or empty, has nothing to look at.
+    // An unreadable or empty file has nothing to check.
     if let Ok(document) = Document::parse(text, &origin) {
         let env_file = env_file::read(&home.env_file())?;
         let is_set = |name: &str| env_file::value_of(name, &env_file).is_some();

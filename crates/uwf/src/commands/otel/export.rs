@@ -43,22 +43,22 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether spans are printed and not sent.
+    /// Whether spans are printed instead of sent.
     pub(super) fn prints(&self) -> bool {
         self.print
     }
 }
 
-/// What was sent.
+/// The sent spans.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Sent {
     thread: ThreadId,
     trace_id: String,
     spans: usize,
-    /// Where to.
+    /// The receiver's URL.
     endpoint: String,
-    /// Whether the thread has ended, so that its own span was among them.
+    /// Whether the thread has ended, so that its own span was included.
     ended: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
@@ -79,7 +79,7 @@ impl Report for Sent {
     }
 }
 
-/// Runs the command.
+/// Sends or prints the spans of a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let configured = context.home.config()?.otel;
@@ -97,7 +97,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let exported = otel::export(&context.home, &thread, content)?;
     let sent = sent(&exported, &destination);
     exported.requests().try_for_each(|request| post(&destination, &request)).map_err(|error| {
-        // With a thread of many requests some may have come through; sending them twice does no harm.
+        // With several requests, some may have succeeded; sending these spans twice does no harm.
         error.knowing(json!({ "traceId": sent.trace_id }))
     })?;
     Printed::new(&sent)

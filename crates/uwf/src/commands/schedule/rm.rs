@@ -10,12 +10,12 @@ use crate::printer::{CommandResult, Printed};
 use crate::style;
 use crate::temporal::Schedules;
 
-/// Runs the command.
+/// Removes a schedule.
 pub(crate) fn run(context: &Context, args: &RmArgs) -> CommandResult {
     let template = Schedules::connect(context)?.remove(&args.name)?;
     if let Some(template) = &template
         && let Err(error) = kill::kill(&context.home, template, None)
-        // Somebody killed it before.
+        // Another process may have killed the thread.
         && error.kind != ErrorKind::NotFound
     {
         context.printer.warn(&format!("the thread {template} that it began others from is left: {}", error.message));

@@ -1,4 +1,4 @@
-//! The answers to `uwf setup`, and what follows from them for the configuration.
+//! The answers to `uwf setup`, and the resulting changes of the configuration.
 
 use serde_json::Value;
 use uwf_agents::agent_choices::AgentChoice;
@@ -7,40 +7,40 @@ use uwf_core::config::edit::KeyPath;
 use uwf_engine::root::config_file::Change;
 use uwf_llm::{Endpoint, Secret, Wire};
 
-/// Everything there is to know.
+/// All answers.
 pub(super) struct Answers {
-    /// The default model; `None` leaves models as they are.
+    /// The default model; `None` leaves the models unchanged.
     pub(super) model: Option<Model>,
-    /// The default agent; `None` leaves it as it is.
+    /// The default agent; `None` leaves it unchanged.
     pub(super) agent: Option<Agent>,
 }
 
-/// A model and where it is.
+/// A model, and the URL of its provider.
 pub(super) struct Model {
-    /// Name of the provider in the configuration.
+    /// The provider's name in the configuration.
     pub(super) provider: String,
     pub(super) base_url: String,
     pub(super) wire: Wire,
     pub(super) key: Key,
-    /// The provider's name of it.
+    /// The provider's name of the model.
     pub(super) name: String,
 }
 
 /// The key of a provider.
 pub(super) enum Key {
-    /// It needs none.
+    /// The provider needs no key.
     None,
-    /// It is in a variable already.
+    /// A variable already has the key.
     Known { variable: String, value: Secret },
-    /// It is to be stored in `.env`.
+    /// The key will be stored in `.env`.
     New { variable: String, value: Secret },
 }
 
 /// An agent.
 pub(super) enum Agent {
-    /// One that the configuration has, by its alias.
+    /// The alias of a configured agent.
     Known(String),
-    /// One to be added.
+    /// An agent to add.
     New(AgentChoice),
 }
 
@@ -61,7 +61,7 @@ impl Key {
 }
 
 impl Agent {
-    /// What an agent that was chosen or named is to this configuration.
+    /// The chosen agent: a configured one if its alias is configured, and a new one otherwise.
     pub(super) fn of(config: &Config, choice: AgentChoice) -> Agent {
         if config.agents.contains_key(&choice.alias) { Agent::Known(choice.alias) } else { Agent::New(choice) }
     }
@@ -75,7 +75,7 @@ impl Agent {
 }
 
 impl Model {
-    /// The model as something that can be talked to.
+    /// The model's endpoint, for requests.
     pub(super) fn endpoint(&self) -> Endpoint {
         let key = self.key.value().map_or("", Secret::reveal);
         Endpoint::new(&self.base_url, &self.name).wire(self.wire).api_key(key)
@@ -83,7 +83,7 @@ impl Model {
 }
 
 impl Answers {
-    /// The changes of the configuration, and the alias of the model.
+    /// The changes of the configuration, and the model's alias.
     pub(super) fn changes(&self, config: &Config) -> (Vec<Change>, Option<String>) {
         let mut changes = Vec::new();
         let alias = self.model.as_ref().map(|model| model_changes(model, config, &mut changes));
@@ -131,7 +131,7 @@ fn kind_of(wire: Wire) -> &'static str {
     }
 }
 
-/// The alias a model has, or the shortest new one that is free.
+/// The alias of the model, or the shortest free new one.
 fn alias(config: &Config, provider: &str, name: &str) -> String {
     let same = |(_, model): &(&String, &uwf_core::config::Model)| model.provider == provider && model.name == name;
     if let Some((alias, _)) = config.models.iter().find(same) {
@@ -141,7 +141,7 @@ fn alias(config: &Config, provider: &str, name: &str) -> String {
     let short: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let long = format!("{provider}-{short}");
     let numbered = (2..).map(|number| format!("{long}-{number}"));
-    // There are fewer models than numbers.
+    // There are more numbers than models.
     let free = |alias: &String| !config.models.contains_key(alias);
     [short, long.clone()].into_iter().chain(numbered).find(free).unwrap_or(long)
 }

@@ -1,4 +1,4 @@
-//! Answers that were given on the command line.
+//! Answers given on the command line.
 
 use uwf_agents::agent_choices::{self, AgentChoice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire, preset};
@@ -8,10 +8,10 @@ use super::{Args, Known};
 use crate::error::CommandError;
 use crate::input;
 
-/// What the arguments say, and what follows from them.
+/// The answers from the arguments, with defaults for the rest.
 ///
 /// # Errors
-/// `Usage` with what is missing.
+/// `Usage` with the missing arguments.
 pub(super) fn answers(known: &Known<'_>, args: &Args) -> Result<Answers, CommandError> {
     let Args { provider, base_url, kind, api_key, api_key_env, model, .. } = args;
     let about_model = [provider, base_url, kind, api_key, api_key_env, model].into_iter().any(Option::is_some);
@@ -73,10 +73,10 @@ fn key(
     }
 }
 
-/// A key that can be one: one word.
+/// Accepts a key that is a single word.
 ///
 /// # Errors
-/// `Usage`; the text is not repeated.
+/// `Usage`, without the text of the key.
 pub(super) fn checked(key: Secret) -> Result<Secret, CommandError> {
     let text = key.reveal();
     if text.is_empty() {
@@ -89,7 +89,7 @@ pub(super) fn checked(key: Secret) -> Result<Secret, CommandError> {
     Ok(key)
 }
 
-/// The variable for the key of a provider that has no usual one.
+/// The variable for the key of a provider without a usual one.
 pub(super) fn variable_for(provider: &str) -> String {
     let name: String =
         provider.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
@@ -97,7 +97,7 @@ pub(super) fn variable_for(provider: &str) -> String {
     format!("{}{name}_API_KEY", if digit { "_" } else { "" })
 }
 
-/// The agent that was named, or the first that works when there is none yet.
+/// The named agent; without a name, the first usable agent, unless there is a default agent already.
 fn agent(known: &Known<'_>, named: Option<&str>, has_model: bool) -> Result<Option<Agent>, CommandError> {
     let config = known.config;
     let Some(named) = named else {

@@ -1,4 +1,4 @@
-//! One small call that shows that it works.
+//! A small call that tests the model.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::table::excerpt;
 
-/// What the model is asked.
+/// The question to the model.
 const QUESTION: &str = "Answer with the word \"ready\" and nothing else.";
 
-/// Tokens the answer may have: enough for a model that thinks before it says one word.
+/// Maximum number of tokens in the answer: enough for a model that reasons before it says one word.
 const MAX_TOKENS: u32 = 512;
 
-/// A person is waiting.
+/// Short, because a person is waiting.
 const TIMEOUTS: Timeouts =
     Timeouts { connect: Duration::from_secs(10), idle: Duration::from_mins(1), total: Duration::from_secs(90) };
 
-/// Tries; one failure may be chance.
+/// A single failure may be chance.
 const ATTEMPTS: u32 = 2;
 
-/// Characters shown of the answer.
+/// Maximum number of characters shown of the answer.
 const SHOWN: usize = 60;
 
-/// What the model said.
+/// The answer of the model.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Proof {
@@ -49,10 +49,10 @@ impl Proof {
     }
 }
 
-/// Asks the model something.
+/// Sends the model a question.
 ///
 /// # Errors
-/// `Config` with what failed; never with the key.
+/// `Config` with the reason, without the key.
 pub(super) fn prove(printer: Printer, model: &Model) -> Result<Proof, CommandError> {
     printer.talk(&format!("asking {} of {} for one word…", model.name, model.provider));
     let request =

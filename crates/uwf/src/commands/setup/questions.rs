@@ -1,4 +1,4 @@
-//! Answers of a person at a terminal.
+//! Asks a person at a terminal for the answers.
 
 use uwf_agents::agent_choices::{self, AgentChoice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire};
@@ -12,13 +12,13 @@ use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::style;
 
-/// Times a key is asked for that the provider does not accept; then it may be the provider.
+/// How often to ask for a key that the provider rejects; after that, the provider may be the problem.
 const KEY_TRIES: usize = 3;
 
-/// Asks for everything, and proves it unless `no_check`. A failing proof leads back to the questions.
+/// Asks all questions, and tests the answers unless `no_check`. If the test fails, asks whether to save anyway, and otherwise starts over.
 ///
 /// # Errors
-/// `Interrupted` when the person gives up. Nothing has been written then.
+/// `Interrupted` if the person gives up; nothing was written.
 pub(super) fn answers(
     printer: Printer,
     known: &Known<'_>,
@@ -65,7 +65,7 @@ fn model(asker: &Asker, known: &Known<'_>) -> Result<Option<Model>, CommandError
     let usual = configured.and_then(|provider| provider.api_key_env.clone());
     let usual = usual.or(preset.and_then(|preset| preset.key_variable).map(str::to_owned));
     let ask_key = |asker: &Asker| match (&usual, preset) {
-        // A server of one's own that is known to need no key.
+        // A preset that needs no key, such as a local server.
         (None, Some(_)) => Ok(Key::None),
         (variable, _) => key(asker, known, variable.clone(), &provider, preset.is_none()),
     };
@@ -82,7 +82,7 @@ fn model(asker: &Asker, known: &Known<'_>) -> Result<Option<Model>, CommandError
     Ok(Some(model))
 }
 
-/// Name and URL of the provider.
+/// Asks for name and URL of the provider.
 fn place(asker: &Asker, known: &Known<'_>, preset: Option<&Preset>) -> Result<(String, String), CommandError> {
     let name = match preset {
         Some(preset) => preset.name.to_owned(),
@@ -90,7 +90,7 @@ fn place(asker: &Asker, known: &Known<'_>, preset: Option<&Preset>) -> Result<(S
     };
     let configured = known.config.providers.get(&name).map(|provider| provider.base_url.as_str());
     let url = match (configured, preset) {
-        // Nobody runs the API of a company, but a server of one's own may be anywhere.
+        // A company's API has a fixed URL, but a local server may be anywhere.
         (Some(url), Some(preset)) if preset.key_variable.is_some() => url.to_owned(),
         (None, Some(preset)) if preset.key_variable.is_some() => preset.base_url.to_owned(),
         (configured, preset) => asker.line("base URL", configured.or(preset.map(|preset| preset.base_url)))?,
@@ -126,7 +126,7 @@ fn key(
     }
 }
 
-/// The model, from the provider's own list if it gives one.
+/// Asks for the model, from the provider's list if there is one.
 fn name(
     asker: &Asker,
     known: &Known<'_>,
@@ -158,7 +158,7 @@ fn agent(asker: &Asker, known: &Known<'_>, has_model: bool) -> Result<Option<Age
         |choice: &AgentChoice| (has_model || !choice.needs_model) && !config.agents.contains_key(&choice.alias);
     let found = agent_choices::available().into_iter().filter(usable);
     let mut agents: Vec<(Agent, String)> = own.collect();
-    // The one that is the default now comes first.
+    // List the current default first.
     agents.sort_by_key(|(agent, _)| config.default_agent.as_deref() != Some(agent.alias()));
     agents.extend(found.map(|choice| {
         let title = format!("{}: {}", choice.alias, choice.title);

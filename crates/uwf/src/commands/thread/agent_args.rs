@@ -1,4 +1,4 @@
-//! `--agent` and `--output`, wherever agents are bound to a thread.
+//! `--agent` and `--output`, for every command that binds agents to a thread.
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_core::config::{Config, OutputMode};
@@ -20,7 +20,7 @@ pub(crate) struct AgentArgs {
     pub(crate) output: Option<OutputMode>,
 }
 
-/// Reads the name of an output mode.
+/// Parses the name of an output mode.
 pub(crate) fn output_parser() -> impl clap::builder::TypedValueParser<Value = OutputMode> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     PossibleValuesParser::new(OutputMode::ALL.map(OutputMode::as_str)).map(|word| {
@@ -30,7 +30,7 @@ pub(crate) fn output_parser() -> impl clap::builder::TypedValueParser<Value = Ou
 }
 
 impl AgentArgs {
-    /// The bindings these arguments mean. `--output` is for the command lines among them.
+    /// The bindings in these arguments. `--output` applies to the command lines among them.
     pub(crate) fn bindings(self, config: &Config) -> Result<Bindings, CommandError> {
         let mut bindings = Bindings::default();
         let parts: Vec<_> = self.agents.iter().map(|text| role_and_agent(text)).collect::<Result<_, _>>()?;
@@ -53,7 +53,7 @@ impl AgentArgs {
     }
 }
 
-/// A role in front of the first `=`, if what stands there can be one: a command line has white space or slashes there.
+/// A role before the first `=`, if that text can be a role: a command line has white space or slashes there.
 fn role_and_agent(text: &str) -> Result<(Option<&str>, &str), CommandError> {
     let can_be_role = |role: &str| !role.starts_with(['-', '.']) && !role.contains([' ', '\t', '/']);
     match text.split_once('=').filter(|(role, _)| can_be_role(role)) {

@@ -18,7 +18,7 @@ use crate::printer::{CommandResult, Format, OwnFormat, Printed, Report, formats}
 use crate::style;
 use crate::table::{self, Table};
 
-/// Rows of threads shown to people when nobody says how many.
+/// Rows of threads shown to people by default.
 const SHOWN: usize = 30;
 
 /// Columns of a name.
@@ -72,7 +72,7 @@ enum By {
 #[serde(transparent)]
 struct Spending {
     costs: Costs,
-    /// Lines of threads shown to people.
+    /// Maximum number of thread rows shown to people.
     #[serde(skip)]
     limit: usize,
 }
@@ -162,7 +162,7 @@ fn heading(by: CostBy) -> (&'static str, bool) {
 fn line(row: &CostRow, has_workflow: bool) -> Vec<String> {
     let spent = &row.spent;
     let is_whole = spent.tokens_unknown == 0;
-    // Not every provider tells these two apart: without them the number is what is known.
+    // Some providers don't report cached and reasoning tokens, so show these sums even if they are incomplete.
     let [input, output] = [spent.tokens.input, spent.tokens.output].map(|sum| tokens(sum, is_whole, spent));
     let [cached, reasoning] = [spent.tokens.cached, spent.tokens.reasoning].map(|sum| sum.map_or_else(dash, grouped));
     let mut cells = vec![row.name.as_deref().map_or_else(dash, |name| table::excerpt(name, NAME))];
@@ -178,7 +178,7 @@ fn dash() -> String {
     "–".to_owned()
 }
 
-/// A number of tokens: at least that many when some were not counted.
+/// A number of tokens, marked as a minimum if some were not counted.
 fn tokens(sum: Option<u64>, is_whole: bool, spent: &Spent) -> String {
     match sum {
         Some(sum) if is_whole => grouped(sum),
@@ -211,7 +211,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Runs the command.
+/// Prints the cost of threads.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let since = args.since.as_deref().map(since).transpose()?;
     let threads = args.threads.iter().map(|typed| context.thread(typed)).collect::<Result<_, _>>()?;

@@ -20,7 +20,7 @@ use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
-/// Said when no file differs.
+/// Printed if no file differs.
 const SAME_FILES: &str = "the files are the same";
 
 /// Arguments of `uwf thread diff`.
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
-/// What differs, for people.
+/// The differences as text for people.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Differences(Compared);
@@ -93,7 +93,7 @@ fn files_line(a: &Side, b: &Side) -> String {
     format!("files at {} and {}", named(a), named(b))
 }
 
-/// Two outputs as a difference of their YAML: long texts have lines there.
+/// The difference of two outputs as YAML, which shows long texts line by line.
 fn output_text(ComparedOutputs { a, b, .. }: &ComparedOutputs) -> String {
     let yaml =
         |side: &Option<Output>| side.as_ref().map(|output| yaml_tree::write::block(&output.output)).unwrap_or_default();
@@ -106,7 +106,7 @@ fn output_text(ComparedOutputs { a, b, .. }: &ComparedOutputs) -> String {
     coloured(&unified::unified((&name(a), &one), (&name(b), &other)))
 }
 
-/// A unified difference with its lines in colours.
+/// A unified diff with coloured lines.
 fn coloured(patch: &str) -> String {
     let line = |line: &str| {
         let is_header = ["diff ", "index ", "--- ", "+++ ", "new file", "deleted file", "rename ", "similarity "]
@@ -129,7 +129,7 @@ fn coloured(patch: &str) -> String {
         .collect()
 }
 
-/// How many lines of each file differ.
+/// The number of changed lines in each file.
 fn stat(changed: &[FileChange]) -> String {
     let number = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
     let mut text = String::new();
@@ -150,7 +150,7 @@ fn stat(changed: &[FileChange]) -> String {
     text
 }
 
-/// Runs the command.
+/// Compares two steps.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let a = named(context, args.from.as_deref().unwrap_or(NEWEST))?;
     let b = args.to.as_deref().map(|to| named(context, to)).transpose()?;
@@ -165,7 +165,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::new(&Differences(compared))?.paged(&args.paging))
 }
 
-/// The patch alone, byte for byte.
+/// Only the patch, byte for byte.
 fn for_git_apply(context: &Context, compared: Compared) -> Printed {
     let patch = compared.files.and_then(|files| files.patch).map(|patch| patch.0).unwrap_or_default();
     if patch.is_empty() {

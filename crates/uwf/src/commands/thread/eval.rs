@@ -27,7 +27,7 @@ pub(crate) struct Args {
     last: bool,
 }
 
-/// Runs the command.
+/// Evaluates an expression.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (thread, expression) = match &args.expression {
         Some(expression) => (args.thread.as_str(), expression),

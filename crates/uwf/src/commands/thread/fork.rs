@@ -49,7 +49,7 @@ pub(crate) struct Args {
     id: ChosenId,
 }
 
-/// Runs the command.
+/// Forks a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let prompt = match args.prompt.as_deref() {
         Some("-") => Some(input::from_stdin()?),

@@ -102,7 +102,7 @@ impl Report for Limits {
     }
 }
 
-/// A number of which some runs of agents have told nothing.
+/// A number, marked as a minimum or unknown if some agent runs did not report theirs.
 fn as_known(is_nothing: bool, unknown: usize, number: String) -> String {
     match (unknown, is_nothing) {
         (0, _) => number,
@@ -112,7 +112,7 @@ fn as_known(is_nothing: bool, unknown: usize, number: String) -> String {
 }
 
 impl Args {
-    /// Whether it changes a limit, and does not only show them.
+    /// Whether the command changes a limit instead of only showing limits.
     #[cfg(feature = "temporal")]
     pub(crate) fn changes_any(&self) -> bool {
         !self.changes().is_empty()
@@ -123,7 +123,7 @@ impl Args {
     }
 }
 
-/// Runs the command.
+/// Shows or changes the limits of a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let changes = args.changes();

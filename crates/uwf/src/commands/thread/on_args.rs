@@ -1,4 +1,4 @@
-//! `--on`: who steps a thread.
+//! `--on`: the engine that runs a thread.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use crate::duration;
 
-/// Reads the name of an engine that runs steps on several machines.
+/// Parses the name of an engine that runs steps on several machines.
 pub(crate) fn engines() -> PossibleValuesParser {
     PossibleValuesParser::new([PossibleValue::new("temporal").help("A server of Temporal")])
 }

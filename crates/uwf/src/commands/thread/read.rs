@@ -36,7 +36,7 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
-/// Runs the command.
+/// Prints the steps of a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let place = match (&args.before, &args.after, args.start) {
@@ -68,7 +68,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::of(value, markdown).paged(&args.paging))
 }
 
-/// What of a step could not be read.
+/// The unreadable parts of a step.
 fn unreadable(Step { index, unreadable, .. }: &Step) -> impl Iterator<Item = String> {
     unreadable.output.iter().chain(&unreadable.detail).map(move |why| format!("step {index}: {why}"))
 }

@@ -97,7 +97,7 @@ fn of_worktree(removed: Option<&Removed>) -> String {
     format!("removed its worktree {}\n{}", dir.display(), branch.unwrap_or_default())
 }
 
-/// Says what kept threads from being removed: the first failure, and how many there were.
+/// Reports why threads were not removed: the first failure, and the number of failures.
 fn tell_failure(context: &Context, threads: &RemovedThreads) {
     let mut failed = threads.kept.iter().filter_map(|kept| Some((kept.failure?, kept)));
     let Some((kind, first)) = failed.next() else { return };
@@ -107,7 +107,7 @@ fn tell_failure(context: &Context, threads: &RemovedThreads) {
     context.printer.explain(&error.hint("the same command again removes what is left"));
 }
 
-/// Runs the command.
+/// Removes threads.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if let Some(older_than) = args.older_than {
         let old = OldThreads { older_than, status: args.state, discard: args.discard, dry_run: args.dry_run };

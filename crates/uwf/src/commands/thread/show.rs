@@ -13,7 +13,7 @@ use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table;
 
-/// Columns of the task that are shown.
+/// Columns shown of the task.
 const TASK: usize = 80;
 
 /// Arguments of `uwf thread show`.
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     which: Which,
 }
 
-/// A thread, with the name of its workflow, and the reason why workers of Temporal cannot continue it.
+/// A thread, with its workflow's name, and the reason why Temporal's workers cannot continue it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown {
@@ -73,14 +73,14 @@ impl Report for Shown {
     }
 }
 
-/// A line for each role that is played by a workflow.
+/// One line for each role that a workflow plays.
 fn played(name: &str, decided: &Decided) -> Vec<String> {
     let file = decided.file.as_ref().map(|file| format!(" from {}", file.display())).unwrap_or_default();
     let line = |role: &String| format!("{:<10} {role} by workflow {name} {}{file}\n", "role:", decided.hash);
     decided.roles.iter().map(line).collect()
 }
 
-/// The thread a child belongs to, else the head that had.
+/// The parent thread of a child; if the parent is unknown, the parent's head.
 fn parent(shown: &ThreadStatus) -> Option<String> {
     let head = shown.parent?;
     Some(match &shown.parent_thread {
@@ -100,11 +100,11 @@ pub(crate) fn state(state: State, pausing: bool) -> String {
     }
 }
 
-/// Runs the command.
+/// Shows a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let status = show::show(&context.home, &thread)?;
-    // A registry that cannot be read is told where names are needed.
+    // Commands that need names report an unreadable registry.
     let mut names = Names::of(&registry::read(&context.home).unwrap_or_default());
     let workflow_name = names.name(&context.home, status.workflow);
     #[cfg(feature = "temporal")]

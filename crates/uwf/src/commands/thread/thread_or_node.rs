@@ -1,4 +1,4 @@
-//! Arguments that are a thread or a node.
+//! Arguments that name a thread or a node.
 
 use json_cas::{Hash, HashPrefix};
 use uwf_core::thread::{ID_LEN, ThreadId};
@@ -9,13 +9,13 @@ use super::which::NEWEST;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What was meant.
+/// A thread or a node.
 pub(super) enum ThreadOrNode {
     Thread(ThreadId),
     Node(Hash),
 }
 
-/// Whole ids and whole hashes mean themselves; shorter ones are looked up as both.
+/// Resolves an argument. A whole id is a thread and a whole hash is a node; shorter words are looked up as both.
 pub(super) fn find(context: &Context, typed: &str) -> Result<ThreadOrNode, CommandError> {
     if typed.len() == ID_LEN || typed.starts_with(NEWEST) {
         return Ok(ThreadOrNode::Thread(context.thread(typed)?));
@@ -36,7 +36,7 @@ pub(super) fn find(context: &Context, typed: &str) -> Result<ThreadOrNode, Comma
     }
 }
 
-/// A node that is stored.
+/// A stored node.
 fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
     let hash = context.node(typed)?;
     if context.home.store().has(hash)? {
@@ -45,7 +45,7 @@ fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
     Err(CommandError::new(ErrorKind::NotFound, format!("there is no node {hash}")))
 }
 
-/// The more telling of two failures: one that found too much says more than one that found nothing.
+/// The more useful of two errors: an ambiguous word says more than an unknown one.
 fn neither(typed: &str, no_thread: CommandError, no_node: CommandError) -> CommandError {
     let could_be_a_hash = typed.len() == Hash::LEN || typed.parse::<HashPrefix>().is_ok();
     match (no_thread.kind, no_node.kind) {

@@ -1,4 +1,4 @@
-//! Which thread a command is about.
+//! The thread argument of a command.
 
 use crate::complete;
 use clap_complete::engine::ArgValueCompleter;
@@ -16,16 +16,16 @@ pub(crate) struct Which {
     last: bool,
 }
 
-/// What is typed for the newest thread.
+/// The argument for the newest thread.
 pub(crate) const NEWEST: &str = "@";
 
 impl Which {
-    /// A thread that is known.
+    /// Names a known thread.
     pub(crate) fn named(thread: &ThreadId) -> Which {
         Which { thread: Some(thread.to_string()), last: false }
     }
 
-    /// As it was typed.
+    /// The argument as typed.
     pub(crate) fn typed(&self) -> &str {
         self.thread.as_deref().unwrap_or(NEWEST)
     }

@@ -131,7 +131,7 @@ fn ahead(ahead: &Ahead) -> String {
     text
 }
 
-/// Runs the command.
+/// Explains a step, or what comes next in a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let reasons = match thread_or_node::find(context, args.what.as_deref().unwrap_or(NEWEST))? {
         ThreadOrNode::Thread(thread) => why::of_thread(&context.home, &thread)?,

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     format: Option<Format>,
 }
 
-/// A graph in every form.
+/// A graph in every format.
 #[derive(Serialize)]
 struct Graph {
     hash: Hash,
@@ -54,7 +54,7 @@ struct Graph {
     drawing: Drawing,
 }
 
-/// The way of a thread.
+/// The path of a thread through the graph.
 #[derive(Serialize)]
 struct Gone {
     thread: ThreadId,
@@ -85,7 +85,7 @@ impl Report for Graph {
     }
 }
 
-/// Runs the command.
+/// Draws a workflow.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::long(drawn(context, args)?)
 }
@@ -113,7 +113,7 @@ fn graph(hash: Hash, workflow: &Workflow, drawing: Drawing, thread: Option<Gone>
     Graph { hash, name: workflow.name.clone(), graph: json!(workflow.graph), mermaid, thread, drawing }
 }
 
-/// A thread runs the version of its workflow that it was started with: another one is said, another workflow refused.
+/// A thread keeps the workflow version that it started with: warns about another version, and rejects another workflow.
 fn check_same(
     context: &Context,
     named: &str,

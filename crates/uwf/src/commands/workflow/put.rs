@@ -45,7 +45,7 @@ impl From<AddArgs> for Args {
     }
 }
 
-/// Runs the command.
+/// Stores a workflow.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let Put { text, problems, stored } = put::put_as(&context.home, &args.file, args.strict, args.name.as_deref())?;
     let checked = Checked::new(args.file.display().to_string(), text, problems, args.strict);

@@ -24,12 +24,12 @@ pub(crate) struct Args {
     name: String,
 }
 
-/// Runs the command.
+/// Removes the workflow's name.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     workflows::entry(&context.home, &registry::read(&context.home)?, &args.name, &context.cwd)?;
     let hash = registry::update(&context.home, |registry| {
         let entry = registry.remove(&args.name);
-        // Somebody else may have been faster.
+        // Another process may have removed it in the meantime.
         entry.map(|entry| entry.hash).ok_or_else(|| Error::not_found(format!("there is no workflow `{}`", args.name)))
     })?;
     let text = format!("removed {}, which was {hash}\n", style::bold(&args.name));

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     version: Option<String>,
 }
 
-/// Runs the command.
+/// Rolls back a workflow.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home)?;
     let entry = workflows::entry(&context.home, &registry, &args.name, &context.cwd)?;
@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::of(json!({ "name": args.name, "hash": hash, "previous": previous }), text))
 }
 
-/// The version meant by what was typed; only those of the name are looked at, so four symbols are nearly always enough.
+/// The typed version. Only versions of this name are considered, so four symbols are usually enough.
 fn version(name: &str, entry: &Entry, typed: &str) -> Result<Hash, CommandError> {
     if let Ok(hash) = typed.parse() {
         return Ok(hash);

@@ -53,7 +53,7 @@ impl Report for Files {
     }
 }
 
-/// Runs the command.
+/// Validates workflows.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let typed = if args.workflows.is_empty() { of_project(context)? } else { args.workflows.clone() };
     let mut files = Vec::with_capacity(typed.len());
@@ -66,14 +66,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::new(&Files(files))
 }
 
-/// Where roles ask for what the agents that would play them here do not say they can do.
+/// Capabilities that roles require but their agents on this machine don't declare.
 fn capabilities(context: &Context, text: &str, origin: &str) -> Vec<Problem> {
-    // A configuration that cannot be used is no fault of the workflow.
+    // A bad configuration is not a problem of the workflow.
     let config = context.config().ok();
     config.map(|config| uwf_agents::capabilities::problems(&config, text, origin)).unwrap_or_default()
 }
 
-/// The files of the project's workflows.
+/// The workflow files of the project.
 fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
     let hint = "name what is to be checked: uwf workflow validate FILE|NAME|-";
     let dir = project_files::dir(&context.cwd).ok_or_else(|| {
@@ -88,7 +88,7 @@ fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
     Ok(files)
 }
 
-/// What was typed, checked: a file, stdin, or a workflow that has a name or a hash.
+/// Validates a file, stdin, or a workflow with this name or hash.
 fn validated(context: &Context, typed: &str) -> Result<(String, Validated), CommandError> {
     let home = &context.home;
     let path = Path::new(typed);

@@ -1,5 +1,5 @@
-//! Asking key by key on a terminal. The lines typed become the header of an answer and are read as every header is, so
-//! that a person may write `yes`, `[a, b]` or a sentence with a colon in it.
+//! Asks for an answer key by key at a terminal. The typed lines become the header of the answer and are parsed as any header, so a person
+//! may type `yes`, `[a, b]` or a sentence with a colon.
 
 use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
@@ -10,35 +10,35 @@ use uwf_core::prompt::{self, AnswerForm};
 use super::given;
 use crate::error::CommandError;
 
-/// Times a key is asked for before it is given up.
+/// How often to ask for a key before giving up.
 const TRIES: usize = 5;
 
-/// What shows a prompt and returns the line that is typed after it.
+/// Shows a prompt and returns the line typed after it.
 type Ask<'a> = dyn FnMut(&str) -> Result<String, CommandError> + 'a;
 
-/// The answer that a person has typed so far.
+/// The part of an answer typed so far.
 #[derive(Default)]
 pub(super) struct TypedAnswer {
-    /// Header lines of the keys that fit.
+    /// Header lines of the keys with valid values.
     header: String,
-    /// Sentences typed where a value was expected. They stay the text of the answer, so that no word of a person is lost.
+    /// Sentences typed instead of a value. They become the text of the answer, so that no typed word is lost.
     remarks: Vec<String>,
 }
 
 impl TypedAnswer {
-    /// Whether there is something to keep if the rest is not typed.
+    /// Whether there is nothing to keep if the person gives up.
     pub(super) fn is_empty(&self) -> bool {
         self.header.is_empty() && self.remarks.is_empty()
     }
 
-    /// The answer as a text: remarks below a header.
+    /// The answer as text: a header, and the remarks below it.
     pub(super) fn text(&self) -> String {
         let remarks: String = self.remarks.iter().map(|remark| format!("{remark}\n")).collect();
         format!("---\n{}---\n{remarks}", self.header)
     }
 }
 
-/// Asks for each key of the role's output; for the whole of it when it has none. `typed` has what was typed also when this fails.
+/// Asks for each key of the role's output, or for the whole output if it has no keys. If it fails, `typed` has the part typed so far.
 pub(super) fn key_by_key(
     agent: &AgentContext<'_>,
     typed: &mut TypedAnswer,
@@ -70,7 +70,7 @@ fn each_key(
     Ok(())
 }
 
-/// The schema of one key, with all that it may refer to.
+/// The schema of one key, with all definitions it may reference.
 fn alone(schema: &Value, key: &str, is_required: bool) -> Value {
     let mut alone = schema.as_object().cloned().unwrap_or_default();
     let property = schema.get("properties").and_then(|all| all.get(key)).cloned().unwrap_or(Value::Bool(true));
@@ -81,7 +81,7 @@ fn alone(schema: &Value, key: &str, is_required: bool) -> Value {
     Value::Object(alone)
 }
 
-/// Adds the header line of one key; none when it is optional and nothing was typed.
+/// Adds the header line of one key; adds nothing if the key is optional and the person typed nothing.
 fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>) -> Result<(), CommandError> {
     let is_required = alone["required"] != json!([]);
     let schema = json_cas::Schema::compile(alone)
@@ -115,8 +115,8 @@ fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>
         .hint("`--editor` shows the whole form, `--data` takes JSON"))
 }
 
-/// The header line of a key with what was typed. A text is quoted, so that it stays as it was typed: `#`, quotation marks and blanks mean
-/// something in a header.
+/// The header line for the typed value of a key. Text is quoted so that it stays as typed: `#`, quotation marks and blanks have a meaning
+/// in a header.
 fn header_line(schema: &json_cas::Schema, key: &str, typed: &str) -> Result<String, Failure> {
     let text = json!({ key: typed });
     let fits_as_text = schema.violations(&text).is_empty();

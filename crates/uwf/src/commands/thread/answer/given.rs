@@ -1,4 +1,4 @@
-//! An answer that was given as a whole: checked before anything is recorded.
+//! An answer given as a whole. It is validated before anything is recorded.
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::Climb;
@@ -11,14 +11,14 @@ use uwf_core::prompt::{self, AnswerForm};
 
 use crate::error::CommandError;
 
-/// JSON that is the role's output.
+/// An answer from JSON of the role's output.
 pub(super) fn data(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
     let value = json_cas::json::parse(&text).map_err(|error| unfit(agent, &[error.to_string()]))?;
     let answer = Answer { raw: text, ..Answer::value(value) };
     check(agent, &answer).map(|()| answer)
 }
 
-/// The content of a file: JSON, else a message. The end of its last line is not part of the message.
+/// An answer from a file: JSON or a message. The last newline is not part of the message.
 pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
     if text.trim_start().starts_with('{') && json_cas::json::parse(&text).is_ok() {
         return data(agent, text);
@@ -27,8 +27,8 @@ pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<Answer, Com
     message(agent, line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-/// Markdown under a YAML header; or a plain text, when the role asks for just one. It is never searched for a value, and a plain text is the
-/// value as it was typed.
+/// An answer from a message: Markdown below a YAML header, or plain text if the role asks for a single text. Values inside the text are not
+/// searched for; plain text is the value exactly as typed.
 pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
     if text.trim().is_empty() {
         return Err(empty(agent));
@@ -41,7 +41,7 @@ pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, 
         check(agent, &answer).map(|()| answer)
     };
     match plain {
-        // There is no key that a header could name.
+        // Such an output has no key for a header.
         Some(value) if is_text(schema) => as_plain(value, answer),
         plain => match (typed(agent, &answer.raw).and_then(|()| check(agent, &answer)), plain) {
             (Ok(()), _) => Ok(answer),
@@ -51,12 +51,12 @@ pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, 
     }
 }
 
-/// An empty text may be a slip, for instance an unset variable of a shell.
+/// The error for an empty text, which may be a mistake, such as an unset shell variable.
 fn empty(agent: &AgentContext<'_>) -> CommandError {
     CommandError::usage("the answer is empty").hint(format!("an empty text is a value: {}", human::by_data(agent)))
 }
 
-/// The output a text stands for, when the schema is a text itself or asks for one and nothing else.
+/// The output for a text, if the schema is a text, or an object whose only required key is a text.
 fn plain(schema: &Value, text: &str) -> Option<Value> {
     if is_text(schema) {
         return Some(Value::from(text));
@@ -71,7 +71,7 @@ fn is_text(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("string")
 }
 
-/// Whether a text has a valid output where a person would write one: at its beginning, and nowhere else.
+/// Checks that the text has a valid output at its beginning, and nowhere else.
 fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
     match extract::read_typed(text, agent.schema()) {
         Extraction::Found(_) => Ok(()),
@@ -79,7 +79,7 @@ fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
     }
 }
 
-/// Whether the answer has a valid output, as the step will find it.
+/// Checks that the answer has a valid output, in the same way as the step.
 fn check(agent: &AgentContext<'_>, answer: &Answer) -> Result<(), CommandError> {
     let read = Climb::of(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
     read.map(drop).map_err(|failure| unfit(agent, &failure.errors))

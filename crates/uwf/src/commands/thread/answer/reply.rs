@@ -1,4 +1,4 @@
-//! What a person says to the question of an agent.
+//! A person's reply to the question of an agent.
 
 use uwf_engine::verbs::answer::{Asked, Question};
 
@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
 
-/// By the arguments, in the editor, or at the terminal.
+/// Gets the reply from the arguments, the editor or the terminal.
 pub(super) fn of_arguments(
     context: &Context,
     args: &Args,
@@ -34,10 +34,10 @@ pub(super) fn of_arguments(
     Ok(text)
 }
 
-/// Shows the question and takes a line.
+/// Shows the question and reads a line.
 ///
 /// # Errors
-/// `Interrupted` when nobody replies; the thread keeps waiting.
+/// `Interrupted` if the person does not reply; the thread keeps waiting.
 pub(super) fn ask_person(context: &Context, question: &Question) -> Result<String, CommandError> {
     let asker = Asker::new(context.printer);
     let _ends = Interruptible::begin()?;

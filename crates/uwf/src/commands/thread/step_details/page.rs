@@ -1,4 +1,4 @@
-//! The details of a step as text for people: what came out, how long it took and what it cost, then all that was said, once.
+//! The details of a step as text for people: the output, the duration and the cost, then all messages, each once.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use uwf_core::text::one_line;
 use crate::style;
 use crate::table;
 
-/// A node with everything it refers to in its place, as text.
+/// A node as text, with every referenced node in its place.
 pub(super) fn page(node: &Value) -> String {
     let mut page = Page::default();
     let title = |kind: NodeKind| node["type"] == kind.title();
@@ -45,7 +45,7 @@ impl Page {
         ));
     }
 
-    /// A line of what is known, if it is.
+    /// Adds a line with a value, if it is known.
     fn fact(&mut self, name: &str, value: Option<String>) {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             self.text.push_str(&format!("{:<9} {value}\n", format!("{name}:")));
@@ -56,12 +56,12 @@ impl Page {
         self.fact("stored", node["timestamp"].as_u64().map(|time| format!("{} UTC", table::time(time))));
     }
 
-    /// A heading, at the margin or below another.
+    /// Adds a heading, at the margin or nested below another.
     fn heading(&mut self, depth: usize, words: &str) {
         self.text.push_str(&format!("\n{}{}\n", indent(depth), style::bold(words)));
     }
 
-    /// A text, indented.
+    /// Adds indented text.
     fn block(&mut self, depth: usize, text: &str) {
         for line in text.trim_end().trim_start_matches('\n').lines() {
             let line = format!("{}{}", indent(depth), line);
@@ -70,7 +70,7 @@ impl Page {
         }
     }
 
-    /// A text that is referred to, or why it is not here.
+    /// Adds a referenced text, or says why it is missing.
     fn referred(&mut self, depth: usize, value: &Value) {
         match value {
             Value::String(text) if text.trim().is_empty() => self.block(depth, &style::dim("(empty)")),
@@ -121,7 +121,7 @@ impl Page {
         self.fact("agent", agent(&session["agent"]));
     }
 
-    /// Everything that was said in a session.
+    /// Adds all messages of a session.
     fn said(&mut self, session: &Value) {
         if let Some(extras) = session.get("extras") {
             self.heading(0, "Beside the output");
@@ -145,7 +145,7 @@ impl Page {
         }
     }
 
-    /// How the output was looked for, where it was not simply found.
+    /// Adds how the output was extracted, if a way of extracting it failed or fixed something.
     fn extraction(&mut self, rungs: &[Value]) {
         let has_notes = |rung: &&Value| !list(rung, "errors").is_empty() || !list(rung, "fixes").is_empty();
         if !rungs.iter().any(|rung| has_notes(&rung)) {
@@ -181,7 +181,7 @@ impl Page {
         }
     }
 
-    /// The texts a turn was asked with. Those that were asked before are only counted.
+    /// Adds the input texts of a turn. Texts that were shown before are only counted.
     fn input(&mut self, depth: usize, texts: &[Value]) {
         let (above, new): (Vec<&Value>, Vec<&Value>) = texts.iter().partition(|text| text.get("toldAbove").is_some());
         if !above.is_empty() {
@@ -242,7 +242,7 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Why something is not in its place.
+/// Why a node is not shown in its place.
 fn absent(value: &Value) -> Option<String> {
     let hash = |key| text(value, key);
     if hash("toldAbove").is_some() {
@@ -259,7 +259,7 @@ fn took(milliseconds: u64) -> String {
     table::duration(Duration::from_millis(milliseconds))
 }
 
-/// An agent with the command it is.
+/// An agent with its command.
 fn agent(agent: &Value) -> Option<String> {
     let name = one_line(text(agent, "name")?);
     let args = list(agent, "args").iter().filter_map(Value::as_str);
@@ -270,7 +270,7 @@ fn agent(agent: &Value) -> Option<String> {
     Some(if is_same { format!("{name}{model}") } else { format!("{name} ({}){model}", one_line(&command)) })
 }
 
-/// The tokens of all of it: as counted for the whole, else the sum of its turns.
+/// The tokens of a whole: the reported total, or else the sum of its turns.
 fn sum(whole: &Value) -> Option<String> {
     if let Some(counted) = tokens(&whole["tokens"]) {
         return Some(counted);
