@@ -152,7 +152,7 @@ enum Group {
 }
 
 impl Group {
-    /// What the command writes to stdout.
+    /// The kind of output that the command writes to stdout.
     fn stdout(&self) -> Stdout {
         match self {
             Group::Workflow(command) => command.stdout(),

@@ -1,4 +1,4 @@
-//! The commands as tools and the HTTP API describe them, from the definitions that `--help` is made of.
+//! The commands for the tools and the HTTP API, generated from the definitions of `--help`.
 
 use clap::{Arg, ArgAction, Command};
 use uwf_server::{ArgumentHelp, ArgumentKind, CommandHelp, CommandLine};
@@ -39,7 +39,7 @@ fn argument(arg: &Arg) -> ArgumentHelp {
         false => arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
     };
     let help = arg.get_help().map(|help| described(&help.to_string())).unwrap_or_default();
-    // Several can be given in one text.
+    // One text can contain several values.
     let (help, choices) = match arg.get_value_delimiter() {
         Some(_) if !choices.is_empty() => (format!("{help} There are {}.", choices.join(", ")), Vec::new()),
         _ => (help, choices),
@@ -53,10 +53,10 @@ fn argument(arg: &Arg) -> ArgumentHelp {
     }
 }
 
-/// How a clause begins that holds only on a command line: `-` for stdin, `+` for an amount that is added, another option.
+/// Beginnings of clauses that apply only to a command line: about `-` for stdin, `+` to add an amount, or another option.
 const TYPED: [&str; 4] = ["; `-`", "; +", "; with --", ", or with --"];
 
-/// The help without such clauses.
+/// The help without these clauses.
 fn described(help: &str) -> String {
     let typed = TYPED.iter().filter_map(|typed| help.find(typed)).min();
     format!("{}.", &help[..typed.unwrap_or(help.len())])

@@ -18,7 +18,7 @@ const MAX_WIDTH: usize = 110;
 /// Minimum columns for a text beside a command; with fewer, the text is printed below the command.
 const MIN_BESIDE: usize = 24;
 
-/// Indentation from which a line continues the text of the line above.
+/// Minimum indentation of a line that continues the text above it.
 const CONTINUED: usize = 10;
 
 /// Columns between a command and its description.

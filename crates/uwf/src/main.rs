@@ -1,6 +1,6 @@
-//! The command `uwf`: the edge where arguments become requests and reports become text.
+//! The program `uwf`: turns arguments into requests, and reports into text.
 //!
-//! It is a crate of its own because only here is anything printed, and only here do failures become exit codes.
+//! It is a separate crate because only it prints, and only it turns failures into exit codes.
 
 use std::process::ExitCode;
 

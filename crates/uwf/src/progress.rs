@@ -1,17 +1,17 @@
-//! A counter on stderr while something takes long, for people only.
+//! A counter on stderr for long work, only for people.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use crate::printer::Printer;
 
-/// Work that is done sooner needs no counter.
+/// Shorter work needs no counter.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Time between two looks of the counter.
+/// Time between two updates of the counter.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Counts on one line of a terminal; elsewhere it is silent.
+/// Counts on one line of a terminal; silent elsewhere.
 pub(crate) struct Progress {
     printer: Printer,
     what: &'static str,
@@ -27,7 +27,7 @@ impl Progress {
         Progress { printer, what, next: Instant::now() + PATIENCE, is_terminal, is_shown: false }
     }
 
-    /// Says how many are done.
+    /// Shows how many are done.
     pub(crate) fn at(&mut self, count: usize) {
         if !self.is_terminal || Instant::now() < self.next {
             return;

@@ -1,16 +1,16 @@
-//! A problem of a file with the line it is in, as compilers show it.
+//! A problem of a file with its source line, in the form of a compiler's error.
 
 use uwf_core::document::{Problem, Severity};
 
 use crate::style;
 
-/// Columns shown of the line; minified files have only one.
+/// Columns shown of the line; minified files have only one line.
 const SHOWN: usize = 100;
 
-/// Columns shown before the place, when the line is cut.
+/// Columns shown before the problem, if the line is cut.
 const BEFORE: usize = 60;
 
-/// The problem, the source line with a caret under the place, the hint.
+/// The problem, its source line with a caret below it, and the hint.
 pub(crate) fn text(problem: &Problem, source: &str) -> String {
     let Problem { severity, code, message, hint, file, line, column } = problem;
     let kind = format!("{}[{code}]", severity.as_str());
@@ -35,7 +35,7 @@ pub(crate) fn text(problem: &Problem, source: &str) -> String {
     text
 }
 
-/// The part of the line to be shown, and what goes under it.
+/// The shown part of the line, and the line with the caret.
 fn place(source: &str, line: usize, column: usize) -> Option<(String, String)> {
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let symbols: Vec<char> = source.lines().nth(line.checked_sub(1)?)?.chars().collect();
@@ -47,7 +47,7 @@ fn place(source: &str, line: usize, column: usize) -> Option<(String, String)> {
     let to = symbols.len().min(from + SHOWN);
     let (before, after) = (if from > 0 { "…" } else { "" }, if to < symbols.len() { "…" } else { "" });
     let content: String = symbols[from..to].iter().collect();
-    // Tabs stay tabs, so that the caret is under its place at any tab width.
+    // Keep tabs, so that the caret is in the right column at any tab width.
     let indent: String = symbols[from..at].iter().map(|symbol| if *symbol == '\t' { '\t' } else { ' ' }).collect();
     let caret = style::red("^");
     Some((

@@ -1,4 +1,4 @@
-//! How large the terminal is.
+//! The size of the terminal.
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ pub(crate) struct Size {
     pub(crate) rows: usize,
 }
 
-/// The size of the terminal that a stream goes to; `None` when it goes elsewhere, or the terminal does not know.
+/// The size of a stream's terminal; `None` if the stream is not a terminal, or the size is unknown.
 pub(crate) fn size(stream: &(impl AsFd + IsTerminal)) -> Option<Size> {
     if !stream.is_terminal() {
         return None;

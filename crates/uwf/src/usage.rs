@@ -109,7 +109,7 @@ pub(crate) fn lacks_command(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand)
 }
 
-/// The group a command line ends with.
+/// The group at the end of a command line.
 pub(crate) fn group<'c>(root: &'c mut clap::Command, args: &[OsString]) -> &'c mut clap::Command {
     let mut at = root;
     for word in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
@@ -199,7 +199,7 @@ fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
     }
 }
 
-/// The words of the command that an error is about, without `uwf`.
+/// The command of an error, without `uwf`.
 fn command_path(error: &clap::Error) -> String {
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     let words = usage.trim_start_matches("Usage: uwf").split_whitespace();

@@ -52,12 +52,12 @@ Examples:
     \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data \"{\\\"words\\\": $words}\"";
 
 impl Command {
-    /// The storage root the command itself names: agents start MCP servers with next to no environment.
+    /// The storage root named in the command, because agents start MCP servers with an almost empty environment.
     pub(crate) fn root(&self) -> Option<&Path> {
         self.mcp()?.root.as_deref()
     }
 
-    /// The attempt the command itself names.
+    /// The attempt named in the command.
     pub(crate) fn attempt(&self) -> Option<AttemptId<'_>> {
         self.mcp()?.attempt()
     }
@@ -76,12 +76,12 @@ impl Command {
         }
     }
 
-    /// What the command writes to stdout.
+    /// The kind of output that the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
             Command::Context(args) if args.asks_for_text() => Stdout::Document(Format::Text),
             Command::Context(_) => Stdout::Document(Format::Json),
-            // The hash of the step, as agents print it.
+            // The hash of the step, in the form that agents print.
             Command::Submit(_) => Stdout::Document(Format::Text),
             Command::Mcp(_) | Command::Run(_) => Stdout::Protocol,
             Command::Extract(_) | Command::List(_) | Command::Link(_) | Command::Describe(_) => Stdout::Report,
@@ -103,7 +103,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     }
 }
 
-/// A link to uwf that is named as a built-in agent is that agent. Under any other name it is uwf.
+/// Rewrites a call through a link with the name of a built-in agent to `uwf agent run`; other names mean uwf itself.
 pub(crate) fn by_program_name(args: Vec<OsString>) -> Vec<OsString> {
     let name = args
         .first()

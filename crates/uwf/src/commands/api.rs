@@ -31,7 +31,7 @@ pub(crate) struct Args {
     data: Option<String>,
 }
 
-/// Runs the command.
+/// Sends a request to the API.
 pub(crate) fn run(context: &Context, args: &Args, commands: fn() -> CommandLine) -> CommandResult {
     let body = match args.data.as_deref() {
         Some("-") => input::from_stdin()?,
@@ -69,7 +69,7 @@ pub(crate) fn run(context: &Context, args: &Args, commands: fn() -> CommandLine)
     Ok(Printed::nothing().exits(exit_code(status, &rest)))
 }
 
-/// The exit code of the command that failed; else one that says the same as the status.
+/// The exit code of the failed command, or else the one for the HTTP status.
 fn exit_code(status: u16, answer: &str) -> u8 {
     if status < 400 {
         return 0;

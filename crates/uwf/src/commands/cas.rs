@@ -82,7 +82,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     }
 }
 
-/// The hash of a node that was stored, or would be.
+/// The hash of a node that was stored or would be stored.
 fn named(hash: Hash) -> Printed {
     Printed::of(json!({ "hash": hash }), format!("{hash}\n"))
 }
@@ -91,11 +91,11 @@ fn named(hash: Hash) -> Printed {
 #[derive(Serialize)]
 struct Row {
     hash: Hash,
-    /// Absent when the node is not readable.
+    /// Absent if the node is unreadable.
     r#type: Option<Hash>,
-    /// What people call its type.
+    /// The name of its type.
     title: Option<String>,
-    /// Why the node is not readable.
+    /// Why the node is unreadable.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }

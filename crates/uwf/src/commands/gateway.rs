@@ -42,7 +42,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     }
 }
 
-/// The name of a machine as it was typed.
+/// Parses the name of a machine.
 fn name(text: &str) -> Result<MachineName, String> {
     text.parse().map_err(|error: uwf_server::NotAName| error.to_string())
 }

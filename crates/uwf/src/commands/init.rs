@@ -51,9 +51,7 @@ pub(crate) fn run(command: &Command) -> CommandResult {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Begun {
-    /// Name of the workflow.
     workflow: String,
-    /// Its template.
     template: &'static str,
     /// New files.
     written: Vec<PathBuf>,
@@ -81,7 +79,6 @@ impl Report for Begun {
 
 /// A `.workflows` directory, and how to get there.
 struct Place {
-    /// The directory.
     dir: PathBuf,
     /// The command to type to get into the project, if the next command is not typed in the current directory.
     way: String,

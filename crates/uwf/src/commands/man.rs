@@ -33,13 +33,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether a report is printed and not a page.
+    /// Whether the pages are installed instead of printed.
     pub(crate) fn installs(&self) -> bool {
         self.install
     }
 }
 
-/// Runs the command.
+/// Prints or installs manual pages.
 pub(crate) fn run(args: &Args, mut root: clap::Command) -> CommandResult {
     root.build();
     if !args.install {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, mut root: clap::Command) -> CommandResult {
     install::install(&files, args.dry_run, None)
 }
 
-/// Every command with the name of its page.
+/// Every command, with the name of its page.
 fn all<'c>(command: &'c clap::Command, name: &str) -> Vec<(String, &'c clap::Command)> {
     let below = command.get_subcommands().filter(|sub| !sub.is_hide_set());
     let below = below.flat_map(|sub| all(sub, &format!("{name}-{}", sub.get_name())));

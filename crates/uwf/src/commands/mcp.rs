@@ -218,9 +218,7 @@ impl Tool {
 
 /// The command that implements a tool call.
 struct ToolLine {
-    /// Its arguments.
     args: Vec<String>,
-    /// Its stdin.
     input: String,
 }
 

@@ -26,7 +26,7 @@ Examples:
   uwf help tracing";
 
 impl Command {
-    /// What the command writes to stdout.
+    /// The kind of output that the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
             Command::Export(args) if args.prints() => Stdout::Document(Format::Json),

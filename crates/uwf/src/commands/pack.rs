@@ -113,7 +113,7 @@ impl Report for Forgotten {
     }
 }
 
-/// One line for each unreadable file.
+/// One line for each unreadable node and each damaged pack.
 fn unreadable(unpacked: &Unpacked) -> String {
     let mark = style::red("not readable:");
     let nodes = unpacked.unreadable.iter().map(|node| format!("{mark} {}: {}\n", node.hash, node.reason));
@@ -121,7 +121,7 @@ fn unreadable(unpacked: &Unpacked) -> String {
     nodes.chain(packs).collect()
 }
 
-/// Packs nodes, or unpacks them with `--undo`.
+/// Packs nodes, unpacks them with `--undo`, or gives up a damaged pack with `--forget`.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut progress = Progress::new(context.printer, if args.undo { "nodes written" } else { "nodes read" });
     if args.undo {

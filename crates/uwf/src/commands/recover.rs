@@ -125,7 +125,7 @@ fn line(row: &Row) -> String {
     format!("{}  {finding}{head}{from}{before}{note}\n", style::bold(row.thread.as_str()))
 }
 
-/// Runs the command.
+/// Rebuilds the index of threads.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let recovered = recover::recover(&context.home, args.dry_run)?;
     Printed::new(&RecoverReport { dry_run: args.dry_run, recovered })

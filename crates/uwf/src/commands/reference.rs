@@ -1,4 +1,4 @@
-//! The reference page in docs/, made from the same definitions as `--help`.
+//! The reference page in docs/, generated from the same definitions as `--help`.
 
 use serde_json::json;
 

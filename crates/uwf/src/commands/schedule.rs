@@ -81,7 +81,7 @@ pub(crate) fn run(context: &crate::context::Context, command: Command) -> crate:
     }
 }
 
-/// The name of a schedule as it was typed.
+/// Parses the name of a schedule.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = text.chars().all(|symbol| symbol.is_ascii_alphanumeric() || "-_.".contains(symbol));
     (is_plain && (1..=100).contains(&text.len()))

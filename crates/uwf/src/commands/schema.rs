@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// What the command writes to stdout.
+    /// The kind of output that the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         if self.name.is_some() { Stdout::Document(Format::Text) } else { Stdout::Report }
     }

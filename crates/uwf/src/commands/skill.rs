@@ -36,7 +36,7 @@ enum Command {
 }
 
 impl Args {
-    /// What the command writes to stdout.
+    /// The kind of output that the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         if self.subject.is_some() { Stdout::Document(Format::Text) } else { Stdout::Report }
     }

@@ -106,7 +106,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What the command writes to stdout.
+    /// The kind of output that the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
             Command::Read(_) | Command::StepDetails(_) | Command::Diff(_) => Stdout::Document(Format::Text),

@@ -46,7 +46,7 @@ Examples:
   uwf workflow graph solve-issue";
 
 impl Command {
-    /// What the command writes to stdout.
+    /// The kind of output that the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
             Command::Graph(_) => Stdout::Document(Format::Text),

@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 
-/// Bytes of outputs and texts of previous steps. Enough for any thread people follow; a thread of thousands of long
-/// answers must not become one report.
+/// Maximum size of the previous steps' outputs and texts. Enough for any thread a person follows; a thread with thousands of long answers
+/// must not become one report.
 const MAX_STEP_BYTES: usize = 4 << 20;
 
 /// Arguments of `uwf agent context`.
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether a text is asked for, not the object.
+    /// Whether the output is a text instead of an object.
     pub(crate) fn asks_for_text(&self) -> bool {
         self.prompt || self.task || self.step.is_some()
     }
@@ -68,7 +68,7 @@ enum Answer {
     Json,
 }
 
-/// Runs the command.
+/// Prints the context of an agent.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;

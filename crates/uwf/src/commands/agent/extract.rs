@@ -47,7 +47,7 @@ pub(crate) struct Args {
     explain: bool,
 }
 
-/// The value and the way to it.
+/// The value, and how it was extracted.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Explained {
@@ -64,7 +64,7 @@ impl Report for Explained {
     }
 }
 
-/// A rung for people.
+/// A rung as text.
 fn line(rung: &Rung) -> String {
     let sign = if rung.errors.is_empty() { style::green("✓") } else { style::red("✗") };
     let mut text = format!("{sign} {}\n", style::bold(&rung.rung));
@@ -74,7 +74,7 @@ fn line(rung: &Rung) -> String {
     text
 }
 
-/// Runs the command.
+/// Extracts a value from a text.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let schema = schema(context, &args.schema)?;
     let raw = match &args.file {
@@ -115,7 +115,7 @@ fn nothing_found(context: &Context, args: &Args, rungs: &[Rung], errors: &[Strin
     error.hint("no model is configured to read it: set `modelOverrides.extract` or `defaultModel` in config.yaml")
 }
 
-/// The schema meant by what was typed.
+/// The typed schema.
 fn schema(context: &Context, typed: &str) -> Result<Arc<Schema>, CommandError> {
     let store = context.home.store();
     if Path::new(typed).is_file() {

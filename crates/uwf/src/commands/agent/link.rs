@@ -22,7 +22,7 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-/// Runs the command.
+/// Creates links for the built-in agents.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let linked = agent_link::link(context.home.bin(), &context.cwd.join(&args.dir))?;
     let line = |link: &Linked| format!("{}{}\n", link.path.display(), if link.made { "" } else { " (was there)" });

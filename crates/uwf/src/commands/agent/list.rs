@@ -23,9 +23,9 @@ pub(crate) struct Args {}
 
 #[derive(Serialize)]
 struct Listed {
-    /// Those of the configuration.
+    /// Agents in the configuration.
     agents: Vec<Agent>,
-    /// Commands that need no program.
+    /// Built-in agents, which need no program.
     #[serde(rename = "builtIn")]
     built_in: Vec<String>,
 }

@@ -36,13 +36,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The attempt it names.
+    /// The attempt named in the arguments.
     pub(crate) fn attempt(&self) -> Option<AttemptId<'_>> {
         Some(AttemptId { thread: &self.thread, attempt: self.attempt.as_deref()? })
     }
 }
 
-/// Runs the command.
+/// Runs the MCP server of an agent.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let running = args.attempt.clone().or_else(|| std::env::var("UWF_ATTEMPT").ok());

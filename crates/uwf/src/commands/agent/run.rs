@@ -35,7 +35,7 @@ pub(crate) struct Args {
     pub(crate) rest: Vec<String>,
 }
 
-/// Runs the command.
+/// Runs a built-in agent.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.rest == [DESCRIBE_ARGUMENT] {
         let described = describe(&args.name).ok_or_else(|| unknown(&args.name))?;
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let thread = context.thread(&thread)?;
     let running = std::env::var("UWF_ATTEMPT").ok();
-    // Others play no role: only the engine starts them, and not for an attempt.
+    // Other built-in agents play no role: only the engine starts them, and without an attempt.
     let plays_roles = uwf_agents::NAMES.contains(&args.name.as_str());
     if !plays_roles || recorded::of_process(&context.home, &thread, &role, running.as_deref())?.is_some() {
         uwf_agents::run(&context.home, &args.name, &thread, &role)?;

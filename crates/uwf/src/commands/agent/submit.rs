@@ -18,7 +18,7 @@ use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, Printed};
 
-/// Where submitted answers are said to come from.
+/// The recorded source of submitted answers.
 const SOURCE: &str = "submit";
 
 /// Arguments of `uwf agent submit`.
@@ -73,7 +73,7 @@ pub(crate) struct Args {
     trace_format: Option<String>,
 }
 
-/// Runs the command.
+/// Submits an answer.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
@@ -95,7 +95,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::line(&step.to_string()))
 }
 
-/// The text of the answer; clap saw to it that it comes from exactly one place.
+/// The text of the answer; clap accepts exactly one source.
 fn given(args: &Args) -> Result<String, CommandError> {
     match (&args.data, &args.file) {
         (Some(data), _) => Ok(data.clone()),
@@ -104,7 +104,7 @@ fn given(args: &Args) -> Result<String, CommandError> {
     }
 }
 
-/// The answer; on failure also the text, so that it can be kept.
+/// The answer; on failure also the text, so that the caller can keep it.
 fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Error, String)> {
     let about = Answer {
         duration_ms: args.duration_ms,

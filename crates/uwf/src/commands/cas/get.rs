@@ -27,7 +27,7 @@ pub(crate) struct Args {
     timestamp: bool,
 }
 
-/// A node, and what its type is called.
+/// A node, and the name of its type.
 #[derive(Serialize)]
 struct Got {
     #[serde(flatten)]
@@ -45,7 +45,7 @@ impl Report for Got {
     }
 }
 
-/// Runs the command.
+/// Prints a node.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (hash, node) = context.read_node(&args.node)?;
     let title = type_index::title(context.home.store(), node.type_hash);

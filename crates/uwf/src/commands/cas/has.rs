@@ -23,7 +23,7 @@ pub(crate) struct Args {
     node: String,
 }
 
-/// Runs the command.
+/// Checks whether a node exists.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let store = context.home.store();
     let has = match store.resolve_prefix(&args.node) {
@@ -32,6 +32,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Err(error) => return Err(error.into()),
     };
     let (text, code) = if has { ("it is there\n", 0) } else { ("it is not there\n", ErrorKind::NotFound.exit_code()) };
-    // `exists` is the name that an earlier command gave it.
+    // `exists` is the older name of `has`.
     Ok(Printed::of(json!({ "has": has, "exists": has }), text).exits(code))
 }

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     value: String,
 }
 
-/// Runs the command.
+/// Prints the hash of a value without storing it.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let type_hash = type_index::resolve(&context.home, &args.type_name)?;
     let value = input::json(&args.value)?;

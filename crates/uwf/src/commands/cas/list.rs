@@ -43,7 +43,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::nothing())
 }
 
-/// A node that is not readable is a row that says so; of a certain type it cannot be.
+/// The row of a node. An unreadable node is listed with its problem, or left out with a warning if only certain types are listed.
 fn row(
     context: &Context,
     hash: Hash,
@@ -53,7 +53,7 @@ fn row(
     match (index.type_of(hash), wanted) {
         (Ok(found), Some(wanted)) if !wanted.contains(&found) => Ok(None),
         (Ok(found), _) => Ok(Some(Row { hash, r#type: Some(found), title: index.title(found), problem: None })),
-        // It was removed since the store was listed.
+        // The node was removed after the store was listed.
         (Err(StoreError::NotFound { .. }), _) => Ok(None),
         (Err(error), _) if error.is_of_the_moment() => Err(error.into()),
         (Err(error), Some(_)) => {

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     value: Option<String>,
 }
 
-/// Runs the command.
+/// Stores a value.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let Some(value) = &args.value else { return Err(only_one(&args.type_name)) };
     let type_hash = type_index::resolve(&context.home, &args.type_name)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(named(hash))
 }
 
-/// A text alone is what an earlier command took.
+/// The error for a text without a type, which an older command accepted.
 fn only_one(given: &str) -> CommandError {
     let quoted = shlex::try_quote(given).unwrap_or_default();
     CommandError::usage("a type and a value are needed, only one of them is given")

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     file: Option<PathBuf>,
 }
 
-/// Runs the command.
+/// Stores a text.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let text = match (&args.text, &args.file) {
         (_, Some(file)) => input::from_file(file)?,

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     node: String,
 }
 
-/// Runs the command.
+/// Lists the nodes that a node references.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (_, node) = context.read_node(&args.node)?;
     let refs = context.home.store().refs(&node)?;

@@ -19,7 +19,7 @@ The cache is never needed and never wrong: this only makes the next commands fas
 Temporary files that crashed writers left more than an hour ago are removed.")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Rebuilds the caches.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let mut progress = Progress::new(context.printer, "nodes and threads read");
     let done = reindex::reindex(&context.home, &mut |count| progress.at(count))?;
@@ -37,7 +37,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         count(*steps, "step"),
         count(*temp_files, "temporary file")
     ));
-    // Older versions report this word.
+    // The status in older versions' reports.
     let mut value = json!({ "status": if problems.is_empty() { "reindexed" } else { "problems" } });
     if let (Some(entries), Value::Object(done)) = (value.as_object_mut(), json!(done)) {
         entries.extend(done);

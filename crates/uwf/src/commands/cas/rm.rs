@@ -24,7 +24,7 @@ pub(crate) struct Args {
     node: String,
 }
 
-/// Runs the command.
+/// Removes a node.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let hash = context.home.store().resolve_prefix(&args.node)?;
     let Removed { hash, bytes } = cas_rm::remove(&context.home, hash)?;

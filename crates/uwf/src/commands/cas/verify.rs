@@ -63,7 +63,7 @@ fn line(problem: &Problem) -> String {
     format!("{what}  {}: {}{by}\n", style::red(kind), problem.reason)
 }
 
-/// Runs the command.
+/// Checks the store.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let root = args.node.as_deref().map(|typed| root(context, typed)).transpose()?;
     let mut progress = Progress::new(context.printer, "nodes checked");
@@ -76,7 +76,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::new(&report)
 }
 
-/// Nodes that no node refers to, but a thread or a name does, and that are not there.
+/// Adds missing nodes that no node references, but a thread or a name does.
 fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandError> {
     let (named, unreadable) = named_nodes::all(&context.home);
     unreadable.iter().for_each(|error| context.printer.warn(&error.to_string()));
@@ -88,7 +88,7 @@ fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandE
         let (kind, reason) = match context.home.store().has(hash) {
             Ok(true) => continue,
             Ok(false) => (ProblemKind::Missing, format!("it does not exist, and is {by}")),
-            // It may be in a pack that is damaged.
+            // The node may be in a damaged pack.
             Err(StoreError::Corrupt { reason, .. }) => (ProblemKind::Corrupt, format!("{reason}, and is {by}")),
             Err(error) => return Err(error.into()),
         };
@@ -97,7 +97,7 @@ fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandE
     Ok(())
 }
 
-/// Where to begin: a node that is there, whatever its state.
+/// The node to begin with. It must exist, but may be damaged.
 fn root(context: &Context, typed: &str) -> Result<Hash, CommandError> {
     let hash = context.node(typed)?;
     if context.home.store().has(hash)? { Ok(hash) } else { Err(StoreError::NotFound { hash }.into()) }

@@ -28,10 +28,10 @@ pub(crate) struct Args {
     types: bool,
 }
 
-/// Runs the command.
+/// Lists a node and all nodes below it.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let store = context.home.store();
-    // A wrong root is an error of its own, not a list with nothing in it.
+    // A wrong root is an error, not an empty list.
     let (root, _) = context.read_node(&args.node)?;
     let mut index = TypeIndex::load(&context.home);
     let mut broken = 0;

@@ -27,7 +27,7 @@ The editor is $VISUAL, else $EDITOR, else vi. It gets a draft; config.yaml is re
 that is not stays and is opened again the next time.")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Opens the configuration in an editor.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let home = &context.home;
     let before = config_text::read(&home.config_file())?;

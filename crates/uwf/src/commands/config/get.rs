@@ -28,7 +28,7 @@ pub(crate) struct Args {
     key: String,
 }
 
-/// Runs the command.
+/// Prints a value.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
     let values = values(context)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 fn not_set(context: &Context, values: &Value, path: &KeyPath) -> CommandError {
     let file = context.home.config_file();
     let error = CommandError::new(ErrorKind::NotFound, format!("`{path}` is not set in {}", file.display()));
-    // Nothing holds for an agent that is not there.
+    // An agent that does not exist has no defaults.
     let parent = path.parts().split_last().and_then(|(_, above)| edit::get(values, &KeyPath::of(above)));
     if let Some(default) = default_of(path).filter(|_| parent.is_some() || path.parts()[0] != "agents") {
         return error.hint(format!("the default holds: {default}"));

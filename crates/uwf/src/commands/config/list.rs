@@ -18,7 +18,7 @@ Examples:
 Every key that is set in config.yaml, in the form `config get` and `config set` take. Secrets are not in there.")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Lists the values.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let values = values(context)?;
     if let Some((_, file)) = &values.project {

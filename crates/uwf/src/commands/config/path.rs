@@ -12,7 +12,7 @@ Examples:
   $EDITOR \"$(uwf config path --format text)\"")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Prints the path of the configuration.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let path = context.home.config_file();
     let file = path.display().to_string();

@@ -44,11 +44,11 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Done {
     key: String,
-    /// Absent when the key was removed.
+    /// Absent if the key was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
     file: String,
-    /// Whether the file is another than before.
+    /// Whether the file changed.
     changed: bool,
 }
 
@@ -65,7 +65,7 @@ impl Report for Done {
     }
 }
 
-/// Runs the command.
+/// Sets a value.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
     let value = args.value.as_deref().map(|text| value(text, args.string)).transpose()?;
@@ -76,7 +76,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     done(context, &path, value, change)
 }
 
-/// Makes the change and reports it.
+/// Makes and reports the change.
 pub(super) fn done(context: &Context, path: &KeyPath, value: Option<Value>, change: Change) -> CommandResult {
     let configured = config_file::change(&context.home, &[change], &|text| problems_of(&context.home, text))?;
     warn(context, &configured);
@@ -84,7 +84,7 @@ pub(super) fn done(context: &Context, path: &KeyPath, value: Option<Value>, chan
     Printed::new(&Done { key: path.to_string(), value, file, changed: configured.changed })
 }
 
-/// Says what is not quite right with a configuration that was written.
+/// Warns about remaining problems of a written configuration.
 pub(super) fn warn(context: &Context, configured: &Configured) {
     for problem in &configured.warnings {
         let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     revoke: bool,
 }
 
-/// Runs the command.
+/// Trusts the configuration of a project.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let dir = context.cwd.join(&args.dir);
     if args.revoke {

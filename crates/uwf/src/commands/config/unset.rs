@@ -22,7 +22,7 @@ pub(crate) struct Args {
     key: String,
 }
 
-/// Runs the command.
+/// Removes a key.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
     set::done(context, &path, None, Change::Unset(path.clone()))

@@ -17,7 +17,7 @@ Examples:
 Which of them are connected is known to the server: GET /api/gateway/endpoints, or its page /machines.")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Lists the machines that have a token.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let all = MachineTokens::of(&context.home).all().map_err(|error| super::failure(&error))?;
     let rows: Vec<Value> = all.iter().map(|(name, kept)| json!({ "name": name, "madeAt": kept.made_at })).collect();

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     name: MachineName,
 }
 
-/// Runs the command.
+/// Revokes the token of a machine.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let had_one = MachineTokens::of(&context.home).revoke(&args.name).map_err(|error| super::failure(&error))?;
     if !had_one {

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     name: MachineName,
 }
 
-/// Runs the command.
+/// Creates a token for a machine.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     context.home.make_root()?;
     let token = MachineTokens::of(&context.home).make(&args.name).map_err(|error| super::failure(&error))?;

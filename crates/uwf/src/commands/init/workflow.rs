@@ -27,7 +27,7 @@ pub(crate) struct Args {
     template: Option<Template>,
 }
 
-/// Runs the command.
+/// Creates a workflow file.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let named = || Template::value_variants().iter().copied().find(|template| template.name() == args.name);
     let template = args.template.or_else(named).unwrap_or(Template::Review);

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     template: Template,
 }
 
-/// Runs the command.
+/// Creates a workspace.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let is_here = args.dir == Path::new(".");
     let place = Place {

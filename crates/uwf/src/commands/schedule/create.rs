@@ -11,7 +11,7 @@ use crate::printer::{CommandResult, Printed};
 use crate::style;
 use crate::temporal::{Schedules, warn_of_own_store, warn_of_unknown_address};
 
-/// Runs the command.
+/// Creates a schedule.
 pub(crate) fn run(context: &Context, args: CreateArgs) -> CommandResult {
     let CreateArgs { name, workflow, cron, prompt } = args;
     let schedules = Schedules::connect(context)?;
@@ -27,7 +27,7 @@ pub(crate) fn run(context: &Context, args: CreateArgs) -> CommandResult {
         schedules.create(&name, &cron, &workflow, &template, start)
     })();
     if let Err(error) = made {
-        // If it cannot be killed, it is paused or was never stepped, and does nothing.
+        // A template that can't be killed is paused or was never stepped, so it does no harm.
         let _ = kill::kill(&context.home, &template, None);
         return Err(error);
     }

@@ -11,7 +11,7 @@ use crate::printer::{CommandResult, Printed};
 use crate::style;
 use crate::temporal::Schedules;
 
-/// Runs the command.
+/// Lists the schedules.
 pub(crate) fn run(context: &Context) -> CommandResult {
     let all = Schedules::connect(context)?.all()?;
     let rows: Vec<Value> = all

@@ -26,7 +26,7 @@ pub(super) struct Model {
     pub(super) name: String,
 }
 
-/// The key of a provider.
+/// A provider's key.
 pub(super) enum Key {
     /// The provider needs no key.
     None,
@@ -36,7 +36,7 @@ pub(super) enum Key {
     New { variable: String, value: Secret },
 }
 
-/// An agent.
+/// The default agent.
 pub(super) enum Agent {
     /// The alias of a configured agent.
     Known(String),

@@ -38,7 +38,7 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    /// One line for people.
+    /// The result as one line.
     pub(super) fn line(&self) -> String {
         let seconds = self.latency_ms as f64 / 1000.0;
         let tokens = match (self.input_tokens, self.output_tokens) {

@@ -71,7 +71,7 @@ impl Report for CopiedStore {
     }
 }
 
-/// Runs the command.
+/// Copies threads to another store.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (from, to) = (home(context, &args.from)?, home(context, &args.to)?);
     let place =
@@ -86,7 +86,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::new(&copied)
 }
 
-/// The store that is meant.
+/// The typed store.
 fn home(context: &Context, typed: &str) -> Result<Home, CommandError> {
     let here = &context.home;
     if typed == "." {
@@ -106,7 +106,7 @@ fn home(context: &Context, typed: &str) -> Result<Home, CommandError> {
     Ok(Home::open(dir, here.bin()))
 }
 
-/// Whether a directory is a storage root, or could become one.
+/// Whether a directory is a storage root, or is empty and could become one.
 fn is_root(dir: &Path) -> bool {
     let is_empty = || std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
     dir.join("cas").is_dir() || is_empty()

@@ -21,7 +21,7 @@ The bucket or the database must be there. What is ready stays as it is, so it ca
 and after an update of uwf. A server that would let machines overwrite each other is refused.")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Prepares the shared store.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let home = &context.home;
     let Some(shared) = home.shared() else {

@@ -17,7 +17,7 @@ Examples:
 A shared store is asked for something. If it cannot be used, the command fails with the reason and what to do.")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Shows the store.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let home = &context.home;
     let root = home.root().display().to_string();

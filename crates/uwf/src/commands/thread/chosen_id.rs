@@ -1,4 +1,4 @@
-//! The id that a thread is to have.
+//! The chosen id of a new thread.
 
 use uwf_core::thread::ThreadId;
 
@@ -11,7 +11,7 @@ pub(crate) struct ChosenId {
     pub(crate) chosen: Option<ThreadId>,
 }
 
-/// A listing sorts threads by the time in their ids.
+/// Parses an id with a time in it: lists sort threads by that time.
 fn ulid(text: &str) -> Result<ThreadId, String> {
     let id: Option<ThreadId> = text.parse().ok();
     id.filter(|id| id.time_ms().is_some())

@@ -7,10 +7,10 @@ use uwf_engine::thread::moderate::{ConsideredTransition, Explained, ReadValue};
 use crate::style;
 use crate::table;
 
-/// Columns of a value that a condition read, or gave.
+/// Maximum columns of a value that a condition read or returned.
 const VALUE: usize = 200;
 
-/// A decision with each transition that was looked at, after a few words about it.
+/// A decision with every transition that was considered, after a word about the decision.
 pub(super) fn explanation(what: &str, explained: &Explained) -> String {
     let mut text = format!("{what}: {}\n", style::bold(&explained.next));
     for line in &explained.considered {

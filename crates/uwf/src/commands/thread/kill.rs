@@ -21,7 +21,7 @@ pub(crate) struct Args {
     expect: ExpectHead,
 }
 
-/// Runs the command.
+/// Kills a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let end = kill::kill(&context.home, &thread, args.expect.expected)?;

@@ -1,4 +1,4 @@
-//! The limits of a thread as arguments, shared by all commands that begin one.
+//! Arguments with a thread's limits, shared by all commands that start a thread.
 
 use std::time::Duration;
 
@@ -27,20 +27,20 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// The limits that are given.
+    /// The given limits.
     pub(crate) fn limits(self) -> ThreadLimits {
         let LimitArgs { max_steps, max_time, max_tokens, max_cost, .. } = self;
         ThreadLimits { max_steps, max_time, max_tokens, max_cost }
     }
 }
 
-/// A time of at least a second.
+/// Parses a duration of at least a second.
 pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     let time = parse_duration(text).filter(|time| *time >= Duration::from_secs(1));
     time.map(|time| time.as_secs()).ok_or_else(|| "a time is seconds, or 90s, 15m, 2h, 1d".to_owned())
 }
 
-/// A number above 0.
+/// Parses an amount of money above 0.
 pub(crate) fn amount(text: &str) -> Result<f64, String> {
     let amount = text.trim_start_matches('$').parse().ok().filter(|amount: &f64| amount.is_finite() && *amount > 0.0);
     let amount = amount.ok_or_else(|| "an amount is a number above 0, such as 2.50".to_owned())?;

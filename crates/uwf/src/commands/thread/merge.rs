@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
-/// Symbols of a commit's name that are shown.
+/// Symbols shown of a commit's hash.
 const COMMIT: usize = 7;
 
 /// Arguments of `uwf thread merge`.
@@ -54,7 +54,7 @@ impl Report for Merged {
     }
 }
 
-/// Runs the command.
+/// Merges the branch of a thread, or undoes a merge with `--abort`.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     if args.abort {

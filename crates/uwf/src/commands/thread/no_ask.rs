@@ -1,4 +1,4 @@
-//! Whether a command may ask.
+//! Whether a command may ask questions.
 
 use crate::ask::Asker;
 
@@ -11,7 +11,7 @@ pub(crate) struct NoAsk {
 }
 
 impl NoAsk {
-    /// Whether to ask: there is a person, who has not ruled it out.
+    /// Whether to ask: a person is at the terminal, and `--no-ask` is not set.
     pub(crate) fn asks(self) -> bool {
         !self.no_ask && Asker::has_person()
     }

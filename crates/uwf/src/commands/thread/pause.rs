@@ -32,7 +32,7 @@ impl Report for PauseReport {
     }
 }
 
-/// Runs the command.
+/// Pauses a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let state = pause::pause(&context.home, &thread, args.reason.as_deref(), args.expect.expected)?;

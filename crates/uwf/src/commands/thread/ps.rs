@@ -53,12 +53,12 @@ impl Report for Running {
     }
 }
 
-/// Tokens of all kinds; cached and reasoning tokens are among them.
+/// The tokens of all kinds; the sums include cached and reasoning tokens.
 fn total(tokens: &Tokens) -> Option<u64> {
     tokens.total()
 }
 
-/// Runs the command.
+/// Lists running steps.
 pub(crate) fn run(context: &Context, Args {}: &Args) -> CommandResult {
     Printed::new(&Running { steps: ps::ps(&context.home, &mut RunningMemory::default())?, now: ids::now_ms() })
 }

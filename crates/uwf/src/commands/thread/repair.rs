@@ -59,7 +59,7 @@ fn line(row: &Row) -> String {
     format!("step {index} ({role}, {step}): {action}: {why}\n")
 }
 
-/// Runs the command.
+/// Repairs a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let repaired = repair::repair(&context.home, &thread, args.dry_run)?;

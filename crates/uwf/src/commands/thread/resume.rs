@@ -17,7 +17,7 @@ pub(crate) struct Args {
     expect: ExpectHead,
 }
 
-/// Runs the command.
+/// Resumes a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let (state, was_paused) = pause::resume(&context.home, &thread, args.expect.expected)?;

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-/// Runs the command.
+/// Retries a failed step.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     if args.expect.expected.is_some() {
@@ -43,7 +43,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     }
     let status = show::show(&context.home, &thread)?;
     match status.state {
-        // The step says why it cannot be done.
+        // If the step can't be retried, the step itself reports why.
         State::Stuck | State::Completed | State::Killed | State::Running => {
             step::run(context, step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code))
         }

@@ -60,7 +60,7 @@ pub(crate) struct Options {
     pub(crate) id: ChosenId,
 }
 
-/// Runs the command.
+/// Starts a thread without running it.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let follows = if args.runs { Follows::Steps { until: None, steps: None } } else { Follows::Nothing };
     let started = begin(context, &args.workflow, args.options, follows)?;
@@ -71,7 +71,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     Ok(Printed::of(json!(started), text))
 }
 
-/// A project's configuration that is not trusted may have the agents that are missing.
+/// Adds a hint to trust the project's ignored configuration, which may have the missing agents.
 fn with_trust_hint(error: CommandError, project: Option<&Project>) -> CommandError {
     let ignored = project.filter(|project| error.kind == ErrorKind::Config && project.ignored().is_some());
     match ignored {
@@ -83,16 +83,16 @@ fn with_trust_hint(error: CommandError, project: Option<&Project>) -> CommandErr
     }
 }
 
-/// Where a thread works that has a worktree, as a line.
+/// A line with the worktree of a thread.
 pub(super) fn in_worktree(worktree: &Worktree) -> String {
     format!("works in {} on branch {}\n", worktree.dir.display(), worktree.branch)
 }
 
-/// Whether steps follow the start of a thread.
+/// Whether steps follow at once after a thread is started.
 pub(crate) enum Follows {
-    /// A later command runs them.
+    /// A later command runs the steps.
     Nothing,
-    /// They follow at once, on this machine. If a step that certainly follows can't begin, no thread is created.
+    /// The steps follow at once on this machine. If a step that certainly follows can't start, no thread is created.
     Steps {
         /// Role to stop before.
         until: Option<String>,
@@ -101,12 +101,12 @@ pub(crate) enum Follows {
     },
 }
 
-/// How far a thread is to run on this machine.
+/// How far the agents are checked before a run on this machine.
 pub(super) fn readiness(until: Option<String>, steps: Option<u64>) -> Readiness {
     Readiness { check: ready::check, until, steps }
 }
 
-/// Starts a thread as the options say.
+/// Starts a thread with these options.
 pub(crate) fn begin(
     context: &Context,
     workflow: &str,

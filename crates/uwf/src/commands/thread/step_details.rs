@@ -36,7 +36,7 @@ impl Report for Details {
     }
 }
 
-/// Runs the command.
+/// Prints the details of a step.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let found = context.node(&args.node).and_then(|hash| Ok(step_details::expand(context.home.store(), hash)?));
     let expanded = found.map_err(|error| match error.kind {

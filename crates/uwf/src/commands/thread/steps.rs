@@ -10,7 +10,7 @@ use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table::{self, Table};
 
-/// Characters of an output that the table shows.
+/// Columns shown of an output.
 const SHOWN: usize = 60;
 
 /// Arguments of `uwf thread steps`.
@@ -55,7 +55,7 @@ impl Report for Steps {
     }
 }
 
-/// Runs the command.
+/// Lists the steps of a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
     let all = steps::steps(&context.home, &id, 0..usize::MAX)?;

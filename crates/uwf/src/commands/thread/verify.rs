@@ -72,7 +72,7 @@ impl Report for Verified {
     }
 }
 
-/// Runs the command.
+/// Verifies a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let expected = args.expect.as_deref().map(|text| text.trim().parse::<Digest>()).transpose()?;

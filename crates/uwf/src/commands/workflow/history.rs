@@ -40,7 +40,7 @@ impl Report for Versions {
     }
 }
 
-/// Runs the command.
+/// Lists the versions of a workflow.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::new(&Versions(workflows::history(&context.home, &args.name, &context.cwd)?))
 }

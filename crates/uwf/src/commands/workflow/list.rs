@@ -39,7 +39,7 @@ impl Report for Listed {
     }
 }
 
-/// Runs the command.
+/// Lists the workflows.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     Printed::new(&Listed(workflows::list(&context.home, &context.cwd)?))
 }

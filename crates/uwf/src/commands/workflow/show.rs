@@ -48,7 +48,7 @@ fn roles(shown: &ShownWorkflow) -> String {
     for name in role_order(&shown.workflow) {
         let output = match shown.output_keys(name) {
             Some(keys) => keys.join(", "),
-            // The graph names it, and no role has that name.
+            // The graph names a role that the workflow does not define.
             None if !shown.schemas.contains_key(name) => String::new(),
             None => style::red("its schema is not readable"),
         };
@@ -80,7 +80,7 @@ fn graph(workflow: &Workflow) -> String {
     table.text()
 }
 
-/// Runs the command.
+/// Shows a workflow.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::new(&workflows::show_by(&context.home, &args.workflow, context.workflow(&args.workflow)?)?)
 }

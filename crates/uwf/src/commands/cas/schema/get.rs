@@ -19,7 +19,7 @@ pub(crate) struct Args {
     type_name: String,
 }
 
-/// Runs the command.
+/// Prints a schema.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let store = context.home.store();
     let hash = type_index::resolve(&context.home, &args.type_name)?;

@@ -17,7 +17,7 @@ Examples:
 `title` is that of the schema itself.")]
 pub(crate) struct Args {}
 
-/// Runs the command.
+/// Lists the schemas.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let nodes = context.home.store().objects().list(None)?;
     let mut index = TypeIndex::load(&context.home);

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     schema: String,
 }
 
-/// Runs the command.
+/// Stores a schema.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let value = input::json(&args.schema)?;
     for problem in schema::check(&value).iter().filter(|problem| problem.severity == Severity::Warning) {
