@@ -1,6 +1,6 @@
 //! A thread that is being started. Its record is written before its head, so a killed command can leave the record of a thread that never
-//! started. Until the thread has a head, its record contains only settings and is locked while the command runs. That distinguishes it
-//! from a thread that the index has lost.
+//! started. Until the thread has a head, its record contains only settings and is locked while the command runs. The lock distinguishes
+//! it from a thread that the index has lost.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -131,8 +131,8 @@ pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &
     record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)
 }
 
-/// The settings of a thread that starts at a head. At a StartNode, adds its digest. At a step without a recorded digest, the whole
-/// history would have to be read, so the thread's first step does that. An unreadable node does not prevent the start: the thread's first
+/// The settings of a thread that starts at a head. At a StartNode, adds its digest. At a step without a recorded digest, leaves that to
+/// the thread's first step, because it takes reading the whole history. An unreadable node does not prevent the start: the thread's first
 /// step reports it.
 fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
     let digest = settings.digest.or_else(|| digest::at_start(home.store(), head).ok().flatten());

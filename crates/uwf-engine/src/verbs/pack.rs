@@ -28,7 +28,7 @@ pub struct PackThreads {
     pub dry_run: bool,
 }
 
-/// What was packed, or would be.
+/// Nodes that were packed, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Packed {
@@ -74,7 +74,7 @@ pub struct Unpacked {
 pub struct UnreadableNode {
     /// The node.
     pub hash: Hash,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
 }
 
@@ -83,7 +83,7 @@ pub struct UnreadableNode {
 pub struct UnreadablePack {
     /// Its file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
 }
 

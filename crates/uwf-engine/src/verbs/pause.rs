@@ -19,7 +19,7 @@ pub struct PauseReport {
     pub thread: ThreadId,
     /// Its current state.
     pub state: State,
-    /// Whether the running step is the last until the thread is resumed.
+    /// Whether the thread pauses after its running step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
 }

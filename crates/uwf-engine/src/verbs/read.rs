@@ -13,43 +13,43 @@ use crate::thread::load::Thread;
 use crate::verbs::pages;
 use crate::verbs::show;
 
-/// Characters of a page when nobody says how many: about five screens, and a small part of any model's context.
+/// Default size of a page in characters: about five screens, and a small part of any model's context.
 pub const DEFAULT_QUOTA: usize = 20_000;
 
-/// Shortest beginning of a step's hash that is looked up.
+/// Minimum length of a step's hash prefix.
 const MIN_SYMBOLS: usize = 4;
 
-/// Part of the quota that the task may take.
+/// The task may take one in this many parts of the quota.
 const TASK_SHARE: usize = 4;
 
 /// Which steps of a thread to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadFrom {
-    /// The newest that fit.
+    /// The newest steps that fit.
     End,
-    /// The oldest that fit.
+    /// The oldest steps that fit.
     Start,
-    /// The newest that fit before this step: its hash, or the start of the hash.
+    /// The newest steps that fit before this step: its hash, or a prefix of the hash.
     Before(String),
-    /// The oldest that fit, none of them this step or a later one.
+    /// The oldest steps that fit before this step.
     Until(String),
-    /// The oldest that fit after this step.
+    /// The oldest steps that fit after this step.
     After(String),
 }
 
-/// What to show.
+/// Which steps to show, and how much.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Which steps.
     pub place: ReadFrom,
-    /// Characters that task and steps may take together, about.
+    /// Approximate maximum size of task and steps together, in characters.
     pub quota: usize,
 }
 
 /// A thread as a page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// Workflow it is pinned to.
+    /// Workflow of the thread.
     pub workflow: Hash,
     /// The page.
     pub page: Page,
@@ -60,8 +60,8 @@ pub struct Transcript {
 /// Makes a page of a thread.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread or no such step in it, those of head, start and StepNodes. A step of which
-/// other nodes are not readable is shown as far as it is.
+/// `NotFound` if the thread, or a step in it, does not exist; errors of head, start and StepNodes. If other nodes of a step are
+/// unreadable, the page shows the rest.
 pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcript> {
     let standing = show::show(home, id)?;
     let thread = Thread::at(home, id.clone(), standing.head)?;
@@ -116,7 +116,7 @@ impl Wanted {
         if self.newest_first { Box::new(self.range.clone().rev()) } else { Box::new(self.range.clone()) }
     }
 
-    /// Positions of the first `count` of them.
+    /// Positions of the first `count` steps.
     fn first(&self, count: usize) -> Range<usize> {
         if self.newest_first {
             self.range.end - count..self.range.end
@@ -126,7 +126,7 @@ impl Wanted {
     }
 }
 
-/// The step of a thread that was named by its hash or a beginning of it.
+/// The position of a step, by its hash or a prefix.
 fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     let wanted = typed.to_ascii_uppercase();
     let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
@@ -149,8 +149,7 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     }
 }
 
-/// The steps that fit, oldest first. Whatever was read is shown: the one that is read when little room is left, is
-/// shown shortened.
+/// The steps that fit, oldest first. Every step that was read is shown: the last one is shortened if little space is left.
 fn sections(thread: &Thread<'_>, wanted: &Wanted, quota: usize) -> Result<(Vec<Step>, Vec<Section>)> {
     let mut left = quota;
     let mut steps = Vec::new();
@@ -173,7 +172,7 @@ fn sections(thread: &Thread<'_>, wanted: &Wanted, quota: usize) -> Result<(Vec<S
     Ok(steps.into_iter().unzip())
 }
 
-/// What a page leaves out, with the commands that show it.
+/// Steps that a page leaves out, with the commands to show them.
 struct Gaps<'t> {
     chain: &'t Chain,
     id: &'t ThreadId,
@@ -181,8 +180,8 @@ struct Gaps<'t> {
 }
 
 impl Gaps<'_> {
-    /// Steps before and after those shown. One that is shortened at the edge counts as left out, so that the next page
-    /// has it whole; except when it is the only one, since the next page would show the same.
+    /// Steps before and after those shown. A shortened step at the edge counts as left out, so that the next page shows it in full. A
+    /// page's only step does not, since the next page would show the same.
     fn around(&self, wanted: &Wanted, sections: &[Section]) -> (Option<LeftOut>, Option<LeftOut>) {
         let mut range = wanted.first(sections.len());
         if range.is_empty() {

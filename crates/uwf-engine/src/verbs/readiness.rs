@@ -1,4 +1,4 @@
-//! Whether the agents of a thread can begin, found out before the first of them is started and paid for.
+//! Checks that the agents of a thread can start, before the first agent is started and paid for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,14 +18,14 @@ use crate::thread::nodes;
 use crate::thread::steps::Parts;
 use crate::verbs::decide_workflows::bindings_of;
 
-/// Checks that an agent can begin on this machine. What built-in agents need is known to their crate, not to this one. The directory is
-/// unknown while a worktree has not been created.
+/// Checks that an agent can start on this machine. The crate of the built-in agents knows their requirements; this crate does not. The
+/// directory is unknown while a worktree has not been created.
 pub type AgentCheck = fn(&Home, &Config, &AgentSpec, Option<&Path>) -> Result<()>;
 
-/// How far the roles of a thread are checked.
+/// Which roles of a thread to check.
 #[derive(Debug, Clone)]
 pub struct Readiness {
-    /// What checks an agent.
+    /// Checks an agent.
     pub check: AgentCheck,
     /// The role before which the run stops.
     pub until: Option<String>,
@@ -33,8 +33,8 @@ pub struct Readiness {
     pub steps: Option<u64>,
 }
 
-/// Warns of each role that the thread may still get to and whose agent can't begin. A thread that has begun runs as far as it can. Its next
-/// step says itself what its agent lacks.
+/// Returns a warning for each role that the thread may still reach and whose agent can't start. A thread that has started runs as far as
+/// it can, and its next step reports what its agent lacks.
 ///
 /// # Errors
 /// `Config`; `Data` if a node of the thread can't be read.
@@ -51,10 +51,11 @@ pub fn of_thread(thread: &Thread<'_>, readiness: &Readiness) -> Result<Vec<Strin
     Ok(looked.warnings(&unready))
 }
 
-/// Refuses a new thread that would certainly get to a role whose agent can't begin. Returns a warning for each role to which it may get.
+/// Rejects a new thread that is certain to reach a role whose agent can't start. Returns a warning for each other such role that it may
+/// reach.
 ///
 /// # Errors
-/// What the agent of the first such role lacks. Where conditions choose a role, one agent that can begin is enough.
+/// The fault of the first such role's agent. Where conditions choose a role, one agent that can start is enough.
 pub(crate) fn of_new_thread(
     home: &Home,
     plan: &Plan,
@@ -77,13 +78,13 @@ struct Lack {
     hints: Vec<String>,
 }
 
-/// A look at the agents of a thread and of the child threads that play its roles.
+/// The check of a thread's agents and of the child threads that play its roles.
 struct Look<'h> {
     home: &'h Home,
     readiness: Readiness,
-    /// Whether the directory is there in which agents will work.
+    /// Whether the agents' directory exists.
     has_dir: bool,
-    /// What child threads lack, by their workflow and the agent that starts them; nothing while one is looked at.
+    /// The fault of each child thread, by its workflow and the agent that starts it; `None` while it is being checked.
     children: BTreeMap<(Hash, String), Option<Lack>>,
     /// Warnings of child threads.
     of_children: Vec<String>,
@@ -94,7 +95,7 @@ impl<'h> Look<'h> {
         Look { home, readiness: readiness.clone(), has_dir, children: BTreeMap::new(), of_children: Vec::new() }
     }
 
-    /// What the agents lack that can't begin, by role.
+    /// The faults of agents that can't start, by role.
     fn unready(&mut self, plan: &Plan, from: &str) -> BTreeMap<String, Error> {
         let Readiness { until, steps, .. } = &self.readiness;
         let roles: Vec<String> =
@@ -111,13 +112,13 @@ impl<'h> Look<'h> {
         checked.err().map(|error| of_role(role, error))
     }
 
-    /// Looks at the child thread that plays a role. It has to end for the role, however far its parent is to run.
+    /// Checks the child thread that plays a role. It must run to its end, however far its parent runs.
     fn child(&mut self, plan: &Plan, agent: &AgentSpec) -> Result<()> {
         let decided = workflow_of(agent).and_then(|name| plan.settings.workflows.get(name));
         let Some(decided) = decided else { return Ok(()) };
         let key = (decided.hash, agent.name.clone());
         if !self.children.contains_key(&key) {
-            // A workflow may play a role of its own.
+            // A workflow may play one of its own roles.
             self.children.insert(key.clone(), None);
             let lack = self.lack_of_child(plan, agent, decided.hash)?;
             self.children.insert(key.clone(), lack);
@@ -146,7 +147,7 @@ impl<'h> Look<'h> {
         Ok(certain.map(|Error { kind, message, hints, .. }| Lack { kind, message, hints }))
     }
 
-    /// The first role that the thread certainly gets to and whose agent can't begin.
+    /// The first role that the thread is certain to reach and whose agent can't start.
     fn certain(&self, plan: &Plan, unready: &BTreeMap<String, Error>) -> Option<String> {
         let graph = &plan.workflow.graph;
         let Readiness { until, steps, .. } = &self.readiness;
@@ -154,7 +155,7 @@ impl<'h> Look<'h> {
         let mut seen = BTreeSet::new();
         while seen.insert(from) && steps.is_none_or(|steps| seen.len() as u64 <= steps) {
             let mut ways = next_positions(graph, from);
-            // Nothing is played where no condition matches, and the thread ends.
+            // If no condition matches, no role is played and the thread ends.
             let may_end = graph.get(from).is_none_or(|all| all.iter().all(|way| way.condition.is_some()));
             if from == START {
                 ways.retain(|role| *role != END);

@@ -1,4 +1,4 @@
-//! `uwf run THREAD --agent …`: other agents for a thread from its next step on.
+//! `uwf run THREAD --agent …`: changes the agents of a thread from its next step on.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ use crate::root::lock;
 use crate::verbs::decide_workflows::Deciding;
 use crate::verbs::expected_head;
 
-/// Binds a thread to further agents, if it is at the head that is expected; those of roles that are not among them stay, unless one is for all roles. A workflow
-/// that such an agent is, is decided on anew, by the person at `cwd`. Gives notes for that person.
+/// Binds a thread to further agents, if it is at the expected head. Roles without a new agent keep theirs, unless one of the new agents
+/// is for all roles. If a new agent is a workflow, the person at `cwd` decides again which one. Returns notes for that person.
 ///
 /// # Errors
-/// `NotFound` when the thread is not active, `Busy` while somebody steps it or when it is at another head, `Usage` for an unknown role, `Config` for an
-/// unknown agent, those of the thread's record.
+/// `NotFound` if the thread is not active, `Busy` while another process steps it or if it is at another head, `Usage` for an unknown
+/// role, `Config` for an unknown agent, and errors of the thread's record.
 pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path, expected: Option<Hash>) -> Result<Vec<String>> {
-    // Whoever steps the thread writes to its record too, and may shorten it.
+    // A running step also writes to the record, and may shorten it.
     let _lock = lock::take(home, id)?;
     let (thread, _) = expected_head::active(home, id, expected)?;
     let Plan { config, mut settings, workflow } = Plan::load(&thread, None)?;

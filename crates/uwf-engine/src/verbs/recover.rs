@@ -55,7 +55,7 @@ pub enum Finding {
 pub struct Row {
     /// Its id.
     pub thread: ThreadId,
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
     /// Its head; absent if the thread is lost.
     pub head: Option<Hash>,
@@ -74,7 +74,7 @@ pub struct Row {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Names {
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
     /// The node with the names; absent if they are lost.
     pub head: Option<Hash>,
@@ -86,7 +86,7 @@ pub struct Names {
     pub note: Option<String>,
 }
 
-/// What was found and, unless it was a dry run, repaired.
+/// Findings, and repairs unless it was a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recovered {

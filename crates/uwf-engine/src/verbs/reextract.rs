@@ -1,4 +1,4 @@
-//! `thread step --reextract`: the text of a failed attempt is read again, without paying its agent again.
+//! `thread step --reextract`: reads the text of a failed attempt again, without paying its agent again.
 
 use json_cas::Hash;
 use uwf_core::node::Content;
@@ -9,19 +9,18 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
 
-/// What is read again.
+/// An attempt whose text can be read again.
 pub struct Readable {
-    /// The agent that wrote it.
+    /// The agent that wrote the text.
     pub agent: AgentSpec,
-    /// The failed attempt that holds its text; `None` when it is a child thread, which its agent itself reads again.
+    /// The failed attempt with the text; `None` for a child thread, which its agent itself reads again.
     pub attempt: Option<Hash>,
 }
 
-/// The newest of the failed attempts at this position that can be read again; one that handed in a value need not have said
-/// anything (`has_value`).
+/// The newest failed attempt at this position that can be read again. If it submitted a value (`has_value`), it needs no text.
 ///
 /// # Errors
-/// `NotFound` when there is none, `Usage` when it is a child thread that has not ended, those of the nodes.
+/// `NotFound` if there is none, `Usage` if it is a child thread that has not ended, and errors of the nodes.
 pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: bool) -> Result<Readable> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
@@ -42,7 +41,7 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: boo
         .hint(format!("`uwf thread step {id}` runs the agent")))
 }
 
-/// That the child thread of a role has an end to be read.
+/// Checks that a role's child thread has ended, so that its result can be read.
 fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
     if child_threads::has_ended(thread, role)? {
         return Ok(());
@@ -53,10 +52,10 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
     .hint(format!("`uwf thread step {}` continues with it", thread.id)))
 }
 
-/// What the agent of an attempt had printed.
+/// The output of an attempt's agent.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn text(thread: &Thread<'_>, attempt: Hash) -> Result<String> {
     let store = thread.home().store();
     let attempt = nodes::attempt(store, attempt)?;

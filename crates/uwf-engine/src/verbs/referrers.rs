@@ -1,4 +1,4 @@
-//! What refers to a node. There is no index of that: nodes are looked at one after the other, as long as there is time.
+//! Finds the nodes, threads and names that refer to a node. There is no index for this: it reads nodes one by one until the time is up.
 
 use std::time::{Duration, Instant};
 
@@ -11,26 +11,26 @@ use crate::root::home::Home;
 use crate::root::registry;
 use crate::thread::nodes;
 
-/// How long nodes are looked at.
+/// Time limit for reading nodes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Nodes that are told of. One that more refer to is a text or a type that is everywhere.
+/// Maximum number of reported nodes. A node with more referrers is a ubiquitous text or type.
 const MOST: usize = 200;
 
-/// What was found.
+/// Referrers of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Referrers {
-    /// Threads whose head it is, active ones and those that ended there.
+    /// Threads with this head, active or ended.
     pub threads: Vec<ThreadId>,
-    /// Names of workflows that stand for it.
+    /// Names of workflows that refer to it.
     pub names: Vec<String>,
     /// Nodes that refer to it.
     pub nodes: Vec<Referrer>,
-    /// How many nodes were looked at.
+    /// How many nodes were read.
     pub looked_at: usize,
-    /// How many nodes there are.
+    /// How many nodes exist.
     pub of: usize,
-    /// Whether all of them were looked at.
+    /// Whether all nodes were read.
     pub is_whole: bool,
 }
 
@@ -39,14 +39,14 @@ pub struct Referrers {
 pub struct Referrer {
     /// Its hash.
     pub hash: Hash,
-    /// What its type is called.
+    /// Name of its type.
     pub kind: String,
 }
 
-/// Looks for what refers to a node. Nodes that are not readable are passed over.
+/// Finds the referrers of a node. Skips unreadable nodes.
 ///
 /// # Errors
-/// Those of index, history and registry, and of listing the nodes.
+/// Errors of index, history and registry, and of listing the nodes.
 pub fn of(home: &Home, hash: Hash) -> Result<Referrers> {
     within(home, hash, PATIENCE)
 }

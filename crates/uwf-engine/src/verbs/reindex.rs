@@ -1,4 +1,4 @@
-//! `cas reindex`: throws away whatever can be derived and derives it again.
+//! `cas reindex`: deletes all derived data and derives it again.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::root::type_index::TypeIndex;
 use crate::thread::load::Thread;
 use crate::verbs::list;
 
-/// Age from which a temporary file is a left-over: no write takes that long.
+/// Age from which a temporary file counts as left over: no write takes that long.
 const STALE: Duration = Duration::from_hours(1);
 
-/// What was derived, and what was cleaned up.
+/// Results of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reindexed {
@@ -29,21 +29,20 @@ pub struct Reindexed {
     pub steps: usize,
     /// Temporary files of crashed writers that were removed.
     pub temp_files: usize,
-    /// What could not be read, each one line.
+    /// Unreadable data, one line each.
     pub problems: Vec<String>,
 }
 
-/// Deletes and rebuilds `cache/`, and removes temporary files nobody can be writing any more. `progress` is told how
-/// many nodes and threads are done.
+/// Deletes and rebuilds `cache/`, and removes stale temporary files. Passes `progress` the number of nodes and threads done.
 ///
 /// # Errors
-/// `Io`, and those of index and history as a whole; single nodes and threads that are not readable are in the report.
+/// `Io`, and errors of index and history as a whole. Single unreadable nodes and threads are in the report.
 pub fn reindex(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Reindexed> {
     remove_cache(&home.cache_dir())?;
     let mut done = Reindexed::default();
     types(home, &mut done, progress)?;
     chains(home, &mut done, progress)?;
-    // A listing of many threads remembers what their heads say.
+    // A listing of many threads caches the contents of their heads.
     list::list(home, &list::Filter::default())?;
     done.temp_files = sweep(home);
     Ok(done)
@@ -51,7 +50,7 @@ pub fn reindex(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Reindexed
 
 fn remove_cache(dir: &Path) -> Result<()> {
     match std::fs::remove_dir_all(dir) {
-        // Somebody may be writing into it; what is theirs is right.
+        // Another process may be writing into it, and its data is valid.
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => {
             Ok(())
         }
@@ -89,14 +88,14 @@ fn chains(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) ->
     Ok(())
 }
 
-/// Loading the chain writes it.
+/// The length of a chain. Loading the chain also writes it.
 fn length(home: &Home, id: &ThreadId, head: Hash) -> Result<usize> {
     Ok(Thread::at(home, id.clone(), head)?.chain()?.len())
 }
 
-/// Removes stale temporary files where durable writes leave them after a crash. Returns how many.
+/// Removes stale temporary files from directories of durable writes. Returns how many.
 fn sweep(home: &Home) -> usize {
-    // What cannot be removed now only costs space.
+    // A file that can't be removed now only costs space.
     home.dirs_with_temporary_files()
         .iter()
         .filter(|dir| dir.is_dir())

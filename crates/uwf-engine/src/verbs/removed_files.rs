@@ -1,7 +1,7 @@
-//! What git has recorded of the files of threads that were removed. It goes when the nodes go that it belongs to: as long as one of
-//! them is there, a thread that shares it, or whoever has its hash, can begin a fork with its files.
+//! Git records of the files of removed threads. A record is deleted together with the node it belongs to. While that node exists, a
+//! thread that shares it, or a person who has its hash, can start a fork with its files.
 //!
-//! Only threads that were removed here are looked at. Other storage roots may have threads in the same repository.
+//! Only threads removed from this storage root are examined. Other storage roots may have threads in the same repository.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,11 +15,11 @@ use crate::error::{AtPath, Result};
 use crate::root::history;
 use crate::root::home::Home;
 
-/// Deletes the refs whose nodes are gone, or with `dry_run` counts them; `goes` says whether a node is about to be removed. Returns
-/// how many there were. A repository that cannot be looked at keeps them until the next time.
+/// Deletes refs whose nodes are gone, or counts them if `dry_run` is set; `goes` says whether a node is about to be removed. Returns how
+/// many. If a repository cannot be examined, its refs stay until the next time.
 ///
 /// # Errors
-/// Those of the index, the history and the store.
+/// Errors of the index, the history and the store.
 pub(crate) fn sweep(home: &Home, goes: &dyn Fn(Hash) -> bool, dry_run: bool) -> Result<usize> {
     let mut swept = 0;
     for thread in removed(home)? {
@@ -38,7 +38,7 @@ pub(crate) fn sweep(home: &Home, goes: &dyn Fn(Hash) -> bool, dry_run: bool) -> 
     Ok(swept)
 }
 
-/// The threads that were removed, and of whose files git may have something.
+/// Removed threads for whose files git may have refs.
 fn removed(home: &Home) -> Result<Vec<ThreadId>> {
     let dir = home.worktrees_dir();
     let entries = match fs::read_dir(&dir) {
@@ -53,7 +53,7 @@ fn removed(home: &Home) -> Result<Vec<ThreadId>> {
     if threads.is_empty() {
         return Ok(threads);
     }
-    // One that is being removed is still in the history.
+    // A thread that is being removed is still in the history.
     let ended: HashSet<ThreadId> = history::all(home)?.into_iter().map(|line| line.thread).collect();
     let mut unknown = Vec::new();
     for thread in threads {

@@ -1,5 +1,5 @@
-//! `thread repair`: steps past what makes a thread unreadable. Nodes never change, so a step that is not sound is made anew
-//! with a note in the place of what cannot be used, and every step after it is put behind that one.
+//! `thread repair`: replaces the parts that make a thread unreadable. Nodes never change, so an unsound step is rewritten with a note in
+//! place of its unusable parts, and every later step is rewritten to follow it.
 
 use json_cas::{Hash, Swap};
 use serde::Serialize;
@@ -18,19 +18,19 @@ use crate::thread::nodes;
 use crate::thread::{load, message};
 use crate::verbs::new_thread;
 
-/// What was done to a step.
+/// Change to a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// It was made anew with the same output and a note instead of its detail.
+    /// Rewritten with the same output, and a note instead of its detail.
     Noted,
-    /// It was made anew with the same output and detail: only the StepNode itself was not as it should be.
+    /// Rewritten with the same output and detail: only the StepNode itself was faulty.
     Rewritten,
-    /// Its output cannot be used, so it and the steps after it are no longer part of the thread; its role plays again.
+    /// Its output cannot be used, so it and the steps after it leave the thread; its role plays again.
     Dropped,
 }
 
-/// A step that was not sound.
+/// An unsound step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
@@ -40,31 +40,31 @@ pub struct Row {
     pub step: Hash,
     /// Its role.
     pub role: String,
-    /// What was done about it, or would be.
+    /// How it was changed, or would be.
     pub action: Action,
-    /// What is wrong with it.
+    /// The fault.
     pub why: String,
 }
 
-/// What was found, and done unless it was only looked.
+/// The faults found, and their repairs unless it was a dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Repaired {
     /// The thread.
     pub thread: ThreadId,
-    /// Its head now, or the one it would have.
+    /// Its new head, or the head it would have.
     pub head: Hash,
-    /// The head it had, when that was another.
+    /// Its previous head, if the head changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Hash>,
-    /// The steps that were not sound.
+    /// The unsound steps.
     pub steps: Vec<Row>,
 }
 
-/// Looks at every step of a thread, and unless `dry_run` puts sound steps in the place of those that are not.
+/// Checks every step of a thread and, unless `dry_run` is set, replaces unsound steps with sound ones.
 ///
 /// # Errors
-/// `NotFound` when the thread is not active, `Busy` while it is stepped, `Data` when a StepNode itself cannot be read.
+/// `NotFound` if the thread is not active, `Busy` while it is stepped, `Data` if a StepNode itself cannot be read.
 pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
@@ -83,7 +83,7 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
         home.store().put_all(&new.drafts)?;
         let settings = Settings::load(home, id)?.ok_or_else(|| settings::unknown_workspace(id))?;
         new_thread::begin_anew(home, id, at, &settings)?;
-        // It is derived, and of the head before.
+        // It is derived from the old head.
         let _ = std::fs::remove_file(home.chain_file(id));
         if let Swap::Moved(_) = home.heads().swap(id.as_str(), &head.version, at)? {
             return Err(load::head_moved(id, "repaired"));
@@ -108,7 +108,7 @@ fn steps(thread: &Thread<'_>) -> Result<Vec<Hash>> {
     Ok(found)
 }
 
-/// The thread as it will be.
+/// The repaired thread.
 struct New<'a> {
     home: &'a Home,
     workflow: &'a Workflow,
@@ -119,7 +119,7 @@ struct New<'a> {
 }
 
 impl New<'_> {
-    /// Adds a step of the thread as it is; whether the next one can follow.
+    /// Adds a step to the repaired thread. Returns whether the next step can follow it.
     fn add(&mut self, index: usize, hash: Hash) -> Result<bool> {
         let (step, _) = nodes::step_node(self.home.store(), hash)?;
         let Some((action, why)) = self.unsound(hash, &step)? else {
@@ -146,7 +146,7 @@ impl New<'_> {
         Ok(true)
     }
 
-    /// What is wrong with a step, and what is to be done about it.
+    /// The fault of a step, and how to repair it.
     fn unsound(&self, hash: Hash, step: &StepNode) -> Result<Option<(Action, String)>> {
         let whole = Bounds::of_step(hash, step);
         let part = |root| Bounds { roots: vec![root], outside: whole.outside.clone() };
@@ -176,7 +176,7 @@ impl New<'_> {
         Ok((!fits).then(|| format!("its output has type {}, its role wants {}", output.type_hash, role.meta)))
     }
 
-    /// What is wrong with nodes, and with what a detail among them tells.
+    /// The fault of nodes, or of a detail's message among them.
     fn fault(&self, bounds: &Bounds, detail: Option<Hash>) -> Result<Option<String>> {
         let store = self.home.store();
         if let Err(unsound) = closure::check(store, bounds, |_| ()) {

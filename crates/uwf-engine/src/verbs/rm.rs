@@ -1,4 +1,4 @@
-//! `thread rm`: a finished thread leaves the listings. Its nodes stay.
+//! `thread rm`: removes a finished thread from the listings. Its nodes stay.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,34 +23,35 @@ use crate::root::sharing;
 use crate::root::workplace;
 use crate::verbs::worktrees;
 
-/// Tries to remove a directory in which a window that looked when the thread was still active makes a file meanwhile.
+/// Maximum attempts to remove a directory. A dashboard that saw the thread while it was active may still create a file there.
 const REMOVE_TRIES: usize = 20;
 
-/// Removes a finished thread: its line leaves the history, its local records the disk. No node is deleted. Its worktree goes too,
-/// if nothing in it is uncommitted, or `discard` says so.
+/// Removes a finished thread: its line from the history, and its local records from the disk. Deletes no node. Also removes its worktree,
+/// if it has no uncommitted changes or `discard` is set.
 ///
 /// # Errors
-/// `Usage` when it is active, or its worktree has uncommitted changes, `NotFound` when there is no such thread, `Busy` when its last keeper is still at work.
+/// `Usage` if it is active, or its worktree has uncommitted changes, `NotFound` if the thread does not exist, `Busy` if its last keeper
+/// is still at work.
 pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Removed>> {
     let (_lock, removed) = remove_records(home, id, discard)?;
-    // The line goes last, when no record is left that a rebuilt index would bring the thread back from.
+    // The line goes last, after all records from which a rebuilt index would restore the thread.
     forget(home, &[id])?;
     Ok(removed)
 }
 
-/// What [`remove`] would remove: the directory of the worktree, if the thread has one.
+/// The directory of the worktree that [`remove`] would remove, if the thread has one.
 ///
 /// # Errors
-/// As [`remove`], but for `Busy`.
+/// As [`remove`], except `Busy`.
 pub fn would_remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<PathBuf>> {
     check_ended(home, id)?;
     worktrees::removable(home, id, discard)
 }
 
-/// Removes what this machine knows of a finished thread, but for its line in the history.
+/// Removes this machine's records of a finished thread, except its line in the history.
 fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock, Option<Removed>)> {
     check_ended(home, id)?;
-    // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.
+    // Its keeper may still be finishing, and no step may begin in what is being removed.
     let lock = lock::take(home, id)?;
     let removed = worktrees::remove(home, id, discard)?;
     workplace::forget(home, id)?;
@@ -81,23 +82,23 @@ fn forget(home: &Home, threads: &[&ThreadId]) -> Result<()> {
     Ok(())
 }
 
-/// Threads whose lines leave the history at once: each time it is written anew. Their locks are open files meanwhile.
+/// Threads whose history lines are removed together, since each removal rewrites the history. Their locks are open files meanwhile.
 const AT_ONCE: usize = 100;
 
-/// Which finished threads are removed.
+/// Which finished threads to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OldThreads {
-    /// How long ago they ended at least.
+    /// Minimum time since they ended.
     pub older_than: Duration,
-    /// How they ended; however, if absent.
+    /// How they ended; any way if absent.
     pub status: Option<EndStatus>,
     /// As for [`remove`].
     pub discard: bool,
-    /// Whether they are only listed.
+    /// Only list them.
     pub dry_run: bool,
 }
 
-/// A thread that was removed.
+/// A removed thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemovedThread {
@@ -105,39 +106,39 @@ pub struct RemovedThread {
     pub thread: ThreadId,
     /// How it ended.
     pub status: EndStatus,
-    /// When, Unix milliseconds.
+    /// When it ended, in Unix milliseconds.
     pub completed_at: u64,
     /// Its worktree, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Removed>,
 }
 
-/// A thread that is old enough and was not removed.
+/// A thread that is old enough but was not removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeptThread {
     /// Its id.
     pub thread: ThreadId,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// What failed; nothing if it is still needed.
+    /// Kind of the failure; `None` if the thread is still needed.
     #[serde(skip)]
     pub failure: Option<ErrorKind>,
 }
 
-/// What became of old threads.
+/// Result of removing old threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RemovedThreads {
-    /// Those that were removed, the oldest first.
+    /// Removed threads, oldest first.
     pub removed: Vec<RemovedThread>,
-    /// Those that were not.
+    /// Threads that were not removed.
     pub kept: Vec<KeptThread>,
 }
 
-/// Removes all threads that ended so long ago. A child thread stays as long as its parent is active: its outcome may not be part of
-/// a step yet. One that cannot be removed does not keep the others from it.
+/// Removes all threads that ended at least `older_than` ago. A child thread stays while its parent is active: its outcome may not be part
+/// of a step yet. If a thread cannot be removed, the others still are.
 ///
 /// # Errors
-/// Those of index and history.
+/// Errors of index and history.
 pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
     let now = ids::now_ms();
     let is_old = |line: &history::Finished| {
@@ -147,7 +148,7 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
     let lines: Vec<history::Finished> = history::all(home)?.into_iter().filter(is_old).collect();
     let mut done = RemovedThreads::default();
     for some in lines.chunks(AT_ONCE) {
-        // Until their lines are gone.
+        // Held until their lines are gone.
         let mut locks = Vec::new();
         let before = done.removed.len();
         for history::Finished { thread, status, completed_at, .. } in some {
@@ -180,7 +181,7 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
     Ok(done)
 }
 
-/// The parent of a child thread, while it is active. Of a damaged record nobody can tell.
+/// The active parent of a child thread. With a damaged record, the parent is unknown.
 fn active_parent(home: &Home, id: &ThreadId) -> Result<Option<ThreadId>> {
     let Some(parent) = Settings::load(home, id).ok().flatten().and_then(|settings| settings.parent) else {
         return Ok(None);
@@ -188,7 +189,7 @@ fn active_parent(home: &Home, id: &ThreadId) -> Result<Option<ThreadId>> {
     Ok(home.heads().read(parent.as_str())?.map(|_| parent))
 }
 
-/// Removes a file or a whole directory, if it is there.
+/// Removes a file or a whole directory, if it exists.
 fn remove_all(path: &Path) -> std::io::Result<()> {
     let mut tries = 0;
     loop {

@@ -1,4 +1,4 @@
-//! `uwf agent run NAME THREAD ROLE` by hand: a built-in agent plays a role, its step is stored, and no head moves.
+//! `uwf agent run NAME THREAD ROLE` by hand: a built-in agent plays a role and its step is stored, but no head moves.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
@@ -18,24 +18,23 @@ use crate::root::node_types;
 use crate::root::store_keys::Handover;
 use crate::thread::load::Thread;
 
-/// How often it is looked whether the agent has ended, should no signal say so.
+/// How often to check whether the agent has ended, if no signal says so.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a shell adds to the number of the signal that ended a process.
+/// Added by shells to the number of the signal that ended a process.
 const BY_SIGNAL: i32 = 128;
 
-/// Runs one of the built-in agents that play roles, for a role of an active thread, with the settings of the agent that plays the role when that is
-/// the same. It prints what it would print in a step, to where this process prints; the exit code is returned.
+/// Runs a built-in agent for a role of an active thread. Uses the settings of the role's own agent if it is the same agent. The agent
+/// prints to this process's stdout and stderr, as it would in a step. Returns the exit code.
 ///
 /// # Errors
-/// `Config` for settings of the agent, `NotFound` when the thread is not active, `Data` for a role the
-/// workflow does not have.
+/// `Config` for settings of the agent, `NotFound` if the thread is not active, `Data` for a role the workflow does not have.
 pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     let (thread, _) = Thread::active(home, id)?;
     let plan = Plan::load(&thread, None)?;
     plan::check_role(&plan.workflow, role)?;
     node_types::ensure(home)?;
-    // It is none of the thread's attempts, so it inherits nothing from them.
+    // It is not one of the thread's attempts, so it inherits nothing from them.
     let planned = plan.attempt(&thread, role, plan.built_in(name, role)?)?;
     let opened = recorded::open_by_hand(home, Opened { earlier: Vec::new(), replies: Vec::new(), ..planned })?;
     let mut signals = Signals::listen()?;
@@ -52,7 +51,7 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
         .spawn()
         .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, &source))?;
     if let Some(keys) = keys {
-        // One that is gone already has ended, which is noticed.
+        // If the process is already gone, the loop below notices.
         let _ = keys.send(&mut process);
     }
     let status = loop {
@@ -61,12 +60,12 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
         }
         signals.wait(LOOK);
         if let (Some(signal), Some(pid)) = (signals.stop(), Pid::from_raw(process.id().cast_signed())) {
-            // From a terminal it has the signal already; a second one does no harm.
+            // From a terminal the agent already has the signal; a second one does no harm.
             let _ = Signal::from_named_raw(signal).map(|signal| kill_process(pid, signal));
         }
     };
     if status.success() {
-        // Left behind, it only costs space.
+        // A leftover directory only costs space.
         let _ = std::fs::remove_dir_all(recorded::dir_by_hand(home, id, &opened.attempt));
     }
     Ok(exit_code(status))

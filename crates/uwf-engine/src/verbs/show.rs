@@ -1,4 +1,4 @@
-//! `thread show`: where a thread stands.
+//! `thread show`: the state of a thread.
 
 use json_cas::Hash;
 use schemars::JsonSchema;
@@ -28,11 +28,11 @@ use crate::verbs::child_threads;
 use crate::verbs::end;
 use crate::verbs::thread_state::{Known, Pause};
 
-/// Where a thread stands. The first four keys are those of a step's report.
+/// State of a thread. The first four keys are the same as in a step's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStatus {
-    /// Workflow it is pinned to.
+    /// Workflow of the thread.
     pub workflow: Hash,
     /// Its id.
     pub thread: ThreadId,
@@ -40,34 +40,34 @@ pub struct ThreadStatus {
     pub head: Hash,
     /// Whether it has ended.
     pub done: bool,
-    /// What it is doing.
+    /// Its current state.
     pub state: State,
-    /// Role of its last step; absent before the first.
+    /// Role of its last step; absent before the first step.
     pub role: Option<String>,
-    /// What it is to do.
+    /// Its task.
     pub task: String,
     /// Number of steps.
     pub steps: usize,
-    /// Unix milliseconds of its start, from its id; absent when that is no ULID.
+    /// Start time in Unix milliseconds, from its id; absent if the id is not a ULID.
     pub started_at: Option<u64>,
-    /// Unix milliseconds of its last change.
+    /// Time of its last change, in Unix milliseconds.
     pub changed_at: Option<u64>,
-    /// Digest recorded at its head, which stands for the whole run; absent when there is none.
+    /// Digest recorded at its head, which covers the whole run; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
-    /// Why it is in this state, when there is something to say.
+    /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether no further step begins once the one that is running has ended.
+    /// Whether the thread pauses after its running step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
-    /// What a waiting thread asks of a person, in full.
+    /// The full question that a waiting thread asks a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
-    /// Unix milliseconds since when.
+    /// Since when it is in this state, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// Role that is being played or could not be.
+    /// Role that is running or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_role: Option<String>,
     /// Agent that plays or played it.
@@ -76,57 +76,57 @@ pub struct ThreadStatus {
     /// Attempt node of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<Hash>,
-    /// Id of the newest attempt at its head, however it went; absent when there is none.
+    /// Id of the newest attempt at its head, whatever its result; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_attempt: Option<String>,
     /// Thread-end node of a finished thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Hash>,
-    /// Return code of that node: 1 killed by the supervisor, 130 by a person. Absent in JSON when it is 0.
+    /// Return code of that node: 1 if the supervisor killed the thread, 130 if a person did. Absent in JSON if it is 0.
     #[serde(skip_serializing_if = "end::is_success")]
     pub return_code: Option<i32>,
-    /// Head its parent had when this child thread began.
+    /// Its parent's head when this child thread started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<Hash>,
-    /// The parent itself, when this machine knows it.
+    /// Its parent thread, if this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_thread: Option<ThreadId>,
-    /// How many threads are above this one.
+    /// Number of threads above this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Workflows that play its roles, by the names their agents have for them.
+    /// Workflows that play its roles, by the names its agents use for them.
     #[serde(skip_serializing_if = "Decisions::is_empty")]
     pub workflows: Decisions,
-    /// The git worktree it has of its own.
+    /// Its own git worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
-    /// Directory its agents work in, when this machine knows it.
+    /// Directory its agents work in, if this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
-    /// Machine that is at work on it, if it is not this one.
+    /// Machine that is running its step, if not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Where it works, when only another machine knows it.
+    /// Its workplace, if only another machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub works_on: Option<Workplace>,
 }
 
 impl ThreadStatus {
-    /// The state in words: one that is running may be told to pause.
+    /// The state in words: a running thread may be about to pause.
     pub fn state_in_words(&self) -> String {
         state_in_words(self.state, self.pausing)
     }
 }
 
-/// A state in words: what is running may be told to pause after its step.
+/// A state in words: a running thread may be about to pause.
 pub fn state_in_words(state: State, pausing: bool) -> String {
     format!("{}{}", state.name(), if pausing { ", then paused" } else { "" })
 }
 
-/// Looks at a thread. Two nodes, its index line, marks and cache are read, however long it is.
+/// Shows the state of a thread. Reads two nodes, its index line, marks and cache, however long it is.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its nodes.
+/// `NotFound` if the thread does not exist; errors of its nodes.
 pub fn show(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
     match home.heads().read(id.as_str())? {
         Some(head) => active(home, id, head.hash),
@@ -201,7 +201,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
     let settings = Settings::load(thread.home(), &thread.id).ok().flatten();
     let works_on = match settings {
         Some(_) => None,
-        // It is no more than a note.
+        // It is only a note, so ignore errors.
         None => workplace::of(thread.home(), &thread.id).ok().flatten(),
     };
     Ok(ThreadStatus {

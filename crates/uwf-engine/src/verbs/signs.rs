@@ -1,8 +1,8 @@
-//! Signs that something changed: what whoever watches looks at before reading anything.
+//! Cheap signs that something changed, for watchers to check before they read anything.
 //!
-//! They are what the file system says of files, never what is in them, so that a look costs some system calls however many
-//! threads and steps there are. Only when the signs are others is there something to read. A shared store has no files
-//! to look at: it is asked where heads are every two seconds.
+//! They come from the file system's metadata, never from the contents of files, so a check costs a few system calls however many threads
+//! and steps there are. Only changed signs are a reason to read. A shared store has no local files: it is asked for heads every two
+//! seconds.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
@@ -19,10 +19,10 @@ use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::verbs::child_threads;
 
-/// How often a shared store is asked.
+/// How often to ask a shared store.
 const ASK: Duration = Duration::from_secs(2);
 
-/// What a shared store answered the last time, and when.
+/// The last answer of a shared store, and its time.
 #[derive(Debug)]
 struct Asked<T> {
     last: Option<(Instant, T)>,
@@ -35,7 +35,7 @@ impl<T> Default for Asked<T> {
 }
 
 impl<T: Copy> Asked<T> {
-    /// The answer, which is asked for when the last one is old. While the store does not answer, the last one counts.
+    /// The answer; asks again if the last one is old. While the store does not answer, the last answer counts.
     fn now(&mut self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
         let is_old = self.last.is_none_or(|(at, _)| at.elapsed() >= ASK);
         if is_old && let Some(answer) = ask() {
@@ -45,17 +45,17 @@ impl<T: Copy> Asked<T> {
     }
 }
 
-/// Signs of what a list of threads shows.
+/// Signs of changes in a list of threads.
 #[derive(Debug, Default)]
 pub struct SignsOfList {
     shared: Asked<u64>,
     marks: FileSign,
-    /// Threads with an open attempt, by the marks that `marks` is the sign of.
+    /// Threads with an open attempt, as of the marks in `marks`.
     open: Vec<ThreadId>,
 }
 
 impl SignsOfList {
-    /// Looks. The number is the same, in any process, as long as a list would show the same threads in the same states.
+    /// Checks for changes. The number is the same, in any process, while a list would show the same threads in the same states.
     pub fn look(&mut self, home: &Home) -> u64 {
         let marks = file_sign::of(&home.marks_dir());
         if marks != self.marks {
@@ -67,14 +67,15 @@ impl SignsOfList {
         let mut hasher = DefaultHasher::new();
         marks.hash(&mut hasher);
         if home.shared().is_some() {
-            // The end of a thread takes its head away, and the names of workflows are a head, too.
+            // The heads cover more than running threads: the end of a thread removes its head, and the names of workflows are a head as
+            // well.
             self.shared.now(|| of_shared_list(home)).hash(&mut hasher);
         } else {
             for file in [home.index_file(), home.history_file(), home.registry_file()] {
                 file_sign::of(&file).hash(&mut hasher);
             }
         }
-        // A process that is killed takes nothing with it but its lock.
+        // A killed process releases its lock but leaves its marks.
         for thread in &self.open {
             lock::is_held(home, thread).unwrap_or(false).hash(&mut hasher);
         }
@@ -82,14 +83,14 @@ impl SignsOfList {
     }
 }
 
-/// A number that is another one once a list of threads in a shared store shows something else.
+/// A number that changes when a list of threads in a shared store does.
 fn of_shared_list(home: &Home) -> Option<u64> {
     let heads = home.heads().list().ok()?;
     let elsewhere: Vec<(String, String)> = elsewhere::all(home, &heads).ok()?.into_iter().map(of_elsewhere).collect();
     Some(sum(&(heads, marks::all(home).ok()?, elsewhere)))
 }
 
-/// What a list shows of what another machine does or did.
+/// The part of a list's row that another machine determines.
 fn of_elsewhere((thread, elsewhere): (String, Elsewhere)) -> (String, String) {
     let shown = match elsewhere {
         Elsewhere::AtWork(at_work) => format!("{} {}", at_work.machine, at_work.agent),
@@ -100,8 +101,7 @@ fn of_elsewhere((thread, elsewhere): (String, Elsewhere)) -> (String, String) {
     (thread, shown)
 }
 
-/// The head of a thread in a shared store, and a number that is another one once something else is to be seen of what other machines do
-/// about it.
+/// The head of a thread in a shared store, and a number that changes with its pause and with other machines' attempts.
 fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<Hash>, u64)> {
     let head = home.heads().read(thread.as_str()).ok()?.map(|head| head.hash);
     let paused = marks::read(home, thread, Mark::Paused).ok()?.map(|reason| reason.why);
@@ -122,24 +122,24 @@ fn sum(what: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// Signs of what is to be seen of a thread and its child threads.
+/// Signs of changes in a thread and its child threads.
 #[derive(Debug)]
 pub struct SignsOfThread {
     thread: ThreadId,
     shared: Asked<(Option<Hash>, u64)>,
     index: FileSign,
-    /// The head by the index that `index` is the sign of; `None` of a thread that has ended.
+    /// The head, as of the index file in `index`; `None` if the thread has ended.
     head: Option<Hash>,
     record: FileSign,
-    /// The newest attempt by the record that `record` is the sign of.
+    /// The newest attempt, as of the record in `record`.
     attempt: Option<OutputFiles>,
     children: (FileSign, FileSign),
-    /// Its active child threads, by the directory and the index that `children` are the signs of.
+    /// Its active child threads, as of the directory and the index in `children`.
     below: BTreeMap<ThreadId, SignsOfThread>,
 }
 
 impl SignsOfThread {
-    /// Those of a thread. Nothing is looked at yet.
+    /// Signs of a thread, before the first check.
     pub fn of(thread: ThreadId) -> SignsOfThread {
         let (children, below) = ((None, None), BTreeMap::new());
         SignsOfThread {
@@ -154,7 +154,7 @@ impl SignsOfThread {
         }
     }
 
-    /// Looks. The number is another one once there is something new.
+    /// Checks for changes. The number changes when anything new can be seen.
     pub fn look(&mut self, home: &Home) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.add(home, &mut hasher);
@@ -181,8 +181,8 @@ impl SignsOfThread {
         }
     }
 
-    /// The index is written at every step of any thread, and read only then. That of a thread that has ended says nothing
-    /// about it any more.
+    /// The head in the index. Every step of any thread writes the index, so it is read only after a write. It has no line for an ended
+    /// thread.
     fn head(&mut self, home: &Home) -> Option<Hash> {
         if home.shared().is_some() {
             return self.shared.last.and_then(|(_, (head, _))| head);

@@ -1,4 +1,4 @@
-//! Beginning the child thread of a role that is played by a workflow, or finding the one there is.
+//! Starting the child thread of a role that a workflow plays, or finding the existing one.
 
 use std::fs;
 
@@ -25,11 +25,10 @@ pub struct Task {
     pub settings: Settings,
 }
 
-/// The child thread of a role at the parent's head: the one there is, else a new one.
+/// The child thread of a role at the parent's head; starts one if it does not exist.
 ///
 /// # Errors
-/// `Limit` when it would be deeper than `maxDepth`, `Config` when there is no such workflow, those of `task`, store and
-/// index.
+/// `Limit` if it would be deeper than `maxDepth`, `Config` if the workflow does not exist; errors of `task`, store and index.
 pub fn find_or_begin(
     parent: &Thread<'_>,
     role: &str,
@@ -60,13 +59,13 @@ pub fn find_or_begin(
     begin(home, parent, id, head, &Settings { workflows, ..settings })
 }
 
-/// The settings of a child thread, as its parent has them.
+/// The settings of a child thread, derived from its parent.
 fn of_child(parent: &Thread<'_>, settings: Settings) -> Result<Settings> {
     let decided = Settings::load(parent.home(), &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
     Ok(Settings { parent: Some(parent.id.clone()), workflows: decided, ..settings })
 }
 
-/// Lets a child thread that was begun on another machine continue where its parent does now.
+/// Lets a child thread that started on another machine continue on this one, like its parent.
 fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
     let (child, head) = Thread::active(parent.home(), id)?;
     note_child(parent, id)?;
@@ -74,7 +73,7 @@ fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
     settings.begun_at(head.hash).save(child.home(), id)
 }
 
-/// Notes with its parent that there is a child thread.
+/// Records the child thread with its parent.
 fn note_child(parent: &Thread<'_>, id: &ThreadId) -> Result<()> {
     let dir = parent.home().children_dir(&parent.id);
     fs::create_dir_all(&dir).at("create", &dir)?;
@@ -82,7 +81,8 @@ fn note_child(parent: &Thread<'_>, id: &ThreadId) -> Result<()> {
     regular::write(&note, b"").at("write", &note)
 }
 
-/// Known to its parent first, then in the index: whoever kills the parent finds it, or it finds the parent killed.
+/// Starts a child thread. Its parent knows it before the index does. So a process that kills the parent finds the child thread, or this
+/// function finds the parent killed.
 fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &Settings) -> Result<Child> {
     note_child(parent, &id)?;
     match new_thread::begin(home, &id, head, settings, None)? {

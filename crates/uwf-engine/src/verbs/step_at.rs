@@ -1,4 +1,4 @@
-//! A step where it stands in its thread: what a page shows of it beside its details.
+//! A step and its position in the thread, for the page of a step.
 
 use json_cas::Hash;
 use uwf_core::thread::{Step, ThreadId};
@@ -17,26 +17,26 @@ pub struct StepAt {
     pub thread: ThreadId,
     /// Its workflow.
     pub workflow: Hash,
-    /// What that calls itself.
+    /// The workflow's own name.
     pub workflow_name: Option<String>,
-    /// The step, with all there is to show of it; what is not readable is said in it.
+    /// The step in full; it lists what is not readable.
     pub step: Step,
-    /// How many steps the thread has.
+    /// Number of steps of the thread.
     pub steps: usize,
     /// The step before.
     pub before: Option<Hash>,
     /// The step that followed.
     pub after: Option<Hash>,
-    /// The step before by the same role.
+    /// The role's previous step.
     pub last_visit: Option<Hash>,
-    /// The child thread that played the role, if one did and this machine knows it.
+    /// The child thread that played the role, if this machine knows it.
     pub child: Option<ThreadId>,
 }
 
-/// A step of a thread; `None` when the thread has no such step. Nodes are read of this step only, however long the thread is.
+/// A step of a thread; `None` if the thread does not have it. Reads nodes of this step only, however long the thread is.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its nodes.
+/// `NotFound` if the thread does not exist; errors of its nodes.
 pub fn step_at(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<StepAt>> {
     let thread = Thread::any(home, id)?;
     let chain = thread.chain()?;
@@ -58,8 +58,7 @@ pub fn step_at(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<StepAt>>
     }))
 }
 
-/// What the turns of a step were given as their first input: the prompt, in the order in which it was said; nothing where that
-/// is not on record.
+/// The prompt of a step, as the texts of its first input, in order; empty if it was not recorded.
 pub fn prompt(home: &Home, step: Hash) -> Vec<Hash> {
     let read = || -> Result<Vec<Hash>> {
         let store = home.store();

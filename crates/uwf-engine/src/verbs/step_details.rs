@@ -1,8 +1,7 @@
-//! `thread step-details`: a node with everything it refers to put in place, so that one document says how an output
-//! came to be.
+//! `thread step-details`: a node with its references expanded, so that one document shows how an output was obtained.
 //!
-//! Texts stand where they are referred to. A node that is there already is not repeated: turns refer to all texts that
-//! went before, and repeating those would make a long session quadratic. The chain of a thread is not followed.
+//! Each text replaces its reference. A node already in the document is not repeated: turns refer to all earlier texts, and repeating
+//! those would make a long session quadratic. The chain of a thread is not followed.
 
 use std::collections::HashSet;
 
@@ -13,29 +12,28 @@ use uwf_core::node::{NodeKind, StartNode, StepNode};
 use crate::error::Result;
 use crate::thread::nodes;
 
-/// Nodes inside nodes that are followed. A session, its turns, their tool calls and those texts are four.
+/// Maximum nesting of expanded nodes. A session, its turns, their tool calls and the texts of these are four levels.
 pub const MAX_DEPTH: usize = 12;
 
-/// Bytes of payloads that are put in place; beyond, references stay hashes. More than any reader takes, less than any
-/// machine has.
+/// Maximum size of expanded payloads in bytes; beyond it, references stay hashes. More than any reader needs, less than any machine has.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// Bytes of a text that is repeated rather than pointed at.
+/// Maximum size of a text that is repeated instead of referenced, in bytes.
 const SHORT: usize = 200;
 
-/// A node with its references in place.
+/// A node with its references expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expanded {
     /// The document: hash, type and timestamp of the node, then its payload.
     pub value: Value,
-    /// What is not in it and why: limits that were hit, nodes that are not readable.
+    /// What the document lacks and why: limits, and unreadable nodes.
     pub notes: Vec<String>,
 }
 
 /// Expands a node of any type.
 ///
 /// # Errors
-/// Those of the node itself; one below it that is not readable is replaced by the reason.
+/// Errors of the node itself. An unreadable node below it is replaced by the reason.
 pub fn expand(store: &Store, hash: Hash) -> Result<Expanded> {
     expand_within(store, hash, MAX_BYTES)
 }
@@ -51,11 +49,11 @@ fn expand_within(store: &Store, hash: Hash, limit: usize) -> Result<Expanded> {
     Ok(Expanded { value, notes: expansion.notes })
 }
 
-/// Which texts of a payload are references to be put in place.
+/// Which texts of a payload are references to expand.
 enum References {
     /// The values of these fields.
     Fields(&'static [&'static str]),
-    /// Whatever is the hash of a stored node: how other implementations name their fields is theirs.
+    /// Every hash of a stored node: other implementations choose their own field names.
     Stored,
 }
 
@@ -71,8 +69,8 @@ fn references(kind: NodeKind) -> References {
     })
 }
 
-/// Fields in the order a reader wants them: what it is, how it went, then the long texts. The store sorts them by
-/// length; those not named here follow in that order.
+/// Fields in reading order: what the node is, how it went, then the long texts. The store sorts fields by length; all other fields follow
+/// in that order.
 fn order(kind: NodeKind) -> &'static [&'static str] {
     match kind {
         NodeKind::Workflow => &["name", "description", "roles", "conditions", "graph"],
@@ -110,7 +108,7 @@ fn ordered(kind: NodeKind, payload: &Map<String, Value>) -> impl Iterator<Item =
     first.iter().filter_map(|name| payload.get_key_value(*name)).chain(rest)
 }
 
-/// What readers know a node's type by: the name of its kind, the title of its schema, else the hash of that.
+/// The name of a node's type: the name of its kind, the title of its schema, or else the schema's hash.
 fn type_name(store: &Store, node: &Node) -> Value {
     if let Some(kind) = NodeKind::of(node.type_hash) {
         return json!(kind.title());
@@ -123,7 +121,7 @@ fn type_name(store: &Store, node: &Node) -> Value {
 struct Expansion<'s> {
     store: &'s Store,
     limit: usize,
-    /// What is in the document already.
+    /// Nodes already in the document.
     placed: HashSet<Hash>,
     bytes: usize,
     notes: Vec<String>,
@@ -155,7 +153,7 @@ impl Expansion<'_> {
         Value::Object(fields)
     }
 
-    /// A reference, or a list of them, put in place.
+    /// A reference, or a list of references, expanded.
     fn referred(&mut self, value: &Value, depth: usize) -> Value {
         match value {
             Value::String(text) => match text.parse() {
@@ -167,7 +165,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// A value in which whatever is the hash of a stored node is put in place.
+    /// A value with every hash of a stored node expanded.
     fn stored(&mut self, value: &Value, depth: usize) -> Value {
         match value {
             Value::String(text) => match text.parse::<Hash>() {
@@ -204,7 +202,7 @@ impl Expansion<'_> {
         match NodeKind::of(node.type_hash) {
             Some(NodeKind::Content) => self.text(hash, &node),
             Some(NodeKind::StepNode) => self.child_thread(hash, &node),
-            // A role's output: the value says it all.
+            // For a role's output, the value is enough.
             None => {
                 self.bytes += node.payload.to_string().len();
                 node.payload
@@ -226,7 +224,7 @@ impl Expansion<'_> {
         json!(text)
     }
 
-    /// A step of another thread: enough to find it by, not all of its history.
+    /// A step of another thread: enough to find it, without its history.
     fn child_thread(&mut self, head: Hash, node: &Node) -> Value {
         let step: Option<StepNode> = nodes::payload(head, node).ok();
         let start: Option<StartNode> =

@@ -18,19 +18,19 @@ use crate::thread::steps::Parts;
 pub struct Steps {
     /// The thread.
     pub thread: ThreadId,
-    /// Workflow it is pinned to.
+    /// Workflow of the thread.
     pub workflow: Hash,
-    /// The entries that were asked for.
+    /// The requested entries.
     pub steps: Vec<Entry>,
-    /// Position of the first of them; that of the start is 0.
+    /// Position of the first entry; the start has position 0.
     #[serde(skip)]
     pub first: usize,
-    /// How many entries there are in all.
+    /// Total number of entries.
     #[serde(skip)]
     pub count: usize,
 }
 
-/// What [`Steps`] has one of for the start and for each step. Timestamps are Unix milliseconds.
+/// An entry of [`Steps`]: the start, or a step. Timestamps are Unix milliseconds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Entry {
@@ -38,11 +38,11 @@ pub enum Entry {
     Start {
         /// Its node.
         hash: Hash,
-        /// Workflow the thread is pinned to.
+        /// Workflow of the thread.
         workflow: Hash,
         /// The task.
         prompt: String,
-        /// When the thread began; absent when its id holds no time.
+        /// When the thread started; absent if its id contains no time.
         timestamp: Option<u64>,
     },
     /// A step.
@@ -53,7 +53,7 @@ pub enum Entry {
     ),
 }
 
-/// What the list has of a step.
+/// A step in the list.
 #[derive(Serialize, JsonSchema)]
 #[serde(remote = "Step")]
 struct ListedStep {
@@ -67,11 +67,11 @@ struct ListedStep {
     timestamp: u64,
 }
 
-/// The entries at these positions; that of the start is 0, and where there is none the range ends. Nodes are read of these
+/// The entries at these positions. The start has position 0, and positions beyond the last entry are ignored. Reads nodes of these
 /// entries only, however long the thread is.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its nodes.
+/// `NotFound` if the thread does not exist; errors of its nodes.
 pub fn steps(home: &Home, id: &ThreadId, range: Range<usize>) -> Result<Steps> {
     let thread = Thread::any(home, id)?;
     let count = thread.chain()?.len() + 1;

@@ -1,4 +1,4 @@
-//! The state of an active thread: the one place that derives it, for a look at one thread and for lists of all.
+//! The state of an active thread, derived only here, for single threads and lists alike.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +10,27 @@ use crate::root::marks::{self, Mark, Reason};
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
 
-/// That a thread is paused.
+/// The pause of a thread.
 #[derive(Debug)]
 pub(crate) struct Pause {
-    /// The thread that somebody paused: this one, or one above it.
+    /// The thread that was paused: this one, or one above it.
     pub(crate) by: ThreadId,
-    /// Why, if that was read already.
+    /// The reason, if it was already read.
     pub(crate) reason: Option<Reason>,
 }
 
-/// What is known of an active thread besides its nodes.
+/// Knowledge about an active thread besides its nodes.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// Marks of this machine that hold at its head, but for a pause.
+    /// This machine's marks that apply to its head, except a pause.
     pub(crate) marks: BTreeSet<Mark>,
     pub(crate) pause: Option<Pause>,
-    /// What other machines do or did about it, if that is newer than the marks.
+    /// Other machines' activity on it, if newer than the marks.
     pub(crate) elsewhere: Option<Elsewhere>,
 }
 
 impl Known {
-    /// What the thread is doing. Who is at work decides first, then a pause, then what came of the newest attempt.
+    /// The state of the thread. A running step comes first, then a pause, then the result of the newest attempt.
     pub(crate) fn state(&self, home: &Home, id: &ThreadId) -> State {
         let here = state::of_active(home, id, &self.marks);
         match (&self.elsewhere, here) {
@@ -41,7 +41,7 @@ impl Known {
         }
     }
 
-    /// Why it is in this state, if there is something to say. Of one that runs it is why no further step will begin.
+    /// Why it is in this state, if known. For a running thread: why no further step will begin.
     pub(crate) fn reason(&self, home: &Home, id: &ThreadId, state: State) -> Option<Reason> {
         if let Some(Pause { by, reason }) = &self.pause {
             let reason = reason.clone().or_else(|| marks::get(home, by, Mark::Paused))?;
@@ -57,7 +57,7 @@ impl Known {
         }
     }
 
-    /// Whether no further step begins once the one that is running has ended.
+    /// Whether the thread pauses after its running step.
     pub(crate) fn is_pausing(&self, state: State) -> bool {
         state == State::Running && self.pause.is_some()
     }

@@ -1,4 +1,4 @@
-//! Steps with what each of them took: for pages that show a thread in time.
+//! Steps with their cost and duration, for pages that show a thread over time.
 
 use std::ops::Range;
 
@@ -10,21 +10,21 @@ use crate::error::Result;
 use crate::thread::load::Thread;
 use crate::thread::runs::RunReader;
 
-/// A step, and what it took.
+/// A step with its cost and duration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimedStep {
-    /// All there is to show of the step.
+    /// The step in full.
     pub step: Step,
-    /// What its agent spent, failed attempts before it included. Of a step that a child thread did, nothing: its own steps say.
+    /// Spending of its agent, including earlier failed attempts. Empty if a child thread played the role: its own steps show the cost.
     pub spent: Spent,
-    /// Milliseconds from the beginning of the attempt that made it to its end, as far as that is on record.
+    /// Duration of its attempt in milliseconds, as far as recorded.
     pub took_ms: u64,
 }
 
-/// Some steps of a thread, by their positions from 0. Each takes reading its node, its output and its detail.
+/// Some steps of a thread, by their positions from 0. Reads each step's node, output and detail.
 ///
 /// # Errors
-/// Those of the chain and the StepNodes. What lies below them and is not readable is said in [`Step::unreadable`].
+/// Errors of the chain and the StepNodes. Unreadable nodes below them are listed in [`Step::unreadable`].
 pub fn timeline(thread: &Thread<'_>, config: &Config, range: Range<usize>) -> Result<Vec<TimedStep>> {
     let mut reader = RunReader::new(thread.home().store(), config);
     let count = thread.chain()?.len();

@@ -1,4 +1,4 @@
-//! The check of a workflow, for `workflow validate` and for everything that stores one. Nothing is written.
+//! The check of a workflow, for `workflow validate` and for every command that stores one. Writes nothing.
 
 use std::path::Path;
 
@@ -13,22 +13,21 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::nodes;
 
-/// A file as it was found.
+/// A checked file.
 #[derive(Debug, Clone)]
 pub struct Validated {
-    /// Its text; empty when it could not be read.
+    /// Its text; empty if it could not be read.
     pub text: String,
-    /// Everything wrong with it, in order of place.
+    /// Everything wrong with it, in order of position.
     pub problems: Vec<Problem>,
     /// The workflow, if no problem is an error.
     pub draft: Option<WorkflowDraft>,
 }
 
-/// Reads and checks a workflow file; one that cannot be read is a problem like others, so that further files are still
-/// looked at.
+/// Reads and checks a workflow file. An unreadable file is a problem like any other, so that further files are still checked.
 ///
 /// # Errors
-/// Those of looking for the stored schemas it names.
+/// Errors of finding the stored schemas it names.
 pub fn file(home: &Home, path: &Path) -> Result<Validated> {
     match read_text(path) {
         Ok(text) => text_of_file(home, text, path),
@@ -44,16 +43,16 @@ pub fn file(home: &Home, path: &Path) -> Result<Validated> {
 /// Checks the text of a workflow file.
 ///
 /// # Errors
-/// Those of looking for the stored schemas it names.
+/// Errors of finding the stored schemas it names.
 pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<Validated> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     self::text(home, text, &path.display().to_string(), stem.as_deref())
 }
 
-/// Checks a workflow that is stored, with the schemas of its roles: rules may be newer than it.
+/// Checks a stored workflow with the schemas of its roles: some rules may be newer than the workflow.
 ///
 /// # Errors
-/// Those of its nodes.
+/// Errors of its nodes.
 pub fn stored(home: &Home, hash: Hash, origin: &str) -> Result<Validated> {
     let mut payload = nodes::payload::<Value>(hash, &home.store().get(hash)?)?;
     for role in payload.get_mut("roles").and_then(Value::as_object_mut).into_iter().flat_map(|roles| roles.values_mut())
@@ -66,19 +65,19 @@ pub fn stored(home: &Home, hash: Hash, origin: &str) -> Result<Validated> {
     text(home, format!("{payload:#}\n"), origin, None)
 }
 
-/// Checks the text of a workflow, which comes from `origin`; the name should be that of its file, if it is from one.
+/// Checks the text of a workflow from `origin`. If it comes from a file, its name should be the name of the file.
 ///
 /// # Errors
-/// Those of looking for the stored schemas it names.
+/// Errors of finding the stored schemas it names.
 pub fn text(home: &Home, text: String, origin: &str, stem: Option<&str>) -> Result<Validated> {
     let Parsed { draft, problems, .. } = workflow::check_with(&text, origin, stem, |hash| home.store().has(hash))?;
     Ok(Validated { text, problems, draft })
 }
 
-/// The hash a workflow would have. Nothing is stored.
+/// The hash a workflow would have. Stores nothing.
 ///
 /// # Errors
-/// Those of a schema that cannot be a node.
+/// Errors of a schema that cannot be a node.
 pub fn hash(draft: WorkflowDraft) -> Result<Hash> {
     let workflow = draft.resolve(|_, schema| Store::schema_draft(schema).map(|draft: Draft| draft.hash()))?;
     Ok(workflow.draft().hash())
@@ -86,9 +85,9 @@ pub fn hash(draft: WorkflowDraft) -> Result<Hash> {
 
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    // Named by a person, or found by a search for files.
+    // A person named the file, or a search found it.
     let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| match Refused::of(&error) {
-        // As of one that is a little smaller, and is looked at.
+        // The same kind of error as for other invalid files.
         Some(refused) => Error::data(format!("{}: {refused}", path.display())),
         None => Error::file("read", path, error),
     })?;
@@ -98,7 +97,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     })
 }
 
-/// The refusal of a workflow with errors.
+/// The rejection of a workflow with errors.
 pub(crate) fn invalid(problems: &[Problem]) -> Error {
     let text = |problem: &Problem| match &problem.hint {
         Some(hint) => format!("{problem}\n  hint: {hint}"),

@@ -1,4 +1,4 @@
-//! `thread verify`: whether a thread is still what was recorded of it.
+//! `thread verify`: checks that a thread was not modified.
 
 use json_cas::Hash;
 use serde::Serialize;
@@ -10,19 +10,19 @@ use crate::root::home::Home;
 use crate::thread::digest::{self, Digest};
 use crate::thread::load::Thread;
 
-/// What the comparison gave.
+/// Result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Every digest that was recorded or expected is that of the nodes.
+    /// Every recorded or expected digest matches the nodes.
     Intact,
-    /// One of them is not.
+    /// At least one digest does not match.
     Tampered,
-    /// There is nothing to compare with.
+    /// There is no digest to compare with.
     Unrecorded,
 }
 
-/// What was compared.
+/// Details of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verified {
@@ -30,27 +30,27 @@ pub struct Verified {
     pub thread: ThreadId,
     /// Its head.
     pub head: Hash,
-    /// How many steps it has.
+    /// Number of steps.
     pub steps: usize,
-    /// What the comparison gave.
+    /// The result.
     pub verdict: Verdict,
-    /// The digest at its head, made from the nodes as they are.
+    /// The digest at its head, computed from the nodes.
     pub digest: Digest,
-    /// The digest that was recorded at its head.
+    /// The recorded digest at its head.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Digest>,
-    /// The first node whose digest is not the recorded one: something at it or before it was changed.
+    /// The first node whose digest differs from the recorded one: it or an earlier node was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs_at: Option<Hash>,
-    /// Number of the step that node is, 0 for the start.
+    /// Number of that node's step, 0 for the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs_at_step: Option<usize>,
 }
 
-/// Makes the digests of a thread anew and compares them with all that its record has, and with one that was noted elsewhere.
+/// Recomputes the digests of a thread and compares them with all recorded digests, and with one noted elsewhere.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its nodes.
+/// `NotFound` if the thread does not exist; errors of its nodes.
 pub fn verify(home: &Home, id: &ThreadId, expected: Option<Digest>) -> Result<Verified> {
     let thread = Thread::any(home, id)?;
     let computed = digest::computed(home, thread.head)

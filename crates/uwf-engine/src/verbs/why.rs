@@ -1,7 +1,7 @@
-//! `thread why`: what a step was decided by, and how its output was obtained.
+//! `thread why`: how a step was decided, and how its output was obtained.
 //!
-//! Nothing of a decision is stored. It is made again by the moderator, on the thread as it was before the step: the graph, the
-//! conditions and the history never change, so what comes out is what came out then.
+//! Decisions are not stored. The moderator repeats the decision on the thread before the step: the graph, the conditions and the history
+//! never change, so the result is the same.
 
 use json_cas::{Hash, Node};
 use schemars::JsonSchema;
@@ -22,22 +22,22 @@ use crate::thread::state::State;
 use crate::thread::steps::Parts;
 use crate::verbs::{pages, show, workflow_names};
 
-/// Why a step is as it is, or why a thread stands where it stands.
+/// Why a step has its role and output, or why a thread is in its state.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reasons {
     /// The workflow.
     pub workflow: Hash,
-    /// What it calls itself.
+    /// The workflow's own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_name: Option<String>,
-    /// The thread: the one that was asked about, or one that has the step.
+    /// The requested thread, or one that has the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
     /// The step; absent for a thread without steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<ReasonedStep>,
-    /// What comes next in the thread that was asked about, or why it ended.
+    /// What comes next in the requested thread, or why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Ahead>,
 }
@@ -55,11 +55,11 @@ pub struct ReasonedStep {
     /// The agent.
     #[serde(flatten)]
     pub agent: AgentName,
-    /// The role before it, or `$START`.
+    /// The previous role, or `$START`.
     pub after: String,
     /// How the moderator chose the role.
     pub routing: Routing,
-    /// Whether the role is the one that the moderator chooses. A step that was put there by hand may be another.
+    /// Whether the role is the one that the moderator chooses. A step added by hand may have another role.
     pub as_chosen: bool,
     /// How its output was obtained.
     pub output: Obtained,
@@ -69,11 +69,11 @@ pub struct ReasonedStep {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Routing {
-    /// How it came about.
+    /// The explanation.
     Explained(Explained),
-    /// Nodes that it takes are not readable, or a condition cannot be evaluated.
+    /// A required node is not readable, or a condition cannot be evaluated.
     Unexplained {
-        /// Why.
+        /// The reason.
         error: String,
     },
 }
@@ -82,18 +82,18 @@ pub enum Routing {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Obtained {
-    /// Node that says it.
+    /// Node that describes it.
     pub detail: Option<Hash>,
-    /// Rung of the extraction ladder that gave it.
+    /// Rung of the extraction ladder that produced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extracted_by: Option<String>,
     /// Each rung that was tried, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rungs: Vec<Rung>,
-    /// Tries at this step that failed before, oldest first.
+    /// Failed attempts at this step, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedAttempt>,
-    /// Whether a later step command took over what an earlier one had paid for.
+    /// Whether a later step command adopted the result of an earlier one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
     /// The failed attempt whose text was read again instead of running the agent.
@@ -102,12 +102,12 @@ pub struct Obtained {
     /// The last step of the child thread that played the role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_step: Option<Hash>,
-    /// Why no more of this is known.
+    /// Why the rest is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
 }
 
-/// What a rung of the extraction ladder does.
+/// Describes a rung of the extraction ladder.
 #[must_use]
 pub fn rung_in_words(rung: &str) -> &'static str {
     match rung {
@@ -119,43 +119,43 @@ pub fn rung_in_words(rung: &str) -> &'static str {
     }
 }
 
-/// A try that failed.
+/// A failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedAttempt {
     /// The attempt node.
     pub attempt: Hash,
-    /// The agent, when it is known.
+    /// The agent, if known.
     #[serde(flatten)]
     pub agent: Option<AgentName>,
-    /// Exit code, when there was one.
+    /// Exit code, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Why it failed.
     pub error: String,
 }
 
-/// What lies ahead of a thread.
+/// The future of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ahead {
-    /// What the thread is doing.
+    /// The state of the thread.
     pub state: State,
-    /// Why it is in this state, when there is something to say.
+    /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What the moderator chooses next; `$END` is the end. Of a thread that was killed it is what would have come.
+    /// The moderator's next choice; `$END` is the end. For a killed thread, the choice that would have followed.
     pub routing: Routing,
-    /// Tries at the next step that failed so far, oldest first.
+    /// Failed attempts at the next step so far, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedAttempt>,
 }
 
-/// Why a thread stands where it stands: its newest step, and what comes next. Reads what the conditions of the two decisions
-/// read, however long the thread is.
+/// Explains a thread: its newest step, and what comes next. Reads only what the conditions of these two decisions read, however long the
+/// thread is.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its head and of the workflow.
+/// `NotFound` if the thread does not exist; errors of its head and of the workflow.
 pub fn of_thread(home: &Home, id: &ThreadId) -> Result<Reasons> {
     let standing = show::show(home, id)?;
     let thread = Thread::at(home, id.clone(), standing.head)?;
@@ -166,11 +166,11 @@ pub fn of_thread(home: &Home, id: &ThreadId) -> Result<Reasons> {
     Ok(Reasons { step, next: Some(next), ..about(home, &thread, Some(id.clone())) })
 }
 
-/// Why a step is as it is. A step is part of all threads that were forked behind it; the newest of them that knows its own
-/// steps is taken, which with 10,000 threads costs reading 10,000 small files of the cache.
+/// Explains a step. A step belongs to all threads that were forked after it. Uses the newest of them that knows its own steps; with
+/// 10,000 threads, finding it reads 10,000 small cache files.
 ///
 /// # Errors
-/// `NotFound` when there is no such node, `Data` when it is no step, those of its nodes.
+/// `NotFound` if the node does not exist, `Data` if it is not a step; errors of its nodes.
 pub fn of_step(home: &Home, hash: Hash) -> Result<Reasons> {
     nodes::step_node(home.store(), hash)?;
     let known = thread_with(home, hash)?;
@@ -181,11 +181,10 @@ pub fn of_step(home: &Home, hash: Hash) -> Result<Reasons> {
     Ok(Reasons { step, ..about(home, &thread, id) })
 }
 
-/// Why a step of a thread is as it is; `None` when the thread has no such step. However many threads there are, only this one
-/// is read.
+/// Explains a step of a thread; `None` if the thread does not have it. Reads only this thread, however many there are.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its nodes.
+/// `NotFound` if the thread does not exist; errors of its nodes.
 pub fn of_step_in(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<Reasons>> {
     let thread = Thread::any(home, id)?;
     let Some(index) = thread.chain()?.position(hash) else { return Ok(None) };
@@ -199,7 +198,7 @@ fn about(home: &Home, thread: &Thread<'_>, id: Option<ThreadId>) -> Reasons {
     Reasons { workflow, workflow_name, thread: id, step: None, next: None }
 }
 
-/// The newest thread of this machine that has a step, by its head or by the cache of its chain.
+/// The newest thread of this machine with a step, by its head or by the cache of its chain.
 fn thread_with(home: &Home, step: Hash) -> Result<Option<Thread<'_>>> {
     let finished = history::all(home)?.into_iter().map(|line| (line.thread.to_string(), line.head));
     let heads: std::collections::HashMap<String, Hash> = finished.chain(home.heads().list()?).collect();
@@ -208,7 +207,7 @@ fn thread_with(home: &Home, step: Hash) -> Result<Option<Thread<'_>>> {
         if *head != step && !chain::has_cached(home, &thread, step) {
             continue;
         }
-        // A cache may be that of a thread as it was before somebody moved its head elsewhere.
+        // The cache may be older than a move of the thread's head.
         if let Ok(found) = Thread::at(home, thread, *head)
             && found.chain().is_ok_and(|chain| chain.position(step).is_some())
         {
@@ -237,7 +236,7 @@ fn reasoned(thread: &Thread<'_>, index: usize) -> Result<ReasonedStep> {
     })
 }
 
-/// What the moderator chooses at the head of a thread, explained; and the choice itself when it can be made.
+/// The moderator's choice at the head of a thread, explained; and the chosen role, if it could be determined.
 fn routing(thread: &Thread<'_>) -> Result<(Routing, Option<String>)> {
     let workflow = thread.workflow()?;
     Ok(match moderate::next(thread, &workflow) {
@@ -250,7 +249,7 @@ fn routing(thread: &Thread<'_>) -> Result<(Routing, Option<String>)> {
     })
 }
 
-/// Tries since the step that is the head.
+/// Failed attempts since the step at the head.
 fn failed_since(home: &Home, thread: &Thread<'_>) -> Result<Vec<FailedAttempt>> {
     let failures = pages::failures(home, &thread.id, thread.head)?;
     Ok(failures.into_iter().map(failed_attempt).collect())

@@ -1,4 +1,4 @@
-//! What workflows are called where threads are told of.
+//! Names of workflows, for messages about threads.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,13 +8,13 @@ use json_cas::Hash;
 use crate::root::home::Home;
 use crate::root::registry::Registry;
 
-/// The names of workflows. Each node that must be read for one is read once.
+/// The names of workflows. Reads each node at most once.
 pub struct Names {
     known: HashMap<Hash, String>,
 }
 
 impl Names {
-    /// Those of the registry: the name that a workflow has now, else one that it had.
+    /// Names in the registry: a workflow's current name, or else a former one.
     pub fn of(registry: &Registry) -> Names {
         let earlier = registry
             .iter()
@@ -23,7 +23,7 @@ impl Names {
         Names { known: earlier.chain(current).collect() }
     }
 
-    /// What a workflow is called: its name in the registry, else what it calls itself.
+    /// The name of a workflow: in the registry, or else its own name.
     pub fn name(&mut self, home: &Home, workflow: Hash) -> Option<String> {
         match self.known.entry(workflow) {
             Entry::Occupied(known) => Some(known.get().clone()),
@@ -32,7 +32,7 @@ impl Names {
     }
 }
 
-/// What a workflow calls itself.
+/// A workflow's own name.
 pub fn own_name(home: &Home, workflow: Hash) -> Option<String> {
     let node = home.store().try_get(workflow).ok()??;
     node.payload.get("name").and_then(serde_json::Value::as_str).map(str::to_owned)

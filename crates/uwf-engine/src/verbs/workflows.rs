@@ -1,4 +1,4 @@
-//! `workflow list`, `workflow show`, `workflow history`: what is known of workflows and their names.
+//! `workflow list`, `workflow show`, `workflow history`: workflows and their names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,31 +18,30 @@ use crate::thread::nodes;
 use crate::verbs::find_workflow::{self, Located, Origin};
 use crate::verbs::{put, validate};
 
-/// Where the workflows of the registry are said to come from.
+/// Origin of workflows in the registry.
 pub const REGISTRY: &str = "registry";
 
-/// A workflow of a listing.
+/// A workflow in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NamedWorkflow {
     /// Its name.
     pub name: String,
-    /// Absent when its file is not valid.
+    /// Its version; absent if its file is not valid.
     pub hash: Option<Hash>,
     /// `registry`, or the file of the project.
     pub origin: String,
-    /// When the registry gave it the name, Unix milliseconds; absent for a file, and if it is not known.
+    /// When the registry gave it the name, in Unix milliseconds; absent for a file, and if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<u64>,
-    /// What is wrong with it.
+    /// Why it is not usable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// The workflows of the registry, and of the project that `cwd` is in, by name. Of two with the same name the project's
-/// comes first.
+/// The workflows of the registry, and of the project that contains `cwd`, by name. If two have the same name, the project's comes first.
 ///
 /// # Errors
-/// Those of the registry, and of looking for nodes.
+/// Errors of the registry, and of finding nodes.
 pub fn list(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
     let mut rows = of_project(home, cwd)?;
     for (name, entry) in registry::read(home)? {
@@ -50,7 +49,7 @@ pub fn list(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
         let timestamp = Some(entry.timestamp).filter(|timestamp| *timestamp > 0);
         rows.push(NamedWorkflow { name, hash: Some(entry.hash), origin: REGISTRY.to_owned(), timestamp, problem });
     }
-    // Stable: of two of the same name the project's stays first.
+    // A stable sort: with equal names, the project's workflow stays first.
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(rows)
 }
@@ -73,31 +72,31 @@ fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
     Ok(rows)
 }
 
-/// A workflow as it is stored.
+/// A stored workflow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShownWorkflow {
     /// Its version.
     pub hash: Hash,
-    /// What it calls itself.
+    /// Its own name.
     pub name: String,
     /// Type of its node.
     pub r#type: Hash,
     /// Its node's content.
     pub payload: Value,
-    /// When it was first stored, Unix milliseconds; 0 when it is not stored yet.
+    /// When it was first stored, in Unix milliseconds; 0 if it is not stored yet.
     pub timestamp: u64,
     /// Versions of its name in the registry, newest first; none if the registry has no such name.
     pub history: Vec<Version>,
-    /// The payload, read.
+    /// The parsed payload.
     #[serde(skip)]
     pub workflow: Workflow,
-    /// Role → schema of its output; none where it is not readable.
+    /// Role → schema of its output; `None` if it is not readable.
     #[serde(skip)]
     pub schemas: BTreeMap<String, Option<Value>>,
 }
 
 impl ShownWorkflow {
-    /// Keys of a role's output, those that may be absent with a `?`; `None` where its schema is not readable.
+    /// Keys of a role's output, with a `?` after optional keys; `None` if its schema is not readable.
     pub fn output_keys(&self, role: &str) -> Option<Vec<String>> {
         let schema = self.schemas.get(role)?.as_ref()?;
         let required: Vec<&str> =
@@ -111,7 +110,7 @@ impl ShownWorkflow {
 /// Reads a workflow.
 ///
 /// # Errors
-/// Those of its node; a schema that is not readable is missing in [`ShownWorkflow::schemas`].
+/// Errors of its node. An unreadable schema is missing in [`ShownWorkflow::schemas`].
 pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
     let store = home.store();
     let workflow = nodes::workflow(store, hash)?;
@@ -143,11 +142,10 @@ pub fn show_by(home: &Home, typed: &str, hash: Hash) -> Result<ShownWorkflow> {
     Ok(ShownWorkflow { history, ..shown })
 }
 
-/// What a name, a hash or a unique beginning of one stands for, for whoever only looks: nothing is stored. A file of the
-/// project is shown as it would be stored.
+/// Resolves a name, a hash or a unique hash prefix, and stores nothing. A project file is shown as it would be stored.
 ///
 /// # Errors
-/// As of [`find_workflow::locate`] and [`show`]; `Data` when the file has errors, or a secret in it.
+/// As of [`find_workflow::locate`] and [`show`]; `Data` if the file has errors, or contains a secret.
 pub fn look(home: &Home, typed: &str, cwd: &Path) -> Result<(ShownWorkflow, Origin)> {
     match find_workflow::locate(home, typed, cwd)? {
         Located::Stored(hash, origin) => Ok((show_by(home, typed, hash)?, origin)),
@@ -192,21 +190,21 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
     })
 }
 
-/// A version that a name stood for.
+/// A version that a name referred to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Version {
     /// The workflow.
     pub hash: Hash,
-    /// When the name was given to it, Unix milliseconds; 0 when that is not known.
+    /// When it was given the name, in Unix milliseconds; 0 if unknown.
     pub timestamp: u64,
-    /// Whether it is what the name stands for now.
+    /// Whether the name refers to it now.
     pub current: bool,
 }
 
-/// The versions that a name stood for, the newest first.
+/// The versions that a name referred to, newest first.
 ///
 /// # Errors
-/// Those of the registry, and of [`entry`].
+/// Errors of the registry, and of [`entry`].
 pub fn history(home: &Home, name: &str, cwd: &Path) -> Result<Vec<Version>> {
     let registry = registry::read(home)?;
     Ok(versions(entry(home, &registry, name, cwd)?))
@@ -219,10 +217,10 @@ fn versions(entry: &Entry) -> Vec<Version> {
     std::iter::once(current).chain(past).collect()
 }
 
-/// What a name of the registry stands for.
+/// The registry's entry for a name.
 ///
 /// # Errors
-/// `NotFound` when the registry does not have it; a file of the project that `cwd` is in is named then.
+/// `NotFound` if the registry does not have it. The error then names a file of the project that contains `cwd`, if there is one.
 pub fn entry<'r>(home: &Home, registry: &'r Registry, name: &str, cwd: &Path) -> Result<&'r Entry> {
     registry.get(name).ok_or_else(|| {
         let hint = match project_files::all(cwd).into_iter().find(|(project, _)| project == name) {

@@ -1,4 +1,4 @@
-//! Removing the worktrees of threads that do not need them any more.
+//! Removal of the worktrees of threads that no longer need them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,12 +15,11 @@ use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 use crate::root::{history, lock, sharing};
 
-/// Removes the worktree of a thread that has ended, if it has one and nothing in it would be lost: all is committed, on some
-/// branch. With `discard` it goes whatever is in it. Its branch goes too, if another one has all its commits. The caller holds the
-/// thread's lock.
+/// Removes the worktree of an ended thread, if it has one and no work would be lost: everything is committed, on some branch. With
+/// `discard`, removes it in any case. Also removes its branch, if another branch has all its commits. The caller holds the thread's lock.
 ///
 /// # Errors
-/// `Usage` when something would be lost: nothing was removed then. `Io`, those of git.
+/// `Usage` if work would be lost: then nothing was removed. `Io`, and errors of git.
 pub(crate) fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Removed>> {
     let Some(worktree) = saved_worktree(home, id, discard)? else { return Ok(None) };
     Ok(Some(worktree::remove_saved(home, id, &worktree)?))
@@ -54,7 +53,7 @@ fn would_be_lost(id: &ThreadId, dir: &Path, unsaved: &Unsaved) -> Error {
         .hint(format!("`uwf thread rm {id} --discard` removes it nevertheless; commits stay"))
 }
 
-/// The refusal of what only a thread with a worktree has.
+/// The rejection of a worktree operation on a thread without a worktree.
 pub(crate) fn without_worktree(id: &ThreadId) -> Error {
     Error::usage(format!("thread {id} has no git worktree: its agents work in the directory itself"))
         .hint("`uwf thread start --worktree` gives a thread one")
@@ -62,27 +61,27 @@ pub(crate) fn without_worktree(id: &ThreadId) -> Error {
 
 fn worktree_of(home: &Home, id: &ThreadId) -> Result<Option<Worktree>> {
     let settings = match Settings::load(home, id) {
-        // Of damaged settings nobody can tell which worktree they were about.
+        // Damaged settings don't say which worktree the thread had.
         Err(Error { cause: Some(ErrorCause::DamagedSettings), .. }) => None,
         settings => settings?,
     };
     Ok(settings.and_then(|settings| settings.worktree))
 }
 
-/// What became of the worktrees of threads that have ended.
+/// Result for the worktrees of ended threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Swept {
-    /// Those that were removed, or would be.
+    /// Worktrees that were removed, or would be.
     pub(crate) removed: usize,
-    /// Those that stay, because something in them would be lost, or nobody can tell.
+    /// Worktrees that stay, because work would be lost, or might be.
     pub(crate) kept: usize,
 }
 
-/// Removes the worktrees of threads that ended before a time and in which nothing would be lost; with `dry_run` they are only
-/// counted. Only threads that have a worktree are looked at, however many others there are.
+/// Removes the worktrees of threads that ended before a time, if no work would be lost; with `dry_run`, only counts them. Examines only
+/// threads with a worktree, however many others there are.
 ///
 /// # Errors
-/// Those of the history. A worktree that cannot be looked at stays.
+/// Errors of the history. A worktree that cannot be examined stays.
 pub(crate) fn sweep(home: &Home, ended_before_ms: u64, dry_run: bool) -> Result<Swept> {
     let mut swept = Swept::default();
     let threads = with_worktrees(home)?;
@@ -103,9 +102,9 @@ pub(crate) fn sweep(home: &Home, ended_before_ms: u64, dry_run: bool) -> Result<
     Ok(swept)
 }
 
-/// Removes the worktree of a thread that has ended, if it can go: whether it did.
+/// Removes the worktree of an ended thread, if possible. Returns whether it was removed.
 fn remove_ended(home: &Home, id: &ThreadId) -> bool {
-    // Whoever holds the lock is at the last lines of a step, or removes the thread.
+    // A held lock means that a step is finishing or the thread is being removed.
     match sharing::check(home, id).and_then(|()| lock::take_within(home, id, Duration::ZERO)) {
         Ok(Some(_lock)) => remove(home, id, false).is_ok(),
         Ok(None) | Err(_) => false,
@@ -117,7 +116,7 @@ fn is_saved(home: &Home, id: &ThreadId) -> bool {
     matches!(worktree::unsaved(&worktree), Ok(None))
 }
 
-/// The threads for which there is a directory among the worktrees.
+/// Threads with a directory among the worktrees.
 fn with_worktrees(home: &Home) -> Result<BTreeSet<ThreadId>> {
     let dir = home.worktrees_dir();
     let entries = match fs::read_dir(&dir) {

@@ -1,4 +1,4 @@
-//! What this machine knows about one thread besides the index.
+//! Knowledge of this machine about one thread besides the index.
 
 use std::cell::RefCell;
 

@@ -23,7 +23,7 @@ use crate::root::{node_types, registry};
 const IS_NOWHERE: &str =
     "neither the store nor the cache of this machine has it; `uwf recover` on the machine that made it may put it back";
 
-/// What to do about a name.
+/// Repair of a name.
 enum Deed {
     Nothing,
     /// Restore the missing nodes below this head.
@@ -242,7 +242,7 @@ fn row(id: &ThreadId, finding: Finding, head: Option<Hash>, from: Source, note: 
     Row { thread: id.clone(), finding, head, before: None, from: Some(from), note }
 }
 
-/// What to do about the names of workflows, and what to report about them.
+/// The repair of the names of workflows, and what to report about them.
 fn look_at_names(home: &Home, seen: &Seen) -> Result<(Option<Names>, Deed)> {
     let (damaged, now) = match seen.heads.get(registry::SHARED) {
         Some(Ok(_)) if !seen.astray.contains(registry::SHARED) => return Ok((None, Deed::Nothing)),

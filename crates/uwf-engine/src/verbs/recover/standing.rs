@@ -30,11 +30,11 @@ pub(super) enum Standing {
     At(Known),
     /// Ended.
     Ended(Box<Finished>),
-    /// This machine can't tell now.
+    /// This machine does not know at present.
     Unclear(String),
     /// It is being started.
     Beginning,
-    /// The store has no note of it.
+    /// The store has no notes about it.
     Nowhere,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn noted(home: &Home) -> Result<BTreeMap<ThreadId, Duration>> {
     Ok(noted)
 }
 
-/// What is read to find the state of threads.
+/// Evidence for the state of threads.
 pub(super) struct Standings<'h> {
     home: &'h Home,
     evidence: &'h Evidence<'h>,

@@ -130,7 +130,7 @@ impl Step<'_, '_> {
             _ => error,
         };
         match kept {
-            // Of its output, only the question matters.
+            // Only the question in its output matters.
             Ok(_) if attempt.asks() => error,
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) if has_answer => error.hint(format!(
@@ -166,7 +166,7 @@ impl Step<'_, '_> {
         Error { message, ..error }.hint(hint)
     }
 
-    /// How to read an unusable answer again. Without a model to read it, another reading finds no more.
+    /// How to read an unusable answer again. Without a model to read it, another reading finds nothing new.
     fn reading_again(&self) -> String {
         let config = &self.plan.config;
         let again = format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id);

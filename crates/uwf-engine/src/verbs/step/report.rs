@@ -40,7 +40,7 @@ pub struct StepReport {
     /// Return code of the thread-end node: 1 if the supervisor killed the thread. Absent in JSON if it is 0.
     #[serde(default, skip_serializing_if = "end::is_success")]
     pub return_code: Option<i32>,
-    /// What comes next.
+    /// The next role, or why it could not be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Upcoming>,
     /// How the moderator chose the role of this step.
@@ -91,7 +91,7 @@ impl StepReport {
     }
 }
 
-/// What comes after a step: a role, or the reason why the moderator failed.
+/// The next role, or the reason why the moderator failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Upcoming {
