@@ -1,7 +1,7 @@
-//! The engine's error: what was being done to what, which kind of failure it is, and what to try next.
+//! The engine's error: the failed operation and its object, the kind of failure, and what to try next.
 //!
-//! It is worded where it happens. An enum is for what code decides: [`ErrorKind`] for callers, [`ErrorCause`] for the few failures
-//! after which the engine continues in another way.
+//! Each error is worded where it happens. The enums are for decisions in code: [`ErrorKind`] for callers, [`ErrorCause`] for the few
+//! failures that the engine handles itself.
 
 use std::io;
 use std::path::Path;
@@ -17,32 +17,32 @@ mod libraries;
 
 pub use self::kind::{ErrorKind, SentError};
 
-/// What to try when the disk is full.
+/// Hint for a full disk.
 const FREE_SPACE: &str = "free some space, then run the same command again: nothing was lost";
 
 /// A failure of the engine. `hints` say what to try next.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// Which kind of failure.
+    /// The kind of failure.
     pub kind: ErrorKind,
-    /// What was being done to what, and why it failed; one line, lower case.
+    /// The failed operation, its object and the reason; one line, lower case.
     pub message: String,
-    /// What to try next, each one line.
+    /// What to try next, one line each.
     pub hints: Vec<String>,
-    /// What code decides on, if it does.
+    /// The cause, if code handles it.
     pub cause: Option<ErrorCause>,
     /// The underlying error.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The few failures after which code continues in another way.
+/// The few failures that the engine handles itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCause {
     /// The settings in the record of a thread are damaged.
     DamagedSettings,
-    /// This machine has no record of where a thread works.
+    /// This machine has no record of a thread's workspace.
     UnknownWorkspace,
     /// The conditions of a workflow cannot be evaluated.
     Unroutable,
@@ -53,17 +53,17 @@ pub enum ErrorCause {
     },
     /// The note about a thread's worktree can't be used.
     StrangeNote,
-    /// There is no program `git`.
+    /// The program `git` is missing.
     NoGit,
-    /// Git ran and failed, for whatever reason.
+    /// Git ran and failed.
     GitFailed,
-    /// A directory is in no working tree of a repository.
+    /// A directory is not in a working tree of a repository.
     NoWorkingTree,
     /// A directory is no longer a working tree of its repository.
     OtherRepository,
 }
 
-/// What engine functions return.
+/// Result of engine functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -72,17 +72,17 @@ impl Error {
         Error { kind, message: message.into(), hints: Vec::new(), cause: None, source: None }
     }
 
-    /// Asked for in a way that makes no sense.
+    /// The request makes no sense.
     pub fn usage(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Usage, message)
     }
 
-    /// A workflow, node or file holds bad data.
+    /// A workflow, node or file contains bad data.
     pub fn data(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Data, message)
     }
 
-    /// There is no such thing.
+    /// The requested object does not exist.
     pub fn not_found(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::NotFound, message)
     }
@@ -92,7 +92,7 @@ impl Error {
         Error::new(ErrorKind::Internal, message)
     }
 
-    /// Files: disk full, permissions, missing directories.
+    /// A file error: disk full, permissions, missing directories.
     pub fn io(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Io, message)
     }
@@ -102,7 +102,7 @@ impl Error {
         Error::new(ErrorKind::Busy, message)
     }
 
-    /// The configuration.
+    /// The configuration is wrong.
     pub fn config(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Config, message)
     }
@@ -127,21 +127,21 @@ impl Error {
         Error::new(ErrorKind::NotExtractable, message)
     }
 
-    /// Adds what to try next.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds what to try next, if anything.
+    /// Adds hints.
     #[must_use]
     pub fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Error {
         self.hints.extend(hints);
         self
     }
 
-    /// Adds what code decides on.
+    /// Adds the cause, for code that handles it.
     #[must_use]
     pub(crate) fn with_cause(self, cause: ErrorCause) -> Error {
         Error { cause: Some(cause), ..self }
@@ -161,7 +161,7 @@ impl Error {
             .with_source(source)
     }
 
-    /// The node that is missing, if that is the failure.
+    /// The missing node, if that is the failure.
     pub(crate) fn missing_node(&self) -> Option<Hash> {
         match self.source.as_deref()?.downcast_ref()? {
             StoreError::NotFound { hash } => Some(*hash),
@@ -169,13 +169,13 @@ impl Error {
         }
     }
 
-    /// Whether a store elsewhere could not be used.
+    /// Whether a remote store could not be used.
     pub fn is_remote(&self) -> bool {
         self.source.as_deref().is_some_and(|source| libraries::is_remote(source))
     }
 
-    /// Whether something is damaged, so that trying again does not help: its data are bad, its file is missing, or something
-    /// else is in the file's place. Any other failure to read does not say what is there.
+    /// Whether the object is damaged, so that a retry does not help: its data is bad, its file is missing, or another kind of object is
+    /// in the file's place. Any other read error does not show whether the object is intact.
     pub fn is_damage(&self) -> bool {
         if self.is_remote() {
             return false;
@@ -191,12 +191,12 @@ impl Error {
     }
 }
 
-/// Adds the path to an I/O error, with what was being done.
+/// Adds the path and the operation to an I/O error.
 pub trait AtPath<T> {
     /// `action` completes "cannot … PATH".
     ///
     /// # Errors
-    /// The same one, with the path in its message.
+    /// The I/O error, with the path in its message.
     fn at(self, action: &'static str, path: impl AsRef<Path>) -> Result<T>;
 }
 
@@ -206,8 +206,8 @@ impl<T> AtPath<T> for io::Result<T> {
     }
 }
 
-/// Whether a file cannot be read because it is missing, or because something else is in its place. Trying again does not help
-/// then. Any other failure to read does not say what is there.
+/// Whether a file cannot be read because it is missing, or because another kind of object is in its place. A retry does not help then.
+/// Any other read error does not show whether the file is intact.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     let of_place = [Errno::NOENT, Errno::ISDIR, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
     Refused::of(error).is_some() || Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno))

@@ -1,12 +1,12 @@
 //! The shell of uwf: everything that touches files, processes and clocks.
 //!
-//! It is a crate of its own so that every way of driving threads (the command, a server, a test) shares one
-//! implementation of the step. Start reading at [`verbs::step`]: moderator → agent → extract → persist.
+//! It is a separate crate so that every way of driving threads (the command, a server, a test) shares one implementation of the step.
+//! Start reading at [`verbs::step`]: moderator → agent → extract → persist.
 //!
-//! There are four rooms, and each uses only those to its left: [`root`], the storage root and its files; [`thread`], reading
-//! threads; [`attempt`], one try to have a role played; [`verbs`], one file per command. A test asserts it.
+//! There are four layers, and each uses only the layers to its left: [`root`], the storage root and its files; [`thread`], reading
+//! threads; [`attempt`], one attempt at a role; [`verbs`], one file per command. A test asserts this.
 //!
-//! A storage root is a [`root::home::Home`]; a verb is a function of it:
+//! A storage root is a [`root::home::Home`]; a verb is a function that takes one:
 //!
 //! ```
 //! use uwf_core::moderator::Next;

@@ -1,11 +1,11 @@
-//! Whose a file is.
+//! Owners of files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use durable_files::regular;
 
-/// The owner of a file: the name of a user, or the number of one without a name.
+/// The owner of a file: the name of a user, or the user id if it has no name.
 pub(crate) fn owner(path: &Path) -> String {
     let Ok(meta) = path.metadata() else { return "somebody else".to_owned() };
     let uid = meta.uid().to_string();

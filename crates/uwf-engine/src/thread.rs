@@ -1,4 +1,4 @@
-//! Reading threads: from a head to its nodes, the chain of steps, where the moderator sends them next.
+//! Reading threads: from a head to its nodes, the chain of steps, and the moderator's next decision.
 
 pub mod chain;
 pub(crate) mod children;

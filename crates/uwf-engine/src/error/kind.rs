@@ -1,24 +1,24 @@
-//! Which kind of failure something is, and an error as it is sent from one process to another. Every room records or sends them.
+//! Kinds of failure, and errors as one process sends them to another. Every layer records or sends them.
 
 use serde::{Deserialize, Serialize};
 
-/// What a failure means to whoever drives the engine. The command turns it into an exit code.
+/// The kind of a failure, for callers of the engine. The command turns it into an exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
-    /// Asked for in a way that makes no sense.
+    /// The request makes no sense.
     Usage,
-    /// A workflow, node or file holds bad data.
+    /// A workflow, node or file contains bad data.
     Data,
-    /// There is no such thing, or the thread is not active.
+    /// The requested object does not exist, or the thread is not active.
     NotFound,
     /// A bug in uwf.
     Internal,
-    /// Files: disk full, permissions, missing directories.
+    /// A file error: disk full, permissions, missing directories.
     Io,
-    /// Somebody else is at it, or the head moved.
+    /// Another process is at work, or the head moved.
     Busy,
-    /// The configuration.
+    /// The configuration is wrong.
     Config,
     /// The thread waits for a person, or is paused.
     Waiting,
@@ -28,21 +28,21 @@ pub enum ErrorKind {
     AgentFailed,
     /// The agent's answer could not be turned into the role's output.
     NotExtractable,
-    /// Ended by Ctrl-C.
+    /// Stopped by Ctrl-C.
     Interrupted,
-    /// Ended by TERM, HUP or `thread kill`.
+    /// Stopped by TERM, HUP or `thread kill`.
     Terminated,
 }
 
 impl ErrorKind {
-    /// Whether a failure to read says something about the disk, the store or others at this moment, and nothing about what was to be
-    /// read. A store elsewhere that lets nobody in is a failure of the configuration.
+    /// Whether a read failure is temporary: caused by the disk, the store or other processes, not by the data. Denied access to a remote
+    /// store counts as a configuration failure instead.
     pub fn is_of_the_moment(self) -> bool {
         matches!(self, ErrorKind::Io | ErrorKind::Busy | ErrorKind::Config)
     }
 
-    /// Whether a failure to keep an answer is none of the agent's: of the moment, or of nodes that others put or took away. The answer
-    /// is read again then, and the agent is not paid again.
+    /// Whether a failure to store an answer is not the agent's fault: it is temporary, or other processes added or removed nodes. Then
+    /// the answer is read again, and the agent is not paid again.
     pub fn may_keep_later(self) -> bool {
         self.is_of_the_moment() || matches!(self, ErrorKind::Data | ErrorKind::NotFound)
     }
@@ -52,7 +52,7 @@ impl ErrorKind {
         matches!(self, ErrorKind::Interrupted | ErrorKind::Terminated)
     }
 
-    /// The documented exit code of a process that fails like this.
+    /// The documented exit code for this kind of failure.
     pub fn exit_code(self) -> u8 {
         match self {
             ErrorKind::Waiting => 20,
@@ -72,10 +72,10 @@ impl ErrorKind {
     }
 }
 
-/// An error as it crosses the process border between keeper and window.
+/// An error sent between the keeper and the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentError {
-    /// Which kind of failure.
+    /// The kind of failure.
     pub kind: ErrorKind,
     /// One line.
     pub message: String,

@@ -1,6 +1,6 @@
-//! What a failure of nodes, heads or files means to the user: its kind, and what to try next.
+//! Translates errors of nodes, heads and files for the user: their kind, and what to try next.
 //!
-//! The libraries below know nothing of commands, so their errors become an [`Error`] here. Everything else is worded where it fails.
+//! The libraries below don't know the commands, so their errors become an [`Error`] here. All other errors are worded where they happen.
 
 use durable_files::FileError;
 use json_cas::{HeadsError, RemoteError, RemoteFault, StoreError};
@@ -41,7 +41,7 @@ impl From<ConditionError> for Error {
     }
 }
 
-/// Whether a store elsewhere could not be used.
+/// Whether a remote store could not be used.
 pub(super) fn is_remote(source: &(dyn std::error::Error + 'static)) -> bool {
     matches!(source.downcast_ref(), Some(StoreError::Remote(_)))
         || matches!(source.downcast_ref(), Some(HeadsError::Remote(_)))
@@ -133,7 +133,7 @@ fn remote_kind(fault: RemoteFault) -> ErrorKind {
     }
 }
 
-/// What to do about a store elsewhere that cannot be used.
+/// Hint for a remote store that cannot be used.
 fn about_remote(remote: &RemoteError) -> String {
     let is_of = |scheme: &str| remote.store.starts_with(scheme);
     let (is_postgres, is_google, is_azure) = (is_of("postgres"), is_of("gs://"), is_of("az://"));

@@ -1,7 +1,7 @@
 //! The chain cache: for each thread a flat file of fixed-width records, one per step, so that no command walks 10,000 nodes.
 //!
-//! Records are in thread order and only appended. The file is trusted up to the first record that is not whole, and only
-//! as far as its last record is the head or an ancestor of it; it can be deleted at any time. It is read whole: 40 bytes a step.
+//! Records are in thread order and only appended. A reader trusts intact records up to the newest one that is the head or an ancestor of
+//! it. The file can be deleted at any time. It is always read as a whole: 40 bytes a step.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use crate::thread::nodes;
 
 mod records;
 
-/// Steps that [`count`] walks back at most.
+/// Maximum number of steps that [`count`] walks back.
 pub const COUNTED: usize = 16;
 
-/// Steps that are brought here by one call where a store can do that.
+/// Number of steps to fetch in one call, if the store supports that.
 const AHEAD: usize = 256;
 
 /// The steps of a thread, oldest first.
@@ -31,11 +31,11 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The chain that ends at `head` (`None`: no step yet), from the cache as far as it can be trusted, the rest from
-    /// the nodes; what was missing is added to the cache.
+    /// The chain that ends at `head` (`None`: no step yet). Reads the trusted part from the cache and the rest from the nodes, and adds
+    /// the missing steps to the cache.
     ///
     /// # Errors
-    /// Those of reading StepNodes.
+    /// Errors of reading StepNodes.
     pub fn load(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Chain> {
         let Some(head) = head else { return Ok(Chain::default()) };
         let path = home.chain_file(thread);
@@ -53,22 +53,22 @@ impl Chain {
         Ok(Chain { records, sum })
     }
 
-    /// Adds a step that follows to the cache. Where that fails, the next reader brings the cache up to date.
+    /// Adds the next step to the cache. If that fails, the next reader updates the cache.
     pub(crate) fn append(&self, home: &Home, thread: &ThreadId, record: Record) {
         records::append(&home.chain_file(thread), self.records.len(), self.sum, &[record]);
     }
 
-    /// The chain that ends at `head`, from the nodes alone: no cache is read or written.
+    /// The chain that ends at `head`, from the nodes alone: reads and writes no cache.
     ///
     /// # Errors
-    /// Those of reading StepNodes.
+    /// Errors of reading StepNodes.
     pub(crate) fn walked(home: &Home, head: Hash) -> Result<Chain> {
         let mut records = walk_back(home, head, &mut Vec::new())?;
         records.reverse();
         Ok(Chain { records, sum: 0 })
     }
 
-    /// Its first `steps` steps, to read by.
+    /// A read-only chain of its first `steps` steps.
     pub(crate) fn first(&self, steps: usize) -> Chain {
         Chain { records: self.records.iter().take(steps).copied().collect(), sum: 0 }
     }
@@ -78,12 +78,12 @@ impl Chain {
         self.records.len()
     }
 
-    /// Whether there is no step yet.
+    /// Whether it has no step yet.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// Record of step `index`, from 0; `None` behind the last.
+    /// Record of step `index`, from 0; `None` beyond the last step.
     pub fn get(&self, index: usize) -> Option<Record> {
         self.records.get(index).copied()
     }
@@ -98,13 +98,13 @@ impl Chain {
         self.records.iter().rposition(|record| record.step == step)
     }
 
-    /// The last step before position `index` that is one of the same role.
+    /// The last step before position `index` by the same role.
     pub(crate) fn last_before(&self, index: usize) -> Option<Hash> {
         let role = self.records.get(index)?.role;
         self.records[..index].iter().rfind(|record| record.role == role).map(|record| record.step)
     }
 
-    /// How often a role was played.
+    /// How many steps a role has.
     pub fn count_of(&self, role: &str) -> usize {
         self.of(role).count()
     }
@@ -126,10 +126,10 @@ impl Chain {
     }
 }
 
-/// Number of steps up to `head` (`None`: no step yet) where that costs little: the cache is up to date, or there are few steps.
+/// Number of steps up to `head` (`None`: no step yet), if it is cheap to find: the cache is up to date, or there are few steps.
 ///
 /// # Errors
-/// Those of reading StepNodes.
+/// Errors of reading StepNodes.
 pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Option<usize>> {
     let Some(head) = head else { return Ok(Some(0)) };
     if let Ok(Some(cached)) = records::read(&home.chain_file(thread))
@@ -145,29 +145,29 @@ pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Optio
     Ok(None)
 }
 
-/// Whether the cache of a thread has a step. Nothing else is read, and nothing is written.
+/// Whether the cache of a thread has a step. Reads only the cache and writes nothing.
 pub(crate) fn has_cached(home: &Home, thread: &ThreadId, step: Hash) -> bool {
     cached(home, thread).any(|cached| cached == step)
 }
 
-/// The steps that the cache has, the newest first. Nothing else is read, and nothing is written.
+/// The steps in the cache, newest first. Reads only the cache and writes nothing.
 pub(crate) fn cached(home: &Home, thread: &ThreadId) -> impl Iterator<Item = Hash> {
     let cached = records::read(&home.chain_file(thread)).ok().flatten().unwrap_or_default();
     cached.records.into_iter().rev().map(|record| record.step)
 }
 
-/// The last step the cache has, be it the thread's or not; where its end is damaged, the last before that.
+/// The last step in the cache, even if it no longer belongs to the thread; skips damaged records at the end.
 ///
 /// # Errors
-/// `Io` when there is a cache that cannot be read.
+/// `Io` if a cache exists but cannot be read.
 pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<Hash>> {
     let path = home.chain_file(thread);
     let cached = records::read(&path).at("read", &path)?;
     Ok(cached.and_then(|cached| cached.records.last().map(|record| record.step)))
 }
 
-/// Collects records from `head` back to the newest one the cache has, newest first, and cuts the cache there. The
-/// common cases, cache at the head or one step behind, cost no search.
+/// Collects records from `head` back to the newest cached one, newest first, and cuts the cache there. The common cases, with the cache
+/// at the head or one step behind, need no search.
 fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<Record>> {
     let mut missing = Vec::new();
     let mut next = Some(head);
@@ -185,7 +185,7 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
             records.truncate(index + 1);
             return Ok(missing);
         }
-        // The newest step is the only one that is new, mostly.
+        // Usually only the newest step is missing.
         if !missing.is_empty() {
             home.store().objects().chain(hash, AHEAD)?;
         }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     impl Long {
-        /// A thread whose first step is the only one of `planner`, with its cache.
+        /// A thread with its cache; only its first step is by `planner`.
         fn new() -> Long {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::open(dir.path(), "uwf");

@@ -1,4 +1,4 @@
-//! Child threads of a thread, as this machine noted them. Nodes of the parent name a child only if a step was made of it.
+//! Child threads of a thread, as recorded on this machine. The parent's nodes name a child only if it became a step.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -33,7 +33,7 @@ pub(crate) fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     Ok(ids)
 }
 
-/// The 80 random bits of the id of the child that a role has at a head of a thread.
+/// The 80 random bits in the id of a child thread, for a role at a head of its parent.
 pub(crate) fn random(parent: &ThreadId, head: Hash, role: &str) -> u128 {
     let bytes = |salt: u8| {
         let text = format!("{salt} {parent} {head} {role}");
@@ -42,10 +42,7 @@ pub(crate) fn random(parent: &ThreadId, head: Hash, role: &str) -> u128 {
     Ulid::from_parts(0, bytes(0) << 64 | bytes(1)).random()
 }
 
-/// The child threads that became no step: of roles that another agent played, and of the current role.
-///
-/// # Errors
-/// Those of the directory and the nodes.
+/// Child threads that did not become a step: of the current role, and of roles that another agent then played.
 pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
     let children = known(parent.home(), &parent.id)?;
     if children.is_empty() {
@@ -62,7 +59,7 @@ pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
         head = record.step;
         let Some(child) = child.filter(|child| children.contains_key(child)) else { continue };
         let detail = nodes::get(parent.home().store(), record.detail)?;
-        // Any other detail means that an agent played the role itself.
+        // With any other detail, an agent played the role itself.
         if NodeKind::of(detail.type_hash) == Some(NodeKind::StepNode) {
             children.remove(&child);
         }
@@ -70,10 +67,7 @@ pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
     Ok(children.into_values().collect())
 }
 
-/// A child as it stands; `None` if it was removed.
-///
-/// # Errors
-/// Those of index, history and nodes.
+/// A child in its current state; `None` if it was removed.
 pub(crate) fn find<'h>(home: &'h Home, id: &ThreadId) -> Result<Option<Thread<'h>>> {
     if let Some(head) = home.heads().read(id.as_str())? {
         return Thread::at(home, id.clone(), head.hash).map(Some);

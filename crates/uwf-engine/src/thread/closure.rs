@@ -1,5 +1,5 @@
-//! What a step brings along: the nodes that can be reached from it without going through the step before it. Whoever reads
-//! the thread later relies on them, so each of them is checked before a head may lead there.
+//! The closure of a step: the nodes reachable from it without going through the previous step. Readers of the thread rely on them, so
+//! each node is checked before a head may reference it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -17,18 +17,17 @@ pub struct Part {
     pub cbor: Vec<u8>,
 }
 
-/// What is wrong with a closure.
+/// The fault of a closure.
 #[derive(Debug)]
 pub enum Unsound {
-    /// A node cannot be read, or its references cannot be told.
+    /// A node, or its references, cannot be read.
     Unreadable(StoreError),
-    /// A node is not what it should be.
+    /// A node has the wrong content.
     Unfit(String),
 }
 
 impl Unsound {
-    /// What is wrong in words; the error itself when it says something about the disk at this moment and nothing about
-    /// the nodes.
+    /// The fault in words. A temporary read failure says nothing about the nodes, and is returned as the error.
     ///
     /// # Errors
     /// `Io`.
@@ -47,24 +46,24 @@ impl From<StoreError> for Unsound {
     }
 }
 
-/// What the closure of a sound step consists of.
+/// The closure of a sound step.
 #[derive(Debug)]
 pub struct Sound {
-    /// Its nodes and the types they need that are not uwf's own: all that must be durable.
+    /// All nodes that must be durable: the closure, and the types it needs that are not uwf's own.
     pub nodes: Vec<Hash>,
 }
 
-/// What is gone through: from where, and where it ends.
+/// The limits of a walk: where it begins and ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// Nodes it begins at.
+    /// Nodes at which it begins.
     pub roots: Vec<Hash>,
-    /// Nodes that belong to what came before, wherever they are referred to.
+    /// Nodes that belong to earlier steps, wherever they are referenced.
     pub outside: Vec<Hash>,
 }
 
 impl Bounds {
-    /// All that a step brings along: neither its start nor the step before it.
+    /// The closure of a step: without its start and the previous step.
     pub fn of_step(hash: Hash, step: &StepNode) -> Bounds {
         Bounds { roots: vec![hash], outside: [step.start].into_iter().chain(step.prev).collect() }
     }
@@ -75,11 +74,11 @@ impl Bounds {
     }
 }
 
-/// Shows every node of a closure once. The head that the StartNode of a child thread names as its parent's is outside of
-/// every closure: the history of the parent is not what the child is made of.
+/// Shows every node of a closure once. The parent's head in a child thread's StartNode is outside of every closure: the parent's history
+/// is not part of the child.
 ///
 /// # Errors
-/// The first node that cannot be read.
+/// The error of the first unreadable node.
 pub fn each(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Result<(), StoreError> {
     let mut seen: HashSet<Hash> = bounds.outside.iter().chain(&bounds.roots).copied().collect();
     let mut queue: VecDeque<_> = bounds.roots.iter().map(|root| (*root, None)).collect();
@@ -102,11 +101,11 @@ fn parent_head(node: &Node) -> Option<Hash> {
     hash_in(node.payload.get("parent")?)
 }
 
-/// Checks a closure: each node is there, has its hash and fits its type, each type is there, and what uwf's own nodes refer
-/// to is of the kind that readers rely on. `visit` is shown each node before its own check.
+/// Checks a closure: each node exists, has its hash and fits its type, each type exists, and the references of uwf's own nodes have the
+/// kind that readers rely on. Shows `visit` each node before its own check.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first fault.
 pub fn check(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Result<Sound, Unsound> {
     let mut kinds = HashMap::new();
     let mut wanted = Vec::new();
@@ -125,7 +124,7 @@ pub fn check(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Re
         return Err(unsound);
     }
     for (hash, field, kind, child) in wanted {
-        // What is not in the closure was checked when it became part of the thread.
+        // Nodes outside the closure were checked when they became part of the thread.
         if kinds.get(&child).is_some_and(|found| *found != Some(kind)) {
             let why =
                 format!("`{field}` of node {hash} refers to {child}, which is not a node of type {}", kind.title());
@@ -136,7 +135,7 @@ pub fn check(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Re
     Ok(Sound { nodes: kinds.into_keys().chain(stored_types(store, types)?).collect() })
 }
 
-/// Types with those that type them, as far as they are stored: uwf knows some that other programs write by.
+/// The stored ones of these types, with their own types. uwf knows some types that only other programs store.
 fn stored_types(store: &Store, types: HashSet<Hash>) -> Result<HashSet<Hash>, StoreError> {
     let mut found = HashSet::new();
     let mut queue: Vec<Hash> = types.into_iter().collect();
@@ -150,7 +149,7 @@ fn stored_types(store: &Store, types: HashSet<Hash>) -> Result<HashSet<Hash>, St
     Ok(found)
 }
 
-/// Whether a node's payload is what its type says, neither more nor less.
+/// Checks that a node's payload fits its type.
 fn fits(store: &Store, part: &Part) -> Result<(), Unsound> {
     let schema = match store.schema(part.node.type_hash) {
         Err(error) if error.is_of_the_moment() => return Err(error.into()),
@@ -166,7 +165,7 @@ fn fits(store: &Store, part: &Part) -> Result<(), Unsound> {
     Err(Unsound::Unfit(format!("node {} does not fit {title}: {first}", part.hash)))
 }
 
-/// The references of one of uwf's own nodes, with the kind each must be of.
+/// The references of one of uwf's own nodes, with the required kind of each.
 fn wants(node: &Node) -> impl Iterator<Item = (&'static str, NodeKind, Hash)> {
     let fields: &[(&'static str, NodeKind)] = match NodeKind::of(node.type_hash).filter(|_| is_own(node.type_hash)) {
         Some(NodeKind::StartNode) => &[("workflow", NodeKind::Workflow)],

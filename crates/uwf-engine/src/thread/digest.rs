@@ -1,6 +1,6 @@
-//! What makes the run of a thread tamper-evident. The hash by which nodes are named is not cryptographic: whoever can write
-//! to the store can put another node in the place of one. So the line that records a finished step carries a BLAKE3 digest
-//! over the nodes of that step, chained with the digest of the step before: one value stands for the whole run.
+//! Digests that make the run of a thread tamper-evident. The hash that names a node is not cryptographic: a program that can write to the
+//! store can replace a node with another one. So the line that records a finished step carries a BLAKE3 digest over the nodes of that
+//! step, chained with the digest of the previous step: one value covers the whole run.
 //!
 //! ```text
 //! node  = BLAKE3( type, 13 ASCII symbols ‖ payload, canonical CBOR )
@@ -9,7 +9,7 @@
 //! step  = BLAKE3( digest before, 32 bytes ‖ nodes of the StepNode )
 //! ```
 //!
-//! Which nodes belong to a step is said in [`closure`].
+//! [`closure`] defines which nodes belong to a step.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -60,19 +60,19 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// Takes up the nodes of a closure in any order.
+/// Collects the nodes of a closure, in any order.
 #[derive(Default)]
 pub(crate) struct Digester(Vec<(Hash, blake3::Hash)>);
 
 impl Digester {
-    /// Takes up a node.
+    /// Adds a node.
     pub(crate) fn add(&mut self, part: &Part) {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&part.node.type_hash.to_ascii()).update(&part.cbor);
         self.0.push((part.hash, hasher.finalize()));
     }
 
-    /// The digest once these nodes follow; `None` before the start of a thread.
+    /// The digest after these nodes. `before` is the previous digest; `None` before the start of a thread.
     pub(crate) fn after(mut self, before: Option<Digest>) -> Digest {
         let mut hasher = blake3::Hasher::new();
         hasher.update(before.map_or([0; 32], |before| *before.0.as_bytes()).as_slice());
@@ -85,17 +85,14 @@ impl Digester {
 }
 
 /// The digest at a thread's start.
-///
-/// # Errors
-/// Those of the nodes.
 fn of_start(store: &Store, start: Hash) -> Result<Digest> {
     of(store, &Bounds::below(start), None)
 }
 
-/// The digest at a node that may be a thread's start; `None` when it is another node.
+/// The digest at a StartNode; `None` at any other node.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub(crate) fn at_start(store: &Store, node: Hash) -> Result<Option<Digest>> {
     match NodeKind::of(nodes::get(store, node)?.type_hash) {
         Some(NodeKind::StartNode) => Ok(Some(of_start(store, node)?)),
@@ -106,7 +103,7 @@ pub(crate) fn at_start(store: &Store, node: Hash) -> Result<Option<Digest>> {
 /// The digest at a step.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn of_step(store: &Store, before: Digest, hash: Hash, step: &StepNode) -> Result<Digest> {
     of(store, &Bounds::of_step(hash, step), Some(before))
 }
@@ -117,10 +114,10 @@ fn of(store: &Store, bounds: &Bounds, before: Option<Digest>) -> Result<Digest> 
     Ok(digester.after(before))
 }
 
-/// The digests of a thread at its start and each of its steps up to `head`, made from the nodes as they are.
+/// The digests of a thread at its start and at each step up to `head`, computed from the nodes.
 ///
 /// # Errors
-/// Those of the nodes; `Data` when `head` is neither start nor step.
+/// Errors of the nodes; `Data` if `head` is neither start nor step.
 pub fn computed(home: &Home, head: Hash) -> Result<Vec<(Hash, Digest)>> {
     let store = home.store();
     let thread = Thread::at(home, crate::root::ids::new_thread_id(), head)?;
@@ -139,10 +136,7 @@ pub fn computed(home: &Home, head: Hash) -> Result<Vec<(Hash, Digest)>> {
     Ok(found)
 }
 
-/// The digest at one node, made from the nodes as they are.
-///
-/// # Errors
-/// As [`computed`].
+/// The digest at one node, computed from the nodes.
 pub(crate) fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
     last(&computed(home, head)?)
 }
@@ -150,7 +144,7 @@ pub(crate) fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
 /// The newest of a thread's digests.
 ///
 /// # Errors
-/// `Internal` when there is none: a thread has a start.
+/// `Internal` if there are none: a thread always has a start.
 pub(crate) fn last(digests: &[(Hash, Digest)]) -> Result<Digest> {
     let last = digests.last().map(|(_, digest)| *digest);
     last.ok_or_else(|| Error::internal("a thread has no digest at its start"))

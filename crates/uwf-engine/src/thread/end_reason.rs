@@ -1,13 +1,13 @@
-//! Why a thread has ended, as its thread-end node says it.
+//! Reasons in thread-end nodes.
 
-/// Reason of a thread-end node whose thread came to its graph's end.
+/// The graph reached its end.
 pub const END: &str = "end";
 
-/// Reason when no transition matched.
+/// No transition matched.
 pub const NO_MATCH: &str = "no-match";
 
-/// Reason when somebody killed the thread.
+/// The thread was killed.
 pub(crate) const KILLED: &str = "killed";
 
-/// What the reason begins with when the supervisor ended the thread; why follows.
+/// Prefix of the reason if the supervisor ended the thread; its explanation follows.
 pub const SUPERVISOR: &str = "supervisor: ";

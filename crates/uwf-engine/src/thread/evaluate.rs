@@ -1,5 +1,5 @@
-//! The sandbox for conditions that are not plain: a child `uwf` with a memory limit and a deadline, so that no
-//! expression can hang or kill the engine.
+//! The sandbox for complex conditions: a child `uwf` with a memory limit and a deadline, so that no expression can hang or kill the
+//! engine.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -12,19 +12,19 @@ use uwf_core::moderator::{self, Evaluate};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 
-/// Address space of the child. Conditions over 10,000 steps take a tenth of it.
+/// Address space of the child. Conditions over 10,000 steps need a tenth of it.
 pub(crate) const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
 
-/// Time the child has.
+/// Time limit of the child.
 pub const TIME_LIMIT: Duration = Duration::from_secs(2);
 
-/// Bytes a result may have: it goes through pipes and memory of whoever asked.
+/// Maximum size of a result in bytes: it goes through pipes and the memory of the caller.
 pub(crate) const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 
 /// Hidden argument that makes `uwf` the child.
 pub const CHILD_ARGUMENT: &str = "__evaluate";
 
-/// What the child answers. A missing value is not null, so it has a word of its own.
+/// The child's answer. A missing value is not null, so it has its own variant.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Answer {
@@ -33,10 +33,10 @@ enum Answer {
     Error(String),
 }
 
-/// Evaluates in a child process. `Ok(Err)` is the expression's own failure, or one of the limits.
+/// Evaluates an expression in a child process. `Ok(Err)` means that the expression failed or hit a limit.
 ///
 /// # Errors
-/// `Internal` when the child cannot be started.
+/// `Internal` if the child cannot be started.
 pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>, String>> {
     let mut child = Command::new(home.bin())
         .arg(CHILD_ARGUMENT)
@@ -49,12 +49,12 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>,
         })?;
     let input = serde_json::to_vec(request).expect("an expression and a JSON context");
     let mut stdin = child.stdin.take().expect("stdin was piped");
-    // The child reads everything before it evaluates; when it dies early the write fails and its answer is missing.
+    // The child reads everything before it evaluates. If it dies early, the write fails and the answer is missing.
     let writer = std::thread::spawn(move || stdin.write_all(&input));
     let stdout = child.stdout.take().expect("stdout was piped");
     let reader = std::thread::spawn(move || {
         let mut answer = Vec::new();
-        // A child that has more to say fails to write it, because nobody reads it.
+        // A longer answer fails in the child, because the rest is never read.
         stdout.take(MAX_ANSWER + 1).read_to_end(&mut answer).map(|_| answer)
     });
     let in_time = wait_until(&mut child, TIME_LIMIT);
@@ -77,10 +77,10 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>,
     }
 }
 
-/// The child: reads a request from stdin, limits itself, evaluates, answers on stdout. Returns what to print.
+/// The child: reads a request from stdin, limits itself, evaluates, and returns the answer to print on stdout.
 ///
 /// # Errors
-/// `Internal` when the request is not readable.
+/// `Internal` if the request is not readable.
 pub fn child_main() -> Result<Vec<u8>> {
     let mut input = Vec::new();
     std::io::stdin()
@@ -99,11 +99,11 @@ pub fn child_main() -> Result<Vec<u8>> {
 
 fn limit_memory() {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    // Where the limit cannot be set, the deadline still holds.
+    // If the limit cannot be set, the deadline still holds.
     let _ = setrlimit(Resource::As, Rlimit { current: Some(MEMORY_LIMIT), maximum: Some(MEMORY_LIMIT) });
 }
 
-/// Waits for the child's end, kills it at the deadline. Whether it ended by itself.
+/// Waits for the child's end, and kills it at the deadline. Returns whether it ended by itself.
 fn wait_until(child: &mut Child, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
     let mut pause = Duration::from_micros(200);

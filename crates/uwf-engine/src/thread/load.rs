@@ -1,4 +1,4 @@
-//! Reading threads: the one place that walks from a head to what lies below it.
+//! Loading threads: the only code that walks from a head to the nodes below it.
 
 use std::cell::OnceCell;
 
@@ -16,12 +16,12 @@ use crate::thread::chain::Chain;
 use crate::thread::nodes;
 use crate::thread::steps::{self, Parts};
 
-/// A thread as it stands: its head, its start, its last step. Older steps are loaded only when asked for.
+/// A thread with its head, its start and its last step. Older steps are loaded only on request.
 pub struct Thread<'h> {
     home: &'h Home,
     /// Its id.
     pub id: ThreadId,
-    /// The newest StepNode, or the StartNode when there is none.
+    /// The newest StepNode, or the StartNode if it has no steps.
     pub head: Hash,
     /// The StartNode.
     pub start_hash: Hash,
@@ -29,11 +29,11 @@ pub struct Thread<'h> {
     pub start: StartNode,
     /// The last step.
     pub last: Option<StepNode>,
-    /// Unix milliseconds the head was first put at. For a thread without steps that is when the first thread with this
-    /// workflow and task began: [`Thread::changed_at`] is the time of this one.
+    /// When the head was first stored, in Unix milliseconds. For a thread without steps, that is when the first thread with this workflow
+    /// and task started: [`Thread::changed_at`] is the time of this thread.
     pub head_timestamp_ms: u64,
     chain: OnceCell<Chain>,
-    /// Whether it stands at a step that is not its head any more, or has no id.
+    /// Whether it ends at an earlier step than the real thread, or has no id.
     is_past: bool,
 }
 
@@ -41,17 +41,17 @@ impl<'h> Thread<'h> {
     /// Loads an active thread and the head to swap against.
     ///
     /// # Errors
-    /// `NotFound` when it is not active; those of its nodes.
+    /// `NotFound` if it is not active; errors of its nodes.
     pub fn active(home: &'h Home, id: &ThreadId) -> Result<(Thread<'h>, Head)> {
         let head = home.heads().read(id.as_str())?;
         let head = head.ok_or_else(|| missing_thread::not_active(home, id))?;
         Ok((Thread::at(home, id.clone(), head.hash)?, head))
     }
 
-    /// The thread's head, if it is still where it was when the thread was loaded: to move it on, or to end the thread by.
+    /// The thread's head, if it has not moved since the thread was loaded: to move it, or to end the thread with it.
     ///
     /// # Errors
-    /// `Busy` when it is elsewhere by now, `NotFound` when the thread has ended.
+    /// `Busy` if it has moved, `NotFound` if the thread has ended.
     pub(crate) fn current_head(&self) -> Result<Head> {
         let head = self.home.heads().read(self.id.as_str())?;
         let head = head.ok_or_else(|| missing_thread::not_active(self.home, &self.id))?;
@@ -61,7 +61,7 @@ impl<'h> Thread<'h> {
     /// Loads a thread, active or finished.
     ///
     /// # Errors
-    /// `NotFound` when there is no such thread; those of its nodes.
+    /// `NotFound` if the thread does not exist; errors of its nodes.
     pub fn any(home: &'h Home, id: &ThreadId) -> Result<Thread<'h>> {
         if let Some(head) = home.heads().read(id.as_str())? {
             return Thread::at(home, id.clone(), head.hash);
@@ -69,10 +69,10 @@ impl<'h> Thread<'h> {
         Thread::ended(home, &history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?)
     }
 
-    /// Loads a thread the history tells of.
+    /// Loads a thread in the history.
     ///
     /// # Errors
-    /// Those of its nodes.
+    /// Errors of its nodes.
     pub fn ended(home: &'h Home, line: &Finished) -> Result<Thread<'h>> {
         let id = &line.thread;
         Thread::at(home, id.clone(), line.head).map_err(|error| match error.missing_node() {
@@ -86,7 +86,7 @@ impl<'h> Thread<'h> {
     /// Loads the thread that ends at a node, under an id.
     ///
     /// # Errors
-    /// Those of the nodes; `Data` when the node is neither start nor step.
+    /// Errors of the nodes; `Data` if the node is neither start nor step.
     pub fn at(home: &'h Home, id: ThreadId, head: Hash) -> Result<Thread<'h>> {
         let node = nodes::get(home.store(), head)?;
         let (last, start_hash, start_node) = match NodeKind::of(node.type_hash) {
@@ -115,7 +115,7 @@ impl<'h> Thread<'h> {
         })
     }
 
-    /// The thread once its head has moved on to a step of it.
+    /// The thread after its head moves to the next step.
     pub(crate) fn moved_to(&self, head: Hash, step: StepNode, timestamp_ms: u64) -> Thread<'h> {
         Thread {
             home: self.home,
@@ -130,10 +130,7 @@ impl<'h> Thread<'h> {
         }
     }
 
-    /// The thread as it was when it had so many steps.
-    ///
-    /// # Errors
-    /// Those of the nodes.
+    /// The thread as it was with this many steps.
     pub(crate) fn as_of(&self, steps: usize) -> Result<Thread<'h>> {
         let chain = self.chain()?.first(steps);
         let (head, last, head_timestamp_ms) = match chain.records().last() {
@@ -148,17 +145,14 @@ impl<'h> Thread<'h> {
         Ok(Thread { home: self.home, id, head, start_hash, start, last, head_timestamp_ms, chain, is_past })
     }
 
-    /// Loads what ends at a step that no thread of this machine is known to have: its id is all zeros, and no cache is
+    /// Loads the thread that ends at a step, if no thread of this machine is known to have the step: its id is all zeros, and no cache is
     /// written for it.
-    ///
-    /// # Errors
-    /// Those of the nodes.
     pub(crate) fn without_id(home: &'h Home, head: Hash) -> Result<Thread<'h>> {
         let chain = OnceCell::from(Chain::walked(home, head)?);
         Ok(Thread { chain, is_past: true, ..Thread::at(home, ThreadId::from(ulid::Ulid::nil()), head)? })
     }
 
-    /// Whether it is not the thread as it stands, so that nothing it says belongs into the thread's caches.
+    /// Whether it differs from the real thread, so that none of its data belongs in the thread's caches.
     pub(crate) fn is_past(&self) -> bool {
         self.is_past
     }
@@ -168,34 +162,34 @@ impl<'h> Thread<'h> {
         self.home
     }
 
-    /// Unix milliseconds the thread began at, from its id; `None` when the id holds no time. The StartNode can't say:
+    /// When the thread started, in Unix milliseconds, from its id; `None` if the id contains no time. The StartNode does not know:
     /// threads with the same workflow and task share it.
     pub fn started_at(&self) -> Option<u64> {
         ids::started_at(&self.id)
     }
 
-    /// Unix milliseconds of its last change: its newest step, or its beginning (of a fork, the fork).
+    /// When it last changed, in Unix milliseconds: its newest step, or its start (for a fork, the fork).
     pub fn changed_at(&self) -> Option<u64> {
         changed_at(self.started_at(), self.last.is_some().then_some(self.head_timestamp_ms))
     }
 
-    /// The workflow the thread is pinned to.
+    /// The workflow of the thread.
     ///
     /// # Errors
-    /// Those of the node.
+    /// Errors of the node.
     pub fn workflow(&self) -> Result<Workflow> {
         nodes::workflow(self.home.store(), self.start.workflow)
     }
 
-    /// The graph position: the last step's role, `$START` before the first.
+    /// The graph position: the last step's role, or `$START` before the first step.
     pub fn position(&self) -> &str {
         self.last.as_ref().map_or(workflow::START, |step| &step.role)
     }
 
-    /// Its steps as the chain cache has them.
+    /// Its steps, from the chain cache.
     ///
     /// # Errors
-    /// Those of the StepNodes the cache lacks.
+    /// Errors of the StepNodes the cache lacks.
     pub fn chain(&self) -> Result<&Chain> {
         if let Some(chain) = self.chain.get() {
             return Ok(chain);
@@ -207,10 +201,10 @@ impl<'h> Thread<'h> {
     /// Step `index` (from 0) with its output and these parts.
     ///
     /// # Errors
-    /// Those of the nodes.
+    /// Errors of the nodes.
     pub fn step(&self, index: usize, parts: Parts) -> Result<Step> {
         let (chain, store) = (self.chain()?, self.home.store());
-        // The newest is the one that is asked for most, and its StepNode is known.
+        // The newest step is requested most, and its StepNode is already known.
         if let Some(last) = self.last.as_ref().filter(|_| index + 1 == chain.len()) {
             return steps::of_node(store, index + 1, self.head, (last.clone(), self.head_timestamp_ms), parts);
         }
@@ -218,19 +212,18 @@ impl<'h> Thread<'h> {
         steps::of_node(store, index + 1, hash, nodes::step_node(store, hash)?, parts)
     }
 
-    /// Step `index` (from 0) with all there is to show of it. What lies below its StepNode and is not readable is said in
-    /// [`Step::unreadable`].
+    /// Step `index` (from 0) in full. Unreadable nodes below its StepNode are listed in [`Step::unreadable`].
     ///
     /// # Errors
-    /// Those of the StepNode.
+    /// Errors of the StepNode.
     pub fn whole_step(&self, index: usize) -> Result<Step> {
         steps::whole(self.home.store(), index + 1, self.step_hash(index)?)
     }
 
-    /// The same of the newest step, `None` at the start: its position is not asked for, and said to be 0.
+    /// The newest step in full, `None` at the start. Its position is not determined, and given as 0.
     ///
     /// # Errors
-    /// Those of the StepNode.
+    /// Errors of the StepNode.
     pub fn newest_step(&self) -> Result<Option<Step>> {
         self.last.as_ref().map(|_| steps::whole(self.home.store(), 0, self.head)).transpose()
     }
@@ -243,14 +236,14 @@ impl<'h> Thread<'h> {
     }
 }
 
-/// The refusal when another process moved the head; `meanwhile` completes "while it was …".
+/// The rejection if another process moved the head; `meanwhile` completes "while it was …".
 pub(crate) fn head_moved(thread: &ThreadId, meanwhile: &str) -> Error {
     Error::busy(format!("the head of thread {thread} moved while it was {meanwhile}"))
         .hint("look at it with `uwf thread show`, then try again")
 }
 
-/// When a thread last changed, by when it began and when its newest step was first put. A fork begins after the step it
-/// begins with.
+/// When a thread last changed, from the time it started and the time its newest step was first stored. A fork starts later than the step
+/// it starts with.
 pub(crate) fn changed_at(started_at: Option<u64>, stepped_at: Option<u64>) -> Option<u64> {
     stepped_at.max(started_at)
 }

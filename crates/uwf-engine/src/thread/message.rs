@@ -1,4 +1,4 @@
-//! What an agent wrote beside its structured output: what pages show of a step and later roles get of it.
+//! The agent's text besides its structured output, for pages and for later roles.
 
 use json_cas::{Hash, Node, Store};
 use serde::Deserialize;
@@ -10,11 +10,11 @@ use uwf_core::prompt::AnswerForm;
 use crate::error::Result;
 use crate::thread::nodes;
 
-/// Returns the text of a step's detail beside the output, wherever the step was made. The text of a role played by a workflow is that of
+/// Returns the text of a step's detail besides the output, wherever the step was made. If a workflow played the role, that is the text of
 /// the last step of its thread. `schema` is the type of the output.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn of_detail(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Option<String>> {
     let node = nodes::get(store, detail)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
@@ -24,27 +24,24 @@ pub fn of_detail(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Op
     of_node(store, detail, &node, schema)
 }
 
-/// The text of a step's detail without the output it may hold; `None` when there is no more to it than the output.
-/// `schema` is the type of the output: with it a header that is not written as asked for is found too.
-///
-/// # Errors
-/// Those of the nodes.
+/// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the
+/// output: with it, malformed headers are recognized as well.
 pub(crate) fn of_node(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
     let Some(raw) = raw(store, detail, node)? else { return Ok(None) };
     let text = match node.payload.get("extractedBy").and_then(Value::as_str) {
-        // Handed in as a value: the text is that value, or what was said beside it.
+        // Submitted as a value: the text is that value, or the text beside it.
         Some("submit") if serde_json::from_str::<Value>(raw.trim()).is_ok() => return Ok(None),
-        // The value came from elsewhere, so the text holds no header that could be read.
+        // The value came from elsewhere, so the text has no readable header.
         Some("feedback" | "llm") => raw,
         _ => beside_output(store, raw, schema),
     };
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
-/// The whole text a step's detail has, if it has one.
+/// The full text of a step's detail, if it has one.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
     Ok(match NodeKind::of(node.type_hash) {
         Some(NodeKind::ReactSession) => {
@@ -57,13 +54,13 @@ pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
     })
 }
 
-/// What is needed of a session node.
+/// The required part of a session node.
 #[derive(Deserialize)]
 struct Session {
     raw: Hash,
 }
 
-/// All of the text when the output cannot be found in it.
+/// The text without the output; the full text if the output cannot be found in it.
 fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
     let found = schema
         .and_then(|schema| store.schema(schema).ok())
@@ -74,7 +71,7 @@ fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
     }
 }
 
-/// What follows the header a text begins with, when it is written as asked for.
+/// The text after its header, if the header is well formed.
 fn after_header(raw: &str) -> Option<&str> {
     let text = raw.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
     let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
@@ -88,7 +85,7 @@ fn after_header(raw: &str) -> Option<&str> {
     None
 }
 
-/// A text node's text; earlier implementations made the text itself the payload.
+/// The text of a text node; in nodes of earlier implementations, the payload itself is the text.
 pub fn text_of(payload: &Value) -> Option<String> {
     payload.as_str().or_else(|| payload.get("text")?.as_str()).map(str::to_owned)
 }

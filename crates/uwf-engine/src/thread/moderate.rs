@@ -1,5 +1,4 @@
-//! Asking the moderator: loads just the part of the history its conditions read, and carries out the evaluations it
-//! hands back.
+//! Calls the moderator: loads only the part of the history that its conditions read, and evaluates the expressions it returns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,45 +17,45 @@ use crate::thread::load::Thread;
 use crate::thread::steps::Parts;
 use crate::thread::usage;
 
-/// Bytes of JSON up to which a value that was read is part of an explanation. What conditions compare is far shorter; a longer
-/// one is a whole output or many.
+/// Maximum size of a value in an explanation, in bytes of JSON. Compared values are usually far shorter; a longer one is a whole output
+/// or several.
 const MAX_SHOWN: usize = 2048;
 
-/// Steps that are read for a glance.
+/// Maximum number of steps to read for a glance.
 const GLANCED: usize = 4;
 
-/// How a decision came about, as reports tell it.
+/// Explanation of a decision, for reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     /// The role chosen, or `$END`.
     pub next: String,
-    /// Every transition that was looked at, in order.
+    /// Every transition that was considered, in order.
     pub considered: Vec<ConsideredTransition>,
 }
 
-/// One transition that was looked at.
+/// A considered transition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsideredTransition {
-    /// Where it leads.
+    /// Its target.
     pub role: String,
     /// Name of its condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// What it means, as the workflow says.
+    /// The workflow's description of the condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// What the expression read of the history, in the order in which it names it.
+    /// The parts of the history that the expression read, in the order it names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<ReadValue>,
-    /// What it gave, absent when it gave nothing.
+    /// The result; absent if there was none.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// Whether it was taken.
     pub matched: bool,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -65,13 +64,13 @@ pub struct ConsideredTransition {
 pub struct ReadValue {
     /// The part, as an expression.
     pub what: String,
-    /// Its value; absent when it is missing, too long or not known.
+    /// Its value; absent if it is missing, too long or unknown.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// Bytes of a value that is too long to be part of an explanation.
+    /// Size of a value that is too long for an explanation, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
-    /// Why it is not known.
+    /// Why it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -79,11 +78,11 @@ pub struct ReadValue {
 /// The next role of a thread, or its end.
 ///
 /// # Errors
-/// `Data` when a condition cannot be evaluated; those of the nodes it reads.
+/// `Data` if a condition cannot be evaluated; errors of the nodes it reads.
 pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
     let moderator = match Moderator::at(workflow, thread.position()) {
         Ok(moderator) => moderator,
-        // A role without transitions: nothing matches.
+        // A role without transitions: nothing can match.
         Err(ModeratorError::NoPosition { .. }) => {
             return Ok(Decision { next: Next::End(EndReason::NoMatch), trace: Vec::new() });
         }
@@ -102,7 +101,7 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
     }
 }
 
-/// The next role of a thread, or its end, where that costs little.
+/// The next role of a thread, or its end, if that is cheap to find.
 pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
     if let Err(ModeratorError::NoPosition { .. }) = Moderator::at(workflow, thread.position()) {
         return Some(Next::End(EndReason::NoMatch));
@@ -110,8 +109,8 @@ pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
     glance_at_decision(thread, workflow).map(|decision| decision.next)
 }
 
-/// The decision at the head of a thread, where that costs little: no condition is evaluated in a process of its own, and few
-/// steps are read. There is none where no transition begins.
+/// The decision at the head of a thread, if it is cheap to make: without a child process for conditions, and reading few steps. `None` at
+/// a position without transitions.
 pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Option<Decision> {
     let moderator = Moderator::at(workflow, thread.position()).ok()?;
     let reads = moderator.reads();
@@ -127,7 +126,7 @@ pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Op
 /// Evaluates any expression on a thread, in the sandbox.
 ///
 /// # Errors
-/// `Data` when it cannot be evaluated.
+/// `Data` if it cannot be evaluated.
 pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
     let condition = Condition::compile(expression)?;
     let history = history(thread, condition.reads())?;
@@ -138,7 +137,7 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
 /// The part of a thread's history that conditions read.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     let chain = thread.chain()?;
     let mut history = History {
@@ -174,7 +173,7 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     Ok(history)
 }
 
-/// A decision that was made on this thread, as reports tell it.
+/// Explains a decision made on this thread, for reports.
 pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &Decision) -> Explained {
     let next = match &decision.next {
         Next::Role(role) => role.clone(),
@@ -198,7 +197,7 @@ fn description(workflow: &Workflow, condition: &str) -> Option<String> {
     (!description.trim().is_empty()).then(|| description.clone())
 }
 
-/// What an expression reads of a thread. A part that is the whole expression says no more than what the expression gave.
+/// The values an expression reads from a thread. A part that is the whole expression is left out: it equals the result.
 fn values_read(thread: &Thread<'_>, expression: &str) -> Vec<ReadValue> {
     let Ok(condition) = Condition::compile(expression) else { return Vec::new() };
     let parts = condition.references().into_iter().filter(|part| part != expression.trim());
@@ -228,7 +227,7 @@ fn not_evaluated(expression: &str, why: &str) -> Error {
     Error::data(format!("`{expression}` could not be evaluated: {why}"))
 }
 
-/// Name of an end's reason in reports and nodes.
+/// Name of an end reason in reports and nodes.
 pub fn reason(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Graph => end_reason::END,
@@ -254,10 +253,10 @@ fn refused(thread: &Thread<'_>, error: &ModeratorError) -> Error {
         .with_cause(ErrorCause::Unroutable)
 }
 
-/// What to do about a wrong condition.
+/// Hint for a wrong condition.
 const NEW_VERSION: &str = "a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it";
 
-/// What to do when a condition is correct and reads wrong data.
+/// Hint for a correct condition that reads wrong data.
 fn around(thread: &ThreadId, position: &str) -> String {
     match position {
         START => format!("`uwf thread fork {thread} -p 'TEXT'` begins a thread with another task"),

@@ -1,4 +1,4 @@
-//! Reads nodes as the Rust types of their payloads: steps, workflows, attempts, and the node that says how an output was made.
+//! Reads nodes as the Rust types of their payloads: steps, workflows, attempts, and the node that describes how an output was made.
 
 use json_cas::{Hash, Node, Store, StoreError};
 use serde::de::DeserializeOwned;
@@ -8,14 +8,14 @@ use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Result};
 
-/// What to do about a node that is missing.
+/// Hint for a missing node.
 pub(crate) const BRING_BACK: &str =
     "`uwf cas verify` shows what else is missing; put it back from a backup of cas/, or put the same content again";
 
-/// Reads a node that a thread leads to.
+/// Reads a node that a thread references.
 ///
 /// # Errors
-/// `Data` when it is missing; those of the store.
+/// `Data` if it is missing; errors of the store.
 pub(crate) fn get(store: &Store, hash: Hash) -> Result<Node> {
     store.get(hash).map_err(|error| match error {
         StoreError::NotFound { hash } => {
@@ -28,7 +28,7 @@ pub(crate) fn get(store: &Store, hash: Hash) -> Result<Node> {
 /// Reads a StepNode, and the time it was first stored (Unix milliseconds).
 ///
 /// # Errors
-/// Those of the store; `Data` if the node has another type.
+/// Errors of the store; `Data` if the node has another type.
 pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
     let node = get(store, hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
@@ -40,7 +40,7 @@ pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
 /// Reads a workflow.
 ///
 /// # Errors
-/// Those of the store; `Data` if the node has another type or is damaged.
+/// Errors of the store; `Data` if the node has another type or is damaged.
 pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
     let node = get(store, hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::Workflow) {
@@ -50,14 +50,14 @@ pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
         .map_err(|error| Error::data(format!("workflow {hash} is not readable: {error}")))
 }
 
-/// How many child threads a detail may lead through. `maxDepth` keeps threads from being nested deeper.
+/// Maximum number of nested child threads below a detail. `maxDepth` keeps threads from being nested deeper.
 pub(crate) const MAX_NESTING: usize = 64;
 
-/// The node that says how an output was made. If a workflow played the role, the detail is the last step of a child thread,
-/// and this is the node that says it of that step.
+/// The node that describes how an output was made. If a workflow played the role, the detail is the last step of a child thread; this is
+/// then the describing node of that step.
 ///
 /// # Errors
-/// Those of the nodes; `Data` when steps lead to steps without end.
+/// Errors of the nodes; `Data` if steps refer to steps endlessly.
 pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
     let mut at = detail;
     for _ in 0..MAX_NESTING {
@@ -70,7 +70,7 @@ pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
     Err(too_deep(detail))
 }
 
-/// The refusal of a detail that leads through more child threads than make sense.
+/// The rejection of a detail with too many nested child threads.
 pub(crate) fn too_deep(detail: Hash) -> Error {
     Error::data(format!("the detail {detail} lies more than {MAX_NESTING} threads deep"))
 }
@@ -78,7 +78,7 @@ pub(crate) fn too_deep(detail: Hash) -> Error {
 /// How the output of a step was extracted; `None` if its detail does not say.
 ///
 /// # Errors
-/// Those of the node.
+/// Errors of the node.
 pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
     Ok(extracted_by_of(&telling(store, detail)?.1))
 }
@@ -87,7 +87,7 @@ pub(crate) fn extracted_by_of(detail: &Node) -> Option<String> {
     detail.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// What the header of an answer said beside the output, of the keys every header may carry.
+/// Standard keys in the header of an answer, besides the output.
 pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
     detail.payload.get("extras").and_then(Value::as_object).cloned().unwrap_or_default()
 }
@@ -104,7 +104,7 @@ pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
 /// Reads a node that must have the type of this payload.
 ///
 /// # Errors
-/// `Data` when the node has another type.
+/// `Data` if the node has another type.
 pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result<T> {
     let node = get(store, hash)?;
     if node.type_hash != T::TYPE {
@@ -126,7 +126,7 @@ pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
     payload(hash, &node)
 }
 
-/// Whether an attempt failed; of one that is not readable nothing better is known.
+/// Whether an attempt failed; an unreadable attempt counts as failed.
 pub(crate) fn has_failed(store: &Store, hash: Hash) -> bool {
     attempt(store, hash).map_or(true, |attempt| attempt.has_failed())
 }
@@ -135,7 +135,7 @@ pub(crate) fn wrong_kind(store: &Store, hash: Hash, wanted: &'static str, node: 
     Error::data(format!("node {hash} is a {}, a {wanted} was expected", title(store, node)))
 }
 
-/// What people call a node's type.
+/// Name of a node's type, for people.
 pub fn title(store: &Store, node: &Node) -> String {
     if let Some(kind) = NodeKind::of(node.type_hash) {
         return kind.title().to_owned();

@@ -1,4 +1,4 @@
-//! The runs of agents that a step took: the one that became the step, and those that failed before.
+//! The agent runs of a step: the run that became the step, and earlier failed runs.
 
 use std::collections::HashMap;
 
@@ -11,29 +11,29 @@ use uwf_core::spending::{Reading, Run, Spender};
 use crate::error::{Error, Result};
 use crate::thread::nodes;
 
-/// One run, and whose it is.
+/// A run and its agent.
 #[derive(Debug)]
 pub(crate) struct KnownRun {
     pub(crate) run: Run,
     pub(crate) role: String,
-    /// What the configuration called the agent; of an agent that is not known its command.
+    /// The agent's name in the configuration; for an unknown agent its command.
     pub(crate) agent: Option<String>,
     pub(crate) model: Option<String>,
-    /// When its node was stored, Unix milliseconds.
+    /// When its node was stored, in Unix milliseconds.
     pub(crate) at_ms: u64,
 }
 
-/// What is known of a step.
+/// The known runs of a step.
 #[derive(Debug, Default)]
 pub(crate) struct StepRuns {
     pub(crate) runs: Vec<KnownRun>,
-    /// The last step of the child thread that played the role. Its runs are those of the child's steps.
+    /// The last step of the child thread that played the role. The child's steps have the runs.
     pub(crate) child: Option<Hash>,
-    /// Why some of it is not known.
+    /// Why some runs are unknown.
     pub(crate) unreadable: Option<Error>,
 }
 
-/// Reads the runs of steps; each agent is read once.
+/// Reads the runs of steps, and each agent once.
 pub(crate) struct RunReader<'h> {
     store: &'h Store,
     config: &'h Config,
@@ -48,7 +48,7 @@ impl<'h> RunReader<'h> {
     /// The runs of a step.
     ///
     /// # Errors
-    /// Those of the step and its detail.
+    /// Errors of the step and its detail.
     pub(crate) fn of_step(&mut self, step: Hash) -> Result<StepRuns> {
         let (step, _) = nodes::step_node(self.store, step)?;
         let node = nodes::get(self.store, step.detail)?;
@@ -78,10 +78,10 @@ impl<'h> RunReader<'h> {
         Ok(StepRuns { runs, child: None, unreadable })
     }
 
-    /// A failed attempt; `None` when it has not failed.
+    /// A failed attempt; `None` if it has not failed.
     ///
     /// # Errors
-    /// Those of its node.
+    /// Errors of its node.
     pub(crate) fn failed(&mut self, hash: Hash) -> Result<Option<KnownRun>> {
         let node = nodes::get(self.store, hash)?;
         let attempt: node::Attempt = nodes::payload(hash, &node)?;
@@ -98,7 +98,7 @@ impl<'h> RunReader<'h> {
         Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
     }
 
-    /// The tokens of a run: as counted for the whole, else the sum of its turns; and whether that lacks some.
+    /// The tokens of a run: the total if counted, or else the sum of its turns; and whether some are missing.
     fn tokens(&self, whole: Option<Tokens>, turns: &[Hash]) -> (Option<Tokens>, bool) {
         if whole.is_some() {
             return (whole, false);
@@ -108,7 +108,8 @@ impl<'h> RunReader<'h> {
         (counted.into_iter().reduce(|sum, tokens| sum.plus(&tokens)), is_partial)
     }
 
-    /// The turns of the agent, and those of the model that read its answer: at the end, each asked with the same instruction.
+    /// The turns of the agent, and the turns of the model that read its answer. The latter are at the end, and each has the same
+    /// instruction.
     fn split<'s>(&self, session: &'s node::ReactSession) -> (&'s [Hash], &'s [Hash]) {
         let instruction = |turn: &Hash| self.turn(*turn).and_then(|turn| turn.input.first().copied());
         let last = session.turns.last().filter(|_| session.extracted_by == ExtractedBy::Llm).and_then(instruction);
@@ -151,7 +152,7 @@ fn without(whole: &Tokens, reading: Option<&Reading>) -> Tokens {
     }
 }
 
-/// What another program recorded: that it ran is all that is known.
+/// A run recorded by another program: nothing else is known about it.
 fn foreign(step: StepNode, detail: &Node) -> KnownRun {
     let agent = Some(step.agent);
     KnownRun { run: Run::default(), role: step.role, agent, model: None, at_ms: detail.timestamp }

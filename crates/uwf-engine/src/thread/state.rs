@@ -1,4 +1,4 @@
-//! The state of a thread, derived from index, marks and locks; never a stored word.
+//! The state of a thread, derived from index, marks and locks; never stored.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::Mark;
 
-/// What a thread is doing.
+/// State of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It can be stepped.
+    /// Ready for its next step.
     Active,
-    /// A live process steps it.
+    /// A live process is running a step.
     Running,
-    /// Somebody stopped it for now.
+    /// A person paused it.
     Paused,
     /// It waits for a person.
     Waiting,
@@ -27,9 +27,9 @@ pub enum State {
     Limited,
     /// Its last attempt failed.
     Stuck,
-    /// Its graph came to the end.
+    /// Its graph reached the end.
     Completed,
-    /// Somebody ended it.
+    /// It was killed.
     Killed,
     /// Its nodes are not readable.
     Corrupt,
@@ -65,8 +65,8 @@ impl State {
     }
 }
 
-/// State of an active thread with these marks. The lock is probed only when an attempt is open; one that cannot be, another
-/// user's, is taken for free, as a state is told and nothing follows from it.
+/// State of an active thread with these marks. Probes the lock only if an attempt is open. A lock that cannot be probed, because it
+/// belongs to another user, counts as free: the state is only displayed.
 pub(crate) fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<Mark>) -> State {
     if marks.contains(&Mark::Open) && lock::is_held(home, id).unwrap_or(false) {
         return State::Running;

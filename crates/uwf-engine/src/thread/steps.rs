@@ -1,4 +1,4 @@
-//! Steps as far as their readers need them. Every part costs reading a node or more.
+//! Steps with the parts their readers need. Every part costs reading at least one node.
 
 use json_cas::{Hash, Node, Store};
 use serde_json::Value;
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::thread::message;
 use crate::thread::nodes;
 
-/// What is loaded of a step beside its StepNode and its output.
+/// Parts of a step to load besides its StepNode and its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
-    /// What the agent wrote beside the output.
+    /// The agent's text besides the output.
     pub message: bool,
-    /// What the configuration calls the agent; none where the detail is not readable.
+    /// The agent's name in the configuration; absent if the detail is not readable.
     pub alias: bool,
-    /// How the output was obtained, and what else the header said.
+    /// How the output was obtained, and the other keys of the header.
     pub detail: bool,
 }
 
@@ -26,14 +26,14 @@ impl Parts {
     /// The StepNode and the output.
     pub const NONE: Parts = Parts { message: false, alias: false, detail: false };
 
-    /// What agents are given: the message too.
+    /// For agents: also the message.
     pub const MESSAGE: Parts = Parts { message: true, ..Parts::NONE };
 
-    /// What lists show: the alias too.
+    /// For lists: also the alias.
     pub const ALIAS: Parts = Parts { alias: true, ..Parts::NONE };
 }
 
-/// The step of a StepNode that is known already; `index` from 1.
+/// The step of a StepNode that is already loaded; `index` from 1.
 pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, u64), parts: Parts) -> Result<Step> {
     let output = nodes::get(store, node.0.output)?;
     let schema = output.type_hash;
@@ -59,11 +59,11 @@ fn with_output(index: usize, hash: Hash, (node, timestamp): (StepNode, u64), out
     Step { hash, agent: node.agent, detail: node.detail, timestamp, ..Step::new(index, node.role, output) }
 }
 
-/// All of a step, for a page; `index` from 1. What lies below its StepNode and is not readable is said in
-/// [`Step::unreadable`], and the keys of its output have the order of their schema.
+/// A step in full, for a page; `index` from 1. Unreadable nodes below its StepNode are listed in [`Step::unreadable`], and the keys of
+/// its output have the order of their schema.
 ///
 /// # Errors
-/// Those of the StepNode.
+/// Errors of the StepNode.
 pub(crate) fn whole(store: &Store, index: usize, hash: Hash) -> Result<Step> {
     let node = nodes::step_node(store, hash)?;
     let (output, schema, why) = match store.get(node.0.output) {
@@ -79,7 +79,7 @@ pub(crate) fn whole(store: &Store, index: usize, hash: Hash) -> Result<Step> {
     Ok(step)
 }
 
-/// An output with its keys in the order of its schema; as it is stored when the schema is not readable.
+/// An output with its keys in the order of its schema; as stored if the schema is not readable.
 fn in_schema_order(store: &Store, output: Node) -> Value {
     match store.schema(output.type_hash) {
         Ok(schema) => view::in_schema_order(output.payload, schema.value()),
@@ -87,7 +87,7 @@ fn in_schema_order(store: &Store, output: Node) -> Value {
     }
 }
 
-/// Adds what a step's detail says, all of it or nothing; `schema` is the type of its output.
+/// Adds the data of a step's detail, all of it or nothing; `schema` is the type of its output.
 fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()> {
     let detail = nodes::get(store, step.detail)?;
     let message = message::of_node(store, step.detail, &detail, schema)?;
@@ -95,7 +95,7 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()
         Some(NodeKind::StepNode) => step.is_child_thread = true,
         Some(NodeKind::ReactSession) => {
             let session: ReactSession = nodes::payload(step.detail, &detail)?;
-            // The try that succeeded is among them when it said something on stderr.
+            // The successful attempt is included if it printed something on stderr.
             step.failed_attempts = session.attempts.iter().filter(|hash| nodes::has_failed(store, **hash)).count();
             step.alias = alias(store, &session);
             step.extracted_by = nodes::extracted_by_of(&detail);
@@ -106,7 +106,7 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()
     Ok(())
 }
 
-/// What the configuration calls the agent of a session.
+/// The agent's name in the configuration, for the agent of a session.
 fn alias(store: &Store, session: &ReactSession) -> Option<String> {
     nodes::typed::<node::Agent>(store, session.agent).ok().and_then(|agent| AgentName::from(&agent).alias)
 }

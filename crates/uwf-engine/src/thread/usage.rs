@@ -1,8 +1,7 @@
-//! What a thread has used so far: tokens, money and time, as the details of its steps have it.
+//! Usage of a thread so far: tokens, money and time, from the details of its steps.
 //!
-//! Conditions see what the nodes alone say ([`reported`]). Whoever takes over the result of a killed step decides again which role
-//! was next, and a table of prices that was changed meanwhile must not make that another one. Limits count by the prices, too
-//! ([`priced`]).
+//! Conditions see only what the nodes report ([`reported`]). A process that adopts the result of a killed step decides again which role
+//! was next, and a changed price table must not change that decision. Limits also count by the prices ([`priced`]).
 
 use std::io::Write;
 use std::path::Path;
@@ -19,41 +18,41 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader};
 
-/// Version of the rules that a sum is made by. A sum of other rules is made again.
+/// Version of the summing rules. A sum by other rules is computed again.
 const RULES: &str = "2";
 
-/// What was summed up the last time: a file of the cache, so that a step of a long thread reads its newest steps only.
+/// The last computed sum: a file of the cache, so that a step of a long thread reads only its newest steps.
 #[derive(Serialize, Deserialize)]
 struct Sum {
-    /// The step up to which it was summed up.
+    /// The last step in the sum.
     head: Hash,
-    /// How many steps those are.
+    /// Number of steps in the sum.
     steps: usize,
-    /// By which prices.
+    /// Fingerprint of its prices and rules.
     prices: String,
     usage: Usage,
 }
 
-/// What all steps of a thread used, with their failed attempts and child threads; of money what providers reported.
+/// Usage of all steps of a thread, with their failed attempts and child threads. Includes only money that providers reported.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn reported(thread: &Thread<'_>) -> Result<Usage> {
     sum_up(thread, &Config::default())
 }
 
-/// The same, and where a provider reported no money, the tokens by the prices of a configuration.
+/// Like [`reported`]. If a provider reported no money, also prices the tokens by the configuration.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn priced(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
     sum_up(thread, config)
 }
 
-/// The same for whoever does not wait: `None` when more than `most` steps would have to be read for it.
+/// Like [`priced`], for callers that must not wait: `None` if it takes reading more than `most` steps.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub fn priced_soon(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Option<Usage>> {
     sum_up_within(thread, config, most)
 }
@@ -85,10 +84,10 @@ fn sum_up_within(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Op
     Ok(Some(usage))
 }
 
-/// What failed attempts used that are part of no step yet.
+/// Usage of failed attempts that are not part of a step yet.
 ///
 /// # Errors
-/// Those of the nodes.
+/// Errors of the nodes.
 pub(crate) fn of_attempts(store: &Store, config: &Config, attempts: &[Hash]) -> Result<Amount> {
     let mut ledger = Ledger::new(store, config);
     let mut sum = Amount::default();
@@ -115,12 +114,12 @@ impl<'h> Ledger<'h> {
         known.run.amount(spending::run_prices(self.config, known.model.as_deref()))
     }
 
-    /// What the runs of a step used, or all steps of the child thread that played it: those are no steps of the thread itself.
+    /// Usage of a step's runs, or of all steps of the child thread that played it, which are not steps of the thread itself.
     fn of_step(&mut self, step: Hash, nesting: usize) -> Result<Amount> {
         let runs = self.runs.of_step(step)?;
         let mut sum = Amount::default();
         runs.runs.iter().for_each(|run| sum.add(self.amount(run)));
-        // What cannot be read may have cost anything.
+        // An unreadable run may have cost anything.
         if let Some(unread) = runs.unreadable {
             return Err(unread);
         }
@@ -135,7 +134,7 @@ impl<'h> Ledger<'h> {
     }
 }
 
-/// Identifies the prices and rules of a sum.
+/// A fingerprint of the prices and rules of a sum.
 fn fingerprint(config: &Config) -> String {
     match &config.prices {
         None => RULES.to_owned(),
@@ -147,12 +146,12 @@ fn fingerprint(config: &Config) -> String {
     }
 }
 
-/// Anything but a whole sum is none: it can be made again.
+/// Reads a sum. A damaged file counts as absent: the sum can be computed again.
 fn read(path: &Path) -> Option<Sum> {
     serde_json::from_slice(&regular::read(path, regular::MAX_TEXT).ok()?).ok()
 }
 
-/// Not durable on purpose, and without a word when it fails: it can be derived.
+/// Deliberately not durable, and failures are silent: it can be derived.
 fn write(path: &Path, sum: &Sum) {
     let write = || -> std::io::Result<()> {
         let dir = path.parent().unwrap_or(Path::new("."));

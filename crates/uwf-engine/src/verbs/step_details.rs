@@ -26,7 +26,7 @@ const SHORT: usize = 200;
 pub struct Expanded {
     /// The document: hash, type and timestamp of the node, then its payload.
     pub value: Value,
-    /// What the document lacks and why: limits, and unreadable nodes.
+    /// Missing parts and why: limits, and unreadable nodes.
     pub notes: Vec<String>,
 }
 

@@ -37,7 +37,7 @@ pub struct Reasons {
     /// The step; absent for a thread without steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<ReasonedStep>,
-    /// What comes next in the requested thread, or why it ended.
+    /// The next decision in the requested thread, or why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Ahead>,
 }
@@ -59,7 +59,7 @@ pub struct ReasonedStep {
     pub after: String,
     /// How the moderator chose the role.
     pub routing: Routing,
-    /// Whether the role is the one that the moderator chooses. A step added by hand may have another role.
+    /// Whether the moderator chooses this role. A step added by hand may have another role.
     pub as_chosen: bool,
     /// How its output was obtained.
     pub output: Obtained,

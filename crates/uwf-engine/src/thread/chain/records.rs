@@ -1,7 +1,7 @@
-//! The file of a chain cache: how its records lie in it, and whether they are whole. Nothing here knows nodes or heads.
+//! The file format of a chain cache: the layout of its records, and how damage is detected. Nothing here knows nodes or heads.
 //!
-//! A record is 40 bytes, little-endian u64s: the StepNode, its output, its detail, XXH64 of the role's name, and a checksum
-//! of the last word of the record before (0 for the first), its position and these four.
+//! A record is 40 bytes, as little-endian u64s: the StepNode, its output, its detail, XXH64 of the role's name, and a checksum. The
+//! checksum covers the previous record's last word (0 for the first record), the record's position and its other four words.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
@@ -11,13 +11,13 @@ use durable_files::regular;
 use json_cas::Hash;
 use uwf_core::node::StepNode;
 
-/// Words of a record, the checksum being the last.
+/// Words of a record, including the checksum at the end.
 const WORDS: usize = 5;
 
 /// Bytes of a record.
 pub(super) const RECORD: usize = WORDS * 8;
 
-/// One step as the cache knows it.
+/// One step in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The StepNode.
@@ -37,22 +37,22 @@ impl Record {
     }
 }
 
-/// How a role is named in a record.
+/// The key of a role in a record.
 pub fn role_key(role: &str) -> u64 {
     json_cas::xxh64(role.as_bytes()).as_u64()
 }
 
-/// What a cache has, up to the first record that is damaged.
+/// The contents of a cache, up to the first damaged record.
 #[derive(Default)]
 pub(super) struct Cached {
     pub(super) records: Vec<Record>,
-    /// Checksum of the last of them.
+    /// Checksum of the last record.
     pub(super) sum: u64,
-    /// Whether there is nothing damaged behind them.
+    /// Whether the file ends there, without damaged data.
     pub(super) is_whole: bool,
 }
 
-/// Reads a cache; `None` if there is none.
+/// Reads a cache; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> io::Result<Option<Cached>> {
     match regular::read(path, regular::MAX_LIST) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -77,10 +77,9 @@ fn decode(bytes: &[u8]) -> Cached {
     cached
 }
 
-/// The last word of the record at a position, behind one with this last word. It must notice accidents, not forgers, and
-/// is computed for every record of a thread: a few multiplications. Each word changes it reversibly, so one that is wrong
-/// alone never goes unnoticed, and zeros do not sum up to zero. The position in it shows whether a record is missing or there
-/// twice.
+/// The checksum of the record at a position, which follows a record with the checksum `before`. It detects accidents, not forgery, and is
+/// computed for every record of a thread, so it takes only a few multiplications. Each word changes it reversibly, so a single wrong word
+/// is always detected, and a record of zeros does not have the checksum zero. The position in it reveals missing and duplicate records.
 fn checksum(before: u64, position: usize, record: Record) -> u64 {
     let mut sum = before;
     for word in [position as u64, record.step.as_u64(), record.output.as_u64(), record.detail.as_u64(), record.role] {
@@ -91,7 +90,7 @@ fn checksum(before: u64, position: usize, record: Record) -> u64 {
     sum
 }
 
-/// Records from a position on, behind one with this checksum, as bytes; and the checksum of the last.
+/// The bytes of records from position `first`, which follow a record with this checksum; and the checksum of the last record.
 fn encode(records: &[Record], first: usize, mut sum: u64) -> (Vec<u8>, u64) {
     let mut bytes = Vec::with_capacity(records.len() * RECORD);
     for (position, record) in (first..).zip(records) {
@@ -103,8 +102,7 @@ fn encode(records: &[Record], first: usize, mut sum: u64) -> (Vec<u8>, u64) {
     (bytes, sum)
 }
 
-/// Appends behind exactly as many records as are known, and gives the checksum of the last. The cache is a help, so
-/// failures are silent.
+/// Appends records if the file has exactly `known` records, and returns the last checksum. The cache is optional, so failures are silent.
 pub(super) fn append(path: &Path, known: usize, sum: u64, records: &[Record]) -> u64 {
     let (bytes, sum) = encode(records, known, sum);
     if records.is_empty() {
@@ -124,13 +122,13 @@ pub(super) fn append(path: &Path, known: usize, sum: u64, records: &[Record]) ->
     sum
 }
 
-/// Writes a cache anew, and gives the checksum of its last record; failures are silent here too.
+/// Rewrites a cache, and returns the checksum of its last record. Failures are silent here as well.
 pub(super) fn rewrite(path: &Path, records: &[Record]) -> u64 {
     let (bytes, sum) = encode(records, 0, 0);
     let write = || -> io::Result<()> {
         let dir = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(dir)?;
-        // Not durable on purpose: it can be derived.
+        // Deliberately not durable: it can be derived.
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
         file.write_all(&bytes)?;
         file.persist(path)?;

@@ -25,7 +25,7 @@ pub enum Source {
     Index,
     /// Its head in the store that machines share.
     Store,
-    /// The note that tells other machines about its newest attempt.
+    /// The note about its newest attempt, for other machines.
     Claim,
     /// The note that says where it works.
     Workplace,

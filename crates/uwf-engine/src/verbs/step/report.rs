@@ -52,7 +52,7 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    /// Warnings about the files: that they were not recorded, not completely, or not pushed.
+    /// Warnings about files that were not recorded, not completely recorded, or not pushed.
     pub fn files_notes(&self) -> Vec<String> {
         let (left_out, pushed) = match &self.files {
             None => return Vec::new(),
