@@ -1,4 +1,4 @@
-//! Processes of uwf that do something once a step is over, so that nothing they do can fail a step or keep it waiting.
+//! Starts processes of uwf for work after a step, so that this work can neither fail a step nor delay it.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::root::home::{Home, ROOT_VARIABLES};
 use crate::root::store_keys::Handover;
 
-/// Starts one, by a hidden command of uwf. Nobody waits for it.
+/// Starts a hidden command of uwf in a process of its own and does not wait for it.
 pub(crate) fn start(home: &Home, args: &[&str]) -> std::io::Result<()> {
     let mut command = Command::new(home.bin());
     command.args(args).env(ROOT_VARIABLES[0], home.root());

@@ -1,4 +1,4 @@
-//! `uwf agent link`: names for the built-in agents, so that they can be called as any other program.
+//! `uwf agent link`: names for the built-in agents, so that they can be called like any other program.
 
 use std::io;
 use std::os::unix::fs::symlink;
@@ -13,15 +13,15 @@ use crate::error::{AtPath, Error, Result};
 pub struct Linked {
     /// The link.
     pub path: PathBuf,
-    /// Whether it is new.
+    /// Whether this call created it.
     pub made: bool,
 }
 
-/// Makes a link `uwf-NAME` to the program `bin` for every built-in agent. The directory is made if need be. A link that
-/// leads nowhere is made anew, since its program has moved.
+/// Creates a link `uwf-NAME` to the program `bin` for every built-in agent, and `dir` if it does not exist. Replaces dangling links,
+/// because their program has moved.
 ///
 /// # Errors
-/// `Usage` when something else has one of the names, and then nothing is made; `Io`.
+/// `Usage` when another program has one of the names; nothing is created then. `Io`.
 pub fn link(bin: &Path, dir: &Path) -> Result<Vec<Linked>> {
     std::fs::create_dir_all(dir).at("create", dir)?;
     let paths = BUILT_IN.map(|name| dir.join(format!("{BUILT_IN_PREFIX}{name}")));

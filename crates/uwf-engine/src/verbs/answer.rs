@@ -1,5 +1,5 @@
-//! `thread answer`: a person plays the next role. It is a step whose agent has answered already, so no process is
-//! started for it; the head moves as in every step.
+//! `thread answer`: a person plays the next role. The person has already given the answer, so uwf starts no process for the step; the head
+//! moves as in every step.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -31,41 +31,41 @@ use crate::verbs::newest_attempt::{self, NewestAttempt};
 use crate::verbs::step::{self, Begun, Position, Step, StepReport, StepRequest, Stored, Upcoming};
 use crate::verbs::{notify, otel};
 
-/// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
+/// How many levels of child threads are searched for the one that waits. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
 
-/// The end of what is said about another answer.
+/// End of the messages about an earlier answer.
 const NOT_RECORDED: &str = "nothing of this one was recorded";
 
-/// What a person is asked, as the thread stood when it was looked at.
+/// The role or question that a thread waits for a person to answer, as of the time it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// The thread.
     pub thread: ThreadId,
-    /// Its head; the answer is to this position and no other.
+    /// Its head. The answer counts only at this head.
     pub head: Hash,
-    /// Role that is played by answering.
+    /// Role that the answer plays.
     pub role: String,
     /// Agent the answer is recorded under.
     pub agent: AgentSpec,
-    /// Unix milliseconds since when the thread waits; `None` when nobody stepped it to here.
+    /// Unix milliseconds since when the thread waits; `None` if it is not marked as waiting yet.
     pub since: Option<u64>,
-    /// What the agent that plays the role asks; `None` when the role itself is to be played.
+    /// The question of the agent that plays the role; `None` if the person plays the role itself.
     pub question: Option<Question>,
-    /// Where the thread works from then on, if that was said.
+    /// Directory the thread works in from then on, if one was given.
     pub cwd: Option<PathBuf>,
 }
 
-/// What an agent asks.
+/// A question of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Id of the attempt that asks.
+    /// Id of the attempt that asked it.
     attempt: String,
     /// The question.
     pub text: String,
 }
 
-/// What whoever answers has seen of a thread.
+/// The state of a thread that a person has seen before answering.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Seen {
     /// Its head.
@@ -74,21 +74,21 @@ pub struct Seen {
     pub attempt: Option<NewestAttempt>,
 }
 
-/// Whom a thread asks, which is where it is expected: it waits, or its next role is bound to a person. Where a child thread
-/// plays that role, its only child that waits is asked for it. An answer is recorded only at the head of now.
+/// Finds the question that a thread asks a person: either it waits, or its next role is bound to a person. If a child thread plays that
+/// role, this is the question of the only child that waits. An answer is recorded only while the head stays the same.
 ///
 /// # Errors
-/// `Busy` when it is at another head or attempt, has a reply already, or has ended since; `NotFound` when it is not active,
-/// `Waiting` when it is paused, `Usage` when nobody is asked, or several children are, or one is and an attempt is expected;
-/// those of the moderator.
+/// `Busy` when the thread is at another head or attempt, already has a reply, or has ended since; `NotFound` when it is not active;
+/// `Waiting` when it is paused. `Usage` when it asks nothing, when several children wait, or when a child waits and an attempt is expected;
+/// errors of the moderator.
 pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {
     asked_in(home, id, seen, None)
 }
 
-/// The same for a thread whose record this machine lacks: `cwd` is where it works from then on.
+/// Like [`asked`], for a thread that this machine has no record of: `cwd` is the directory it works in from then on.
 ///
 /// # Errors
-/// As [`asked`].
+/// As for [`asked`].
 pub fn asked_in(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>) -> Result<Asked> {
     asked_within(home, id, seen, cwd, MAX_GENERATIONS)
 }
@@ -123,7 +123,7 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
     if agent.is_built_in(WORKFLOW) {
         let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
         let child = waiting_child(home, id, &why)?;
-        // What the child is asked may have changed while nothing did above it.
+        // The child's question may have changed while its parent stayed the same.
         if seen.attempt.is_some() {
             return Err(Error::usage(format!(
                 "child thread {child} of thread {id} is asked, and an attempt of {id} says nothing about it"
@@ -146,7 +146,7 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
     Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since, question, cwd })
 }
 
-/// The one child thread that waits for a person; `why` says why the thread itself does not.
+/// The only child thread that waits for a person; `why` says why the thread itself does not.
 fn waiting_child(home: &Home, id: &ThreadId, why: &str) -> Result<ThreadId> {
     let is_waiting = |child: &ThreadId| marks::of(home, child).contains(&Mark::Waiting);
     let waiting: Vec<ThreadId> = child_threads::active(home, id)?.into_iter().filter(is_waiting).collect();
@@ -166,26 +166,24 @@ fn step_it(id: &ThreadId) -> String {
     format!("step it: `uwf thread step {id}`")
 }
 
-/// An agent without an alias goes by the name of the built-in one.
+/// Replaces the name of an agent without an alias by the short name of the built-in agent.
 fn named_human(agent: AgentSpec) -> AgentSpec {
     let is_unnamed = agent.name == format!("{BUILT_IN_PREFIX}{HUMAN}");
     AgentSpec { name: if is_unnamed { HUMAN.to_owned() } else { agent.name }, ..agent }
 }
 
-/// What is to be recorded.
+/// An answer to be recorded.
 pub struct Given<'g> {
-    /// The output it comes to as part of an attempt; nothing is stored.
+    /// Returns the output of the answer as part of an attempt. Stores nothing.
     pub output: &'g dyn Fn(&Attempt) -> Result<Hash>,
-    /// Stores the step of an attempt, with everything below it, records the attempt as finished and returns the StepNode.
+    /// Stores the step of an attempt with all its nodes, records the attempt as finished and returns the StepNode.
     pub store: &'g dyn Fn(&Attempt) -> Result<Hash>,
 }
 
-/// Records an answer and moves the head. If the same one was recorded before and only the move is missing, since that
-/// process was killed, that is made up for.
+/// Records an answer and moves the head. If a killed process has recorded the same answer without moving the head, this call moves it.
 ///
 /// # Errors
-/// `Busy` when somebody else steps the thread or has answered first, those of `given`; whatever fails, the thread goes
-/// on waiting.
+/// `Busy` when another process steps the thread or has answered first; errors of `given`. After any error the thread still waits.
 pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepReport> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
@@ -222,7 +220,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
     let linked = linked.inspect_err(|_| {
         let record = recorded::read(home, id).ok().flatten();
         if record.is_some_and(|record| record.closed.is_none() && record.finished.is_none()) {
-            // Left open, the next step concludes it just so.
+            // If the attempt stayed open, the next step would conclude it in the same way.
             let _ = leftover::suspend(home, &attempt, Some("the answer could not be stored".to_owned()));
         }
     });
@@ -236,11 +234,11 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
     Ok(report)
 }
 
-/// Records what a person says to the question of an agent, which its next attempt gets. Where the same was recorded before,
-/// nothing more is.
+/// Records a person's reply to the question of an agent, which the agent gets in its next attempt. Recording the same reply again changes
+/// nothing.
 ///
 /// # Errors
-/// `Busy` when somebody else steps the thread, has replied otherwise, or played the role; those of the store and the record.
+/// `Busy` when another process steps the thread, has recorded another reply, or has played the role; errors of the store and the record.
 pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Result<StepReport> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
@@ -279,7 +277,7 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
     Ok(StepReport { next: Some(Upcoming::Role(asked.role.clone())), ..standing })
 }
 
-/// Of two answers the one that was recorded counts, and whoever gives the other is told so.
+/// Fails if the recorded answer has another output: the first recorded answer counts.
 fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<()> {
     let (step, _) = nodes::step_node(thread.home().store(), recorded)?;
     if step.output == output {

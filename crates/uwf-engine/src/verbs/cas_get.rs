@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A node with its name.
+/// A node with its hash.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StoredNode {
     /// Its hash.
     pub hash: Hash,
-    /// The node of its type.
+    /// Hash of its type.
     pub r#type: Hash,
     /// Its content.
     pub payload: Value,
@@ -19,7 +19,7 @@ pub struct StoredNode {
 }
 
 impl StoredNode {
-    /// A node that was read, under the hash it was read by.
+    /// Combines a node with the hash it was read by.
     pub fn of(hash: Hash, node: Node) -> StoredNode {
         StoredNode { hash, r#type: node.type_hash, payload: node.payload, timestamp: node.timestamp }
     }

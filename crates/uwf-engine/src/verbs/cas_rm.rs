@@ -1,4 +1,4 @@
-//! `cas rm`: one node is removed that nothing leads to.
+//! `cas rm`: removes one node that nothing references.
 
 use json_cas::{Hash, READ_AT_ONCE, Reclaim, StoreError};
 use serde::Serialize;
@@ -7,20 +7,20 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::verbs::gc::{self, Marked};
 
-/// What was removed.
+/// A node that was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Removed {
-    /// The node.
+    /// Its hash.
     pub hash: Hash,
     /// Its size.
     pub bytes: u64,
 }
 
-/// Removes a node, however young it is, unless something leads to it. A node that another one refers to is refused, too, even if
-/// nothing leads to that one: a store in which a node lacks another is damaged.
+/// Removes a node of any age, unless something references it. A reference from an unused node counts as well: a store in which a node lacks
+/// another is damaged.
 ///
 /// # Errors
-/// `NotFound` when there is no such node, `Usage` when something leads to it. As [`gc::collect`] when that cannot be told.
+/// `NotFound` when there is no such node, `Usage` when something references it. As for [`gc::collect`] when the references can't be read.
 pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
     let objects = home.store().objects();
     let not_found = StoreError::NotFound { hash };
@@ -35,13 +35,13 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
             "nothing was removed; neither is in use: `uwf cas rm {referrer}` first, or `uwf gc` removes both"
         )));
     }
-    // While it was looked, somebody may have let something lead to it.
+    // Another process may have added a reference meanwhile.
     let sweep = objects.sweep()?;
     refuse_reached(&mut marked, hash)?;
     let Some(stored) = objects.stored(hash)? else { return Err(not_found.into()) };
     objects.remove_all(&sweep, &[&[hash]])?;
     drop(sweep);
-    // Of a node in a pack the bytes are still there, and somebody may want to be rid of them.
+    // A pack still holds the bytes of a removed node, and the person may want to get rid of them.
     objects.reclaim(Reclaim::These(&[hash]))?;
     Ok(Removed { hash, bytes: stored.bytes })
 }
@@ -52,7 +52,7 @@ fn refuse_reached(marked: &mut Marked<'_>, hash: Hash) -> Result<()> {
     })
 }
 
-/// A node that refers to this one, or has it as its type. What cannot be read refers to nothing.
+/// A node that references this one, or has it as its type. An unreadable node references nothing.
 fn referrer(home: &Home, hash: Hash) -> Result<Option<Hash>> {
     let store = home.store();
     for some in store.objects().list(None)?.chunks(READ_AT_ONCE) {

@@ -1,9 +1,9 @@
-//! Child threads: a role that is played by a workflow has a thread of its own, found again whenever the role is tried
-//! again at the same head.
+//! Child threads: a workflow that plays a role runs in a thread of its own. If the role is tried again at the same head, uwf finds the same
+//! child thread.
 //!
-//! Which thread a child belongs to is the local machine's business, like every record of a thread: the child's settings
-//! name its parent, and the parent's directory `children/` has an empty file for each child, so that killing and
-//! pausing reach them. Nodes know only the parent's head and the depth.
+//! Each machine records for itself which thread a child belongs to. The child's settings name its parent, and the parent's directory
+//! `children/` has an empty file for each child, so that `kill` and `pause` find the children. Nodes contain only the parent's head and the
+//! depth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ use crate::root::marks::{self, Mark, Reason};
 use crate::thread::children;
 use crate::thread::load::Thread;
 
-/// Threads above a thread that are looked at. Far more than any `maxDepth`, so that only a record that names itself as
-/// its parent is stopped.
+/// How many ancestors of a thread are checked. Far more than any `maxDepth`, so that it only stops at a record that names itself as its
+/// parent.
 const MAX_ANCESTORS: usize = 64;
 
-/// A child as it stands.
+/// A child thread, active or ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Child {
     /// It can be stepped.
@@ -32,18 +32,15 @@ pub enum Child {
     Ended(Finished),
 }
 
-/// Whether a role has a child thread at the parent's head that has ended.
+/// Whether a role has an ended child thread at the parent's head.
 ///
 /// # Errors
-/// Those of the index and the history.
+/// Errors of the index and the history.
 pub fn has_ended(parent: &Thread<'_>, role: &str) -> Result<bool> {
     Ok(matches!(find(parent.home(), &id_for(parent, role))?, Some(Child::Ended(_))))
 }
 
-/// The child thread that played a role behind a thread as it stands, if this machine knows it.
-///
-/// # Errors
-/// Those of the index and the history.
+/// The child thread of a role at the parent's head, if this machine knows it.
 pub(crate) fn that_played(parent: &Thread<'_>, role: &str) -> Result<Option<ThreadId>> {
     let id = id_for(parent, role);
     Ok(find(parent.home(), &id)?.map(|_| id))
@@ -56,17 +53,17 @@ pub(crate) fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
     Ok(history::of(home, id)?.map(Child::Ended))
 }
 
-/// The id of the child a role has at a thread's head. The time in it is that of the head, so that it is listed where it
-/// began, but no earlier than the parent: equal nodes of several threads share the time of the first.
+/// The id of the child thread of a role at a thread's head. It contains the time of the head, so that lists show the child where it began.
+/// The time is never before the parent's start, because threads that share a node share the time at which it was first stored.
 pub(crate) fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
     let time = ids::started_at(&parent.id).unwrap_or(0).max(parent.head_timestamp_ms);
     ThreadId::from(ulid::Ulid::from_parts(time, children::random(&parent.id, parent.head, role)))
 }
 
-/// The children of a thread that are active, on this machine.
+/// The active children of a thread on this machine.
 ///
 /// # Errors
-/// Those of the directory and the index.
+/// Errors of the directory and the index.
 pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     let known = children::known(home, parent)?;
     if known.is_empty() {
@@ -76,11 +73,8 @@ pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     Ok(known.into_iter().filter(|id| heads.contains(id.as_str())).collect())
 }
 
-/// The active children that a thread which has ended may have on other machines, where the store is shared: only those of its last
-/// position can be there, one for each role.
-///
-/// # Errors
-/// Those of the index and the history.
+/// The active children that an ended thread may have on other machines of a shared store. Only its last head can have children there, one
+/// for each role.
 pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     if home.shared().is_none() {
         return Ok(Vec::new());
@@ -97,10 +91,7 @@ pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<Thr
     Ok(active)
 }
 
-/// The children of a thread that ended with a step, on this machine: one, unless two of them share their nodes.
-///
-/// # Errors
-/// Those of the directory and the history.
+/// The children of a thread on this machine that ended with the step `last`: one, unless two of them share their nodes.
 pub(crate) fn ended_at(home: &Home, parent: &ThreadId, last: Hash) -> Result<Vec<ThreadId>> {
     let mut ended = Vec::new();
     for id in children::known(home, parent)? {
@@ -111,15 +102,15 @@ pub(crate) fn ended_at(home: &Home, parent: &ThreadId, last: Hash) -> Result<Vec
     Ok(ended)
 }
 
-/// The thread a child belongs to, when this machine knows it.
+/// The parent of a child thread, if this machine knows it.
 pub fn parent_of(home: &Home, id: &ThreadId) -> Option<ThreadId> {
     Settings::load(home, id).ok().flatten().and_then(|settings| settings.parent)
 }
 
-/// The thread that is paused, this one or one above it, and why.
+/// The thread itself or its nearest ancestor that is paused, with the reason of the pause.
 ///
 /// # Errors
-/// `Io` when that cannot be told: somebody wanted a paused thread to stay where it is.
+/// `Io` when marks or settings can't be read: a paused thread must not continue by mistake.
 pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> {
     let mut at = Some(id.clone());
     for _ in 0..MAX_ANCESTORS {
@@ -135,16 +126,12 @@ pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> 
     Ok(None)
 }
 
-/// The reason of a child's pause, which is that of a thread above it.
+/// The reason of a child's pause, from the reason of the paused thread `above`.
 pub(crate) fn paused_with(above: &ThreadId, reason: Reason) -> Reason {
     Reason { role: None, why: format!("paused with thread {above}: {}", reason.why), ..reason }
 }
 
-/// Threads that are paused because one above them is, and which one that is. Only the children of paused threads are
-/// looked at.
-///
-/// # Errors
-/// Those of the directories.
+/// Threads that are paused because an ancestor is, with that ancestor. Reads only the children of paused threads.
 pub(crate) fn paused_below(
     home: &Home,
     marks: &BTreeMap<String, BTreeSet<Mark>>,

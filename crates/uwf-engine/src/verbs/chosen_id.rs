@@ -1,4 +1,4 @@
-//! An id that whoever begins a thread has chosen, so that the same request sent twice begins one thread.
+//! Thread ids that the caller chooses, so that a request sent twice begins one thread.
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
@@ -10,19 +10,19 @@ use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
-/// What a first request has begun.
+/// The start of a thread that an earlier request began.
 pub(crate) struct Begun {
     /// The node it begins at.
     pub(crate) at: Hash,
-    /// The worktree it has of its own.
+    /// Its own worktree, if it has one.
     pub(crate) worktree: Option<Worktree>,
 }
 
-/// The thread with this id, active or finished, which must have begun at a node as it is asked for now; `None` when there is
-/// none yet.
+/// The start of the active or finished thread with this id, which must have begun at a node that `is_it` accepts; `None` if there is no
+/// such thread yet.
 ///
 /// # Errors
-/// `Usage` when another thread has the id; those of index, history and record.
+/// `Usage` when another thread has the id; errors of index, history and record.
 pub(crate) fn begun(home: &Home, id: &ThreadId, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Begun>> {
     if home.heads().read(id.as_str())?.is_none() && history::of(home, id)?.is_none() {
         return Ok(None);
@@ -30,7 +30,7 @@ pub(crate) fn begun(home: &Home, id: &ThreadId, is_it: impl FnOnce(Hash) -> bool
     let settings = Settings::load(home, id)?;
     let at = match settings.as_ref().and_then(|settings| settings.begun_at) {
         Some(at) => at,
-        // Begun on another machine, or before that was recorded.
+        // The thread began on another machine, or before uwf recorded where threads begin.
         None => Thread::any(home, id)?.start_hash,
     };
     if !is_it(at) {

@@ -1,8 +1,8 @@
-//! `uwf store copy`: threads and names of workflows from one store to another.
+//! `uwf store copy`: copies threads and workflow names from one store to another.
 //!
-//! Of each thread first its nodes are copied, then its head is set, so that whoever is killed leaves no thread that lacks nodes. What
-//! was copied before is found and left as it is, so it can be run again until all of it went through. Nothing is merged: a thread
-//! that has continued elsewhere, and a name that stands for something else there, stay as they are and are reported.
+//! Each thread's nodes are copied before its head is set, so a killed copy leaves no thread that lacks nodes. A repeated copy skips what
+//! the target already has. Nothing is merged: a thread that has continued elsewhere, and a name that means another workflow in the target,
+//! stay unchanged and are reported.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,73 +19,73 @@ use crate::root::missing_thread;
 use crate::root::registry::{self, Entry};
 use crate::thread::load::Thread;
 
-/// What became of a thread or a name.
+/// Result of copying a thread or a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It was not there and is now.
+    /// The target lacked it and has it now.
     Copied,
-    /// It was there, and is where it is here.
+    /// The target already had the same.
     Present,
-    /// It was there with fewer steps, and has the others now.
+    /// The target had fewer steps and has the others now.
     Advanced,
-    /// It is something else there. Nothing of it was changed.
+    /// The target has something else under this id or name, which stays unchanged.
     Differs,
 }
 
-/// A thread.
+/// A thread with the result of copying it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CopiedThread {
     /// Its id.
     pub thread: ThreadId,
-    /// What became of it.
+    /// The result.
     pub outcome: Outcome,
-    /// Its head here.
+    /// Its head in the source.
     pub head: Hash,
-    /// Its head there, when that is another.
+    /// Its head in the target, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub there: Option<Hash>,
 }
 
-/// A name of a workflow.
+/// A workflow name with the result of copying it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CopiedName {
     /// The name.
     pub name: String,
-    /// What became of it.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// What was copied.
+/// Report of a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CopiedStore {
     /// Threads, oldest first.
     pub threads: Vec<CopiedThread>,
-    /// Names of workflows; none when only some threads were asked for.
+    /// Names of workflows; empty when only some threads were requested.
     pub names: Vec<CopiedName>,
-    /// Nodes that were not there.
+    /// Nodes that the target lacked.
     pub new_nodes: usize,
-    /// Nodes that were there already.
+    /// Nodes that the target already had.
     pub present_nodes: usize,
-    /// Bytes of the new ones.
+    /// Bytes of the new nodes.
     pub bytes: u64,
 }
 
 impl CopiedStore {
-    /// Whether something is different there and stayed so.
+    /// Whether the target has something else under an id or a name.
     pub fn differs(&self) -> bool {
         let threads = self.threads.iter().map(|thread| thread.outcome);
         threads.chain(self.names.iter().map(|name| name.outcome)).any(|outcome| outcome == Outcome::Differs)
     }
 }
 
-/// Copies these threads, or all threads and names when none are given. `progress` is told after each how many of how many are
-/// done.
+/// Copies these threads, or all threads and names if `threads` is empty. Calls `progress` with the number of finished threads and the
+/// total.
 ///
 /// # Errors
-/// `NotFound` for a thread that does not exist, `Data` for nodes that cannot be read here or are other nodes there, those of both
-/// stores. What was copied until then stays, and the same call continues from there.
+/// `NotFound` for a thread that does not exist, `Data` for nodes that the source can't read or that differ in the target, errors of both
+/// stores. Everything copied so far stays, and the same call continues from there.
 pub fn copy(
     from: &Home,
     to: &Home,
@@ -94,7 +94,7 @@ pub fn copy(
 ) -> Result<CopiedStore> {
     let mut copy = Copy { from, to, reached: from.store().reach(), report: CopiedStore::default() };
     let sources = sources(from, threads)?;
-    // Most were copied before, where this is done again and again: one look at all of them, instead of some calls for each.
+    // A repeated copy finds most threads in the target: compare all of them at once, instead of with some calls for each.
     let (there, pauses) = (Standing::of(to)?, new_pauses(from, to)?);
     for (done, source) in sources.iter().enumerate() {
         progress(done, sources.len());
@@ -114,17 +114,17 @@ pub fn copy(
     Ok(copy.report)
 }
 
-/// A thread that is to be copied.
+/// A thread to copy.
 struct Source {
     thread: ThreadId,
     head: Hash,
-    /// Of one that has ended: its line in the history as it is there.
+    /// For an ended thread: its line in the source's history.
     ended: Option<(Finished, Value)>,
 }
 
 fn sources(from: &Home, threads: &[ThreadId]) -> Result<Vec<Source>> {
     if threads.is_empty() {
-        // Heads first: whoever ends in between is in both, and not in neither.
+        // Heads first: a thread that ends in between is then in both lists, never in neither.
         let active = from.heads().list()?.into_iter();
         let active = active.filter_map(|(name, head)| Some(Source { thread: name.parse().ok()?, head, ended: None }));
         let mut all = ended(from)?;
@@ -151,7 +151,7 @@ fn ended(from: &Home) -> Result<Vec<Source>> {
     Ok(lines.map(|ended| Source { thread: ended.0.thread.clone(), head: ended.0.head, ended: Some(ended) }).collect())
 }
 
-/// Where threads stand.
+/// Heads of active threads, and history lines of ended ones.
 struct Standing {
     active: HashMap<String, Hash>,
     ended: HashMap<ThreadId, Finished>,
@@ -164,7 +164,8 @@ impl Standing {
         Ok(Standing { active, ended })
     }
 
-    /// Whether a thread is there as it is here. One that moves after the look is not missed: it is looked at alone.
+    /// Whether this store has a thread with the same head or end. If not, the thread is compared again on its own, so later changes are not
+    /// missed.
     fn has(&self, source: &Source) -> bool {
         match &source.ended {
             None => self.active.get(source.thread.as_str()) == Some(&source.head),
@@ -173,7 +174,7 @@ impl Standing {
     }
 }
 
-/// Threads that are paused here and not there.
+/// Threads that are paused in the source and not in the target.
 fn new_pauses(from: &Home, to: &Home) -> Result<BTreeSet<String>> {
     let paused = |home: &Home| -> Result<BTreeSet<String>> {
         let marked = marks::all(home)?.into_iter();
@@ -189,7 +190,7 @@ fn is_same_end(one: &Finished, other: &Finished) -> bool {
 struct Copy<'h> {
     from: &'h Home,
     to: &'h Home,
-    /// What was copied.
+    /// Nodes that were copied.
     reached: Reached<'h>,
     report: CopiedStore,
 }
@@ -209,7 +210,7 @@ impl Copy<'_> {
             }
         };
         if outcome == Outcome::Differs {
-            // Nothing leads to what was copied for it, so it may be removed there.
+            // Nothing in the target references the nodes that were copied for this thread, so `gc` may remove them.
             self.reached = self.from.store().reach();
         }
         self.report(source, outcome, there);
@@ -220,13 +221,13 @@ impl Copy<'_> {
         self.report.threads.push(CopiedThread { thread: source.thread.clone(), outcome, head: source.head, there });
     }
 
-    /// A thread that has ended there.
+    /// Compares a thread with the one that has ended in the target.
     fn beside_ended(&self, source: &Source, line: &Finished) -> (Outcome, Option<Hash>) {
         let is_same = source.ended.as_ref().is_some_and(|(own, _)| is_same_end(own, line));
         if is_same { (Outcome::Present, None) } else { (Outcome::Differs, Some(line.head)) }
     }
 
-    /// A thread that is active there.
+    /// Advances a thread that is active in the target.
     fn beside(&mut self, source: &Source, there: &Head) -> Result<(Outcome, Option<Hash>)> {
         if there.hash == source.head && source.ended.is_none() {
             self.pause(source)?;
@@ -249,7 +250,8 @@ impl Copy<'_> {
         })
     }
 
-    /// Pauses a thread there that is paused here. It is done before its head is set: no thread stands there without its pause.
+    /// Pauses a thread in the target that is paused in the source. Call it before setting the head: a paused thread must never appear in
+    /// the target without its pause.
     fn pause(&self, source: &Source) -> Result<()> {
         if let Some(reason) = marks::read(self.from, &source.thread, Mark::Paused)?.filter(|_| source.ended.is_none()) {
             marks::set(self.to, &source.thread, Mark::Paused, &reason)?;
@@ -258,7 +260,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Sets the head of a thread that is not there.
+    /// Sets the head of a thread that the target lacks.
     fn begin(&self, source: &Source) -> Result<Outcome> {
         let name = source.thread.as_str();
         self.pause(source)?;
@@ -279,7 +281,7 @@ impl Copy<'_> {
         }
     }
 
-    /// Of a thread that somebody else copied in this moment.
+    /// The result for a thread that another process copied at the same time.
     fn outrun(&self, source: &Source) -> Result<Outcome> {
         let is_same = match &source.ended {
             None => self.to.heads().read(source.thread.as_str())?.is_some_and(|there| there.hash == source.head),
@@ -288,7 +290,7 @@ impl Copy<'_> {
         Ok(if is_same { Outcome::Present } else { Outcome::Differs })
     }
 
-    /// Copies everything that a thread leads to.
+    /// Copies everything that a thread references.
     fn nodes(&mut self, source: &Source) -> Result<()> {
         let mut new = self.reached.add(source.head, Missing::Fails)?;
         if let Some(end) = source.ended.as_ref().and_then(|(line, _)| line.end) {

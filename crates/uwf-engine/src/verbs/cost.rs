@@ -1,7 +1,7 @@
-//! `thread cost`: what threads spent, by the details of their steps and of the attempts that failed.
+//! `thread cost`: the costs of threads, from the details of their steps and of failed attempts.
 //!
-//! A step costs reading its node and its detail; one more for each failed attempt before it, and those of its turns where only they
-//! have tokens. A step that several threads share is read once, and counts once in the total.
+//! Each step takes two reads, its node and its detail, and each failed attempt before it takes one more. Turns are read only where nothing
+//! else has the tokens. A step that several threads share is read once, and counts once in the total.
 
 mod csv;
 mod memory;
@@ -30,27 +30,27 @@ use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
 use crate::verbs::workflow_names;
 
-/// Which threads, and how their costs are put together.
+/// Which threads to add up, and how to group their costs.
 #[derive(Debug, Clone, Default)]
 pub struct CostRequest {
-    /// These threads; none are all.
+    /// The threads; all if empty.
     pub threads: Vec<ThreadId>,
-    /// Only what was spent since (Unix milliseconds).
+    /// Only costs since this time (Unix milliseconds).
     pub since: Option<u64>,
-    /// What a row is of.
+    /// The subject of each row.
     pub by: CostBy,
 }
 
-/// What a row of costs is of.
+/// The subject of each row of costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CostBy {
-    /// A thread, with the child threads that played roles of it.
+    /// A thread, with the child threads that played its roles.
     #[default]
     Thread,
     /// A role.
     Role,
-    /// What the configuration called the agent.
+    /// An agent, by its name in the configuration.
     Agent,
     /// A model.
     Model,
@@ -60,26 +60,26 @@ pub enum CostBy {
     Day,
 }
 
-/// What was spent.
+/// Costs of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Costs {
-    /// What a row is of.
+    /// The subject of each row.
     pub by: CostBy,
     /// The rows: threads newest first, days oldest first, others by tokens.
     pub rows: Vec<CostRow>,
-    /// All of it; what several threads share counts once.
+    /// The total; steps that several threads share count once.
     pub total: Spent,
-    /// Threads that were looked at.
+    /// Number of threads that were read.
     pub threads: usize,
-    /// Steps that are in several of the rows of threads.
+    /// Number of steps that occur in several rows of threads.
     pub shared_steps: usize,
-    /// The table of prices that was at hand.
+    /// The configured price table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<PricesUsed>,
-    /// Models whose runs have no known cost; null for runs of which no model is known.
+    /// Models whose runs have no known cost; null for runs without a known model.
     pub unpriced: Vec<Option<String>>,
-    /// Threads, or parts of them, that are not readable.
+    /// Threads that could not be read completely.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableThread>,
 }
@@ -88,12 +88,12 @@ pub struct Costs {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CostRow {
-    /// The thread, role, agent, model, workflow or day; null when it is not known.
+    /// The thread, role, agent, model, workflow or day; null if unknown.
     pub name: Option<String>,
-    /// Of a thread: the name of its workflow.
+    /// For a thread: the name of its workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
-    /// What was spent.
+    /// Its costs.
     #[serde(flatten)]
     pub spent: Spent,
 }
@@ -101,13 +101,13 @@ pub struct CostRow {
 /// The table of prices in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PricesUsed {
-    /// The day they are of.
+    /// The day of the prices.
     pub date: String,
     /// Their currency.
     pub currency: String,
 }
 
-/// A thread that is not wholly readable.
+/// A thread that could not be read completely.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnreadableThread {
     /// The thread.
@@ -119,16 +119,16 @@ pub struct UnreadableThread {
 /// Adds up what threads spent.
 ///
 /// # Errors
-/// `NotFound` for a thread that was named and does not exist, those of its nodes; those of index and history as a whole. Of
-/// threads that were not named, what is not readable is part of the report.
+/// `NotFound` for a requested thread that does not exist, errors of its nodes, errors of index and history as a whole. If no threads were
+/// requested by id, the report lists unreadable ones instead.
 pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs> {
     cost_again(home, config, request, &mut CostMemory::default())
 }
 
-/// The same for whoever adds up again and again, and keeps what was read.
+/// Like [`cost`], for callers that add up repeatedly: `memory` keeps everything read so far.
 ///
 /// # Errors
-/// Those of [`cost`].
+/// As for [`cost`].
 pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &mut CostMemory) -> Result<Costs> {
     memory.begin(config);
     let mut ledger = Ledger::new(home, config, request, memory);
@@ -157,8 +157,8 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
     Ok(ledger.costs(threads))
 }
 
-/// What a step took, with the tries before it that failed and, where a child thread played it, all steps of that. What is not
-/// readable is a run of which nothing is known.
+/// The costs of a step, including the failed attempts before it. If a child thread played the step, all steps of that thread count. An
+/// unreadable part counts as a run with unknown costs.
 pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
     let mut memory = CostMemory::default();
     let mut ledger = Ledger::new(home, config, &CostRequest::default(), &mut memory);
@@ -170,15 +170,15 @@ pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
     ledger.total
 }
 
-/// Where a thread stands, as far as index and history say.
+/// Head and record of a thread, from index and history.
 struct Standing {
     head: Hash,
-    /// Its record, where tries may have failed since its newest step.
+    /// Its record: attempts may have failed since its newest step.
     record: Option<RecordSign>,
 }
 
-/// All threads that may have spent something since, newest first. An active one has not if its record has not changed since:
-/// each attempt begins and ends with a line in it, after the nodes that say what it took.
+/// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since: each attempt
+/// begins and ends with a line in the record, written after the nodes that hold its costs.
 fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
     let mut threads = BTreeMap::new();
     for (name, head) in home.heads().list()? {
@@ -190,7 +190,7 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
         }
     }
     for line in history::all(home)? {
-        // Whoever ended since the index was read is in both.
+        // A thread that ended since the index was read is in both.
         threads.remove(&line.thread);
         if since.is_none_or(|since| line.completed_at >= since) {
             let is_killed = line.status == EndStatus::Killed;
@@ -202,7 +202,7 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
 }
 
 fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: Hash) -> Result<Vec<Thread<'h>>> {
-    // Most threads have none, and needn't be loaded.
+    // Most threads have no children, and needn't be loaded.
     if children::known(home, thread)?.is_empty() {
         return Ok(Vec::new());
     }
@@ -211,7 +211,7 @@ fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: Hash) -> R
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Reads steps, each once.
+/// Reads each step once.
 struct CostReader<'h> {
     home: &'h Home,
     runs: RunReader<'h>,
@@ -225,7 +225,7 @@ impl CostReader<'_> {
         self.workflows.entry(hash).or_insert_with(|| workflow_names::own_name(home, hash)).clone()
     }
 
-    /// What leads to the head of a thread.
+    /// Workflow and steps of a thread.
     fn line(&mut self, thread: &Thread<'_>) -> Result<Arc<Line>> {
         if let Some(known) = self.memory.line(thread.head) {
             return Ok(known);
@@ -245,10 +245,10 @@ impl CostReader<'_> {
     }
 }
 
-/// What a row is of, and of a thread its workflow.
+/// The subject of a row and, for a thread, the name of its workflow.
 type RowKey = (Option<String>, Option<String>);
 
-/// Adds up.
+/// The sums so far.
 struct Ledger<'h> {
     config: &'h Config,
     by: CostBy,
@@ -256,11 +256,12 @@ struct Ledger<'h> {
     reader: CostReader<'h>,
     rows: BTreeMap<RowKey, Spent>,
     total: Spent,
-    /// Steps that are in the total.
+    /// Steps in the total.
     counted: HashSet<Hash>,
-    /// Threads whose failed tries are in the total. Two tries of a thread may have the same node.
+    /// Threads whose failed attempts are in the total. Their nodes can't be counted like steps: two attempts of a thread may have the same
+    /// node.
     tried: HashSet<ThreadId>,
-    /// Steps that came up again.
+    /// Steps that occurred more than once.
     shared: HashSet<Hash>,
     unpriced: BTreeSet<Option<String>>,
     unreadable: Vec<UnreadableThread>,
@@ -270,9 +271,9 @@ struct Ledger<'h> {
 struct Account {
     /// Key of its row.
     row: RowKey,
-    /// The workflow of the steps at hand: the thread's, or that of a child thread.
+    /// The workflow of the current steps: the thread's, or a child thread's.
     workflow: Option<String>,
-    /// What of it is not readable.
+    /// Why a part of the thread is unreadable.
     why: Option<String>,
 }
 
@@ -305,7 +306,7 @@ impl<'h> Ledger<'h> {
         }
     }
 
-    /// Adds a thread that has taken these steps. One that has come to the end of its graph has no tries that led to no step.
+    /// Adds a thread with these steps. A completed thread has no failed attempts after its last step.
     fn line(&mut self, thread: &ThreadId, standing: &Standing, line: &Line) {
         let row = (Some(thread.to_string()), line.workflow.clone());
         let mut account = Account { row, workflow: line.workflow.clone(), why: None };
@@ -317,7 +318,7 @@ impl<'h> Ledger<'h> {
         }
         self.children_without_step(&mut account, thread, standing.head, 0);
         if self.by == CostBy::Thread && self.since == 0 {
-            // One that has spent nothing yet has a row as well.
+            // A thread without costs also gets a row.
             self.rows.entry(account.row.clone()).or_default();
         }
         if let Some(why) = account.why {
@@ -325,7 +326,7 @@ impl<'h> Ledger<'h> {
         }
     }
 
-    /// Notes that something of a thread cannot be read: it counts as a run of which nothing is known.
+    /// Records that a part of a thread is unreadable. It counts as a run with unknown costs.
     fn lacks(&mut self, row: &RowKey, thread: ThreadId, why: String) {
         self.total.add_unknown();
         if self.by == CostBy::Thread {
@@ -355,7 +356,7 @@ impl<'h> Ledger<'h> {
         }
     }
 
-    /// The steps of a child thread, from its last one back.
+    /// Adds the steps of a child thread, newest first.
     fn child(&mut self, account: &mut Account, last: Hash, depth: usize) -> Result<()> {
         let store = self.reader.home.store();
         let mut next = Some(last);
@@ -373,7 +374,7 @@ impl<'h> Ledger<'h> {
         Ok(())
     }
 
-    /// The child threads of a thread that became no step of it.
+    /// Adds the child threads that did not become a step of this thread.
     fn children_without_step(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, depth: usize) {
         let home = self.reader.home;
         let children = match children_without_step(home, thread, head) {
@@ -397,7 +398,7 @@ impl<'h> Ledger<'h> {
         account.workflow = own;
     }
 
-    /// The tries since the newest step, which no step has yet.
+    /// Adds the failed attempts since the newest step, which belong to no step yet.
     fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, record: RecordSign) {
         let is_new = self.tried.insert(thread.clone());
         for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
@@ -423,7 +424,7 @@ impl<'h> Ledger<'h> {
             let unpriced = [(of_agent, &known.model), (of_reading, &reader)].into_iter();
             self.unpriced.extend(unpriced.filter(|(spent, _)| spent.cost_unknown > 0).map(|(_, model)| model.clone()));
         }
-        // A row of a thread has all of it; any other has what is shared once, as the total has.
+        // A row of a thread counts all its steps; any other row counts shared steps once, like the total.
         let key = match self.by {
             CostBy::Thread => account.row.clone(),
             _ if !is_new => return,
@@ -467,7 +468,7 @@ impl<'h> Ledger<'h> {
     }
 }
 
-/// Unix milliseconds of the time from which on costs count: so long ago, or the beginning (UTC) of a day.
+/// Unix milliseconds from which costs count: a duration before now, or the beginning (UTC) of a day.
 #[must_use]
 pub fn since(typed: &str) -> Option<u64> {
     if uwf_core::config::is_date(typed) {

@@ -1,4 +1,4 @@
-//! `workflow graph --thread`: which way a thread has gone through its workflow.
+//! `workflow graph --thread`: the path of a thread through its workflow.
 
 use std::collections::HashMap;
 
@@ -14,23 +14,23 @@ use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::verbs::show;
 
-/// The way of a thread.
+/// The path of a thread through its workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadCourse {
     /// The workflow the thread is pinned to.
     pub hash: Hash,
     /// Its content.
     pub workflow: Workflow,
-    /// Which way it has gone.
+    /// Its path.
     pub course: Course,
-    /// What it is doing.
+    /// Its state.
     pub state: State,
 }
 
-/// The way of a thread. Its roles are known from the cache of its chain, however long it is.
+/// The path of a thread. Its roles come from the cached chain, so this is fast for long threads.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its head and of the workflow.
+/// `NotFound` when there is no such thread; errors of its head and its workflow.
 pub fn of(home: &Home, id: &ThreadId) -> Result<ThreadCourse> {
     let standing = show::show(home, id)?;
     let thread = Thread::at(home, id.clone(), standing.head)?;
@@ -38,7 +38,7 @@ pub fn of(home: &Home, id: &ThreadId) -> Result<ThreadCourse> {
     let names: HashMap<u64, &String> = workflow.roles.keys().map(|name| (role_key(name), name)).collect();
     let mut roles = Vec::new();
     for record in thread.chain()?.records() {
-        // A step that another program linked may be one of a role that the workflow does not have.
+        // Another program may have linked a step whose role the workflow does not have.
         roles.push(match names.get(&record.role) {
             Some(name) => (*name).clone(),
             None => nodes::step_node(home.store(), record.step)?.0.role,

@@ -1,4 +1,4 @@
-//! Deciding which workflows play the roles of a thread, when it starts.
+//! Decides which workflows play the roles of a thread when the thread starts.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
@@ -16,29 +16,29 @@ use crate::root::home::Home;
 use crate::thread::nodes;
 use crate::verbs::find_workflow::{self, Origin};
 
-/// The agents of the child thread that such an agent names in its settings.
+/// The agents for the child thread that the `config` of a workflow agent names.
 pub(crate) fn bindings_of(config: &Map<String, Value>) -> Bindings {
     let agents = config.get("agents").and_then(Value::as_object).into_iter().flatten();
     let named = agents.filter_map(|(role, agent)| Some((role.clone(), Named::plain(agent.as_str()?))));
     Bindings { agents: named.collect(), every_role: None }
 }
 
-/// Who decides, and for what.
+/// The circumstances of a decision.
 pub(crate) struct Deciding<'d> {
     /// The storage root.
     pub home: &'d Home,
     /// The configuration of the thread.
     pub config: &'d Config,
-    /// Where a person decides: only there do files of the project count. `None` for a thread that no person starts.
+    /// Directory of the person who decides. Project files count only there; `None` for a thread that no person starts.
     pub person_at: Option<&'d Path>,
 }
 
 impl Deciding<'_> {
-    /// What is decided for a thread of a workflow and the child threads that may follow from it. What `settings` hold
-    /// already stays. Also the notes for the person.
+    /// Decides the workflows of a thread and of the child threads that may follow. Keeps the decisions in `settings`. Also returns notes
+    /// for the person.
     ///
     /// # Errors
-    /// Those of a workflow whose agent is bound to the thread itself, and of the store.
+    /// Fails if a workflow bound in the thread itself can't be found, and with errors of the store. Any other missing workflow is a note.
     pub(crate) fn decide(&self, workflow: Hash, settings: &Settings) -> Result<(Decisions, Vec<String>)> {
         let mut decisions = settings.workflows.clone();
         decisions.values_mut().for_each(|decided| decided.roles.clear());
@@ -49,7 +49,7 @@ impl Deciding<'_> {
             let workflow = nodes::workflow(self.home.store(), hash)?;
             for role in workflow.roles.keys() {
                 let chosen = bindings::choose(self.config, &bound, &workflow.name, role, None, &settings.workspace);
-                // Whoever plays a role without an agent is found out when its turn comes.
+                // A role without an agent is reported when its turn comes.
                 let Ok(spec) = chosen else { continue };
                 let Some(name) = workflow_of(&spec) else { continue };
                 let decided = match self.one(name, &mut decisions, &mut notes) {

@@ -1,4 +1,4 @@
-//! What the conditions of a workflow gave in a thread the last time that each role was left.
+//! Results of a workflow's conditions the last time a thread left each role.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::thread::chain::role_key;
 use crate::thread::load::Thread;
 use crate::thread::moderate;
 
-/// Decisions that are made again at most: a page waits for them.
+/// How many decisions are repeated at most: a page waits for them.
 const MOST: usize = 24;
 
-/// The last decision behind a role, or at the start.
+/// The last decision after a role, or at the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LastDecision {
     /// The step after which it was made, from 1; 0 at the start.
@@ -21,8 +21,8 @@ pub struct LastDecision {
     pub tried: Vec<Considered>,
 }
 
-/// The last decision behind each role that was played, and at the start. Those that take reading many steps, or evaluating in a
-/// process of its own, are left out: `thread why` has them.
+/// The last decision after each role that was played, and at the start. Omits decisions that take many steps or a separate process to
+/// evaluate; `thread why` shows those.
 pub fn last(thread: &Thread<'_>, workflow: &Workflow) -> BTreeMap<String, LastDecision> {
     let Ok(chain) = thread.chain() else { return BTreeMap::new() };
     let mut places: Vec<(usize, &str)> = vec![(0, START)];

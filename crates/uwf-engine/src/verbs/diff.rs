@@ -21,7 +21,7 @@ use crate::thread::load::Thread;
 use crate::thread::steps::{self, Parts};
 use crate::verbs::worktrees;
 
-/// One of the two that are compared, as it was named.
+/// A thread or a step to compare, as the person named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named {
     /// A thread: all its steps, and the files at its head.
@@ -30,14 +30,14 @@ pub enum Named {
     Node(Hash),
 }
 
-/// What is to be compared of them.
+/// The differences to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// The outputs.
     pub outputs: bool,
     /// The files.
     pub files: bool,
-    /// The differences of files themselves, not only how many lines there are.
+    /// The text of the differences, not only the number of lines.
     pub patch: bool,
 }
 
@@ -45,47 +45,47 @@ pub struct Wanted {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compared {
-    /// The one.
+    /// The first.
     pub a: Side,
-    /// The other.
+    /// The second.
     pub b: Side,
-    /// Outputs that differ; absent when nobody asked for them.
+    /// Outputs that differ; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Vec<ComparedOutputs>>,
-    /// The files; absent when nobody asked for them, or they are not known.
+    /// The files; absent if not requested or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<ComparedFiles>,
-    /// Why the files are not known.
+    /// Why the files are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_files: Option<String>,
 }
 
-/// One of the two.
+/// One side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Side {
     /// The thread, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
-    /// The step that its files are of, or the start.
+    /// The step, or the start, whose files are compared.
     pub step: Hash,
 }
 
-/// Two outputs that differ, or one that only one of two threads has.
+/// Two outputs that differ, or an output that only one thread has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedOutputs {
-    /// That of the one.
+    /// The output of the first.
     pub a: Option<Output>,
-    /// That of the other.
+    /// The output of the second.
     pub b: Option<Output>,
-    /// The values in them that differ.
+    /// The values that differ.
     pub changes: Vec<Change>,
 }
 
 /// The output of a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Output {
-    /// Position of the step in its thread, from 1; absent where single steps are compared.
+    /// Position of the step in its thread, from 1; absent when single steps are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
     /// The step.
@@ -101,10 +101,10 @@ pub struct Output {
 pub struct Change {
     /// JSON pointer to it.
     pub at: String,
-    /// What the one has there, if anything.
+    /// Value in the first, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a: Option<Value>,
-    /// What the other has there, if anything.
+    /// Value in the second, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub b: Option<Value>,
 }
@@ -113,25 +113,25 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ComparedFiles {
-    /// The tree of the one.
+    /// The tree of the first.
     pub a: String,
-    /// The tree of the other.
+    /// The tree of the second.
     pub b: String,
     /// The files that differ.
     pub changed: Vec<FileChange>,
-    /// The differences, as git prints them; absent when nobody asked for them.
+    /// The differences, as git prints them; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<Patch>,
-    /// Whether the patch as a text differs from the patch itself, which has bytes that are not UTF-8.
+    /// Whether the text of the patch is lossy, because the patch has bytes that are not UTF-8.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub patch_is_lossy: bool,
 }
 
-/// Compares two steps, or two threads; of one alone, its newest step with the one before. Of two threads the outputs of the steps
-/// that they do not share are compared, each with that at the same position.
+/// Compares two steps, or two threads. Without `b`, compares the newest step of `a` with the step before. For two threads, compares the
+/// outputs of the steps that they do not share, each with the output at the same position.
 ///
 /// # Errors
-/// Those of the nodes, `NotFound` when files alone are wanted and not known, `Usage` for the start of a thread alone, those of git.
+/// Errors of the nodes and of git; `NotFound` when only files are requested and they are unknown; `Usage` for the start of a thread alone.
 pub fn compare(home: &Home, a: &Named, b: Option<&Named>, wanted: Wanted, cwd: &Path) -> Result<Compared> {
     let one = load(home, a)?;
     let (one, a, other, b) = match b {
@@ -175,7 +175,7 @@ fn side(named: &Named, thread: &Thread<'_>) -> Side {
 
 /// The output of a thread's newest step; `None` at its start.
 fn newest(thread: &Thread<'_>) -> Result<Option<Output>> {
-    // Of a step that was named by its hash there is no thread that keeps a chain.
+    // A step that was named by its hash belongs to no thread with a cached chain.
     let Some(last) = &thread.last else { return Ok(None) };
     let node = (last.clone(), thread.head_timestamp_ms);
     let Step { hash, role, output, .. } = steps::of_node(thread.home().store(), 0, thread.head, node, Parts::NONE)?;
@@ -187,7 +187,7 @@ fn output(thread: &Thread<'_>, index: usize) -> Result<Output> {
     Ok(Output { index: Some(index), step: hash, role, output })
 }
 
-/// The outputs of two threads from where they part.
+/// The outputs of two threads from where they diverge.
 fn of_threads(one: &Thread<'_>, other: &Thread<'_>) -> Result<Vec<ComparedOutputs>> {
     let (steps, others) = (one.chain()?, other.chain()?);
     let at = |chain: &Chain, index| chain.get(index).map(|record| record.step);
@@ -210,7 +210,7 @@ fn differing(a: Option<Output>, b: Option<Output>) -> Option<ComparedOutputs> {
     (!changes.is_empty()).then_some(ComparedOutputs { a, b, changes })
 }
 
-/// The values of two documents that differ.
+/// The values that differ between two documents.
 #[must_use]
 pub fn changes(a: Value, b: Value) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -218,7 +218,7 @@ pub fn changes(a: Value, b: Value) -> Vec<Change> {
     changes
 }
 
-/// Adds the values that differ: of two objects and of two lists those in them, of anything else the whole.
+/// Adds the values that differ. Compares objects and lists element by element, and other values as a whole.
 fn add_changes(at: &str, a: Option<Value>, b: Option<Value>, changes: &mut Vec<Change>) {
     match (a, b) {
         (a, b) if a == b => {}
@@ -245,7 +245,7 @@ fn nothing_before(start: Hash) -> Error {
         .hint("name two steps, or two threads")
 }
 
-/// Compares the files of both, if one repository has them.
+/// Compares the files of both sides, which must be in the same repository.
 fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -> Result<ComparedFiles> {
     let [a, b] = sides;
     let (repository, one) = tree(home, a, cwd)?;
@@ -261,7 +261,7 @@ fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -
     Ok(ComparedFiles { a: one, b: other, changed, patch, patch_is_lossy })
 }
 
-/// The repository that has the files of a step, or has just fetched them, and their tree.
+/// The repository that has the files of a step, fetched if necessary, and their tree.
 fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
     let found = match &side.thread {
         Some(id) => files_of(home, id, side.step, cwd)?,
@@ -275,8 +275,8 @@ fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
     Ok((repository, files.tree))
 }
 
-/// The files of a thread at a step. They come from its remote if another machine made them; a machine that knows nothing of its
-/// worktree fetches them into the repository where the command is run.
+/// The files of a thread at a step. If another machine made them, they come from the thread's remote. A machine that does not know the
+/// thread's worktree fetches them into the repository at `cwd`.
 fn files_of(home: &Home, id: &ThreadId, step: Hash, cwd: &Path) -> Result<Option<(PathBuf, Kept)>> {
     let repository = match Settings::load(home, id)?.map(|settings| settings.worktree) {
         Some(Some(worktree)) => worktree.repository,

@@ -1,7 +1,7 @@
-//! What is wrong with a storage root, and what of it can be put right without asking.
+//! Checks a storage root, and repairs problems that need no decision.
 //!
-//! Each check looks at one thing and gives findings. With [`Remedy::Apply`] it also repairs what is safe to repair:
-//! what nobody alive can need any more.
+//! Each check inspects one thing and returns findings. With [`Remedy::Apply`] it also makes safe repairs, such as removing files that no
+//! running process needs.
 
 mod files;
 mod processes;
@@ -15,43 +15,43 @@ use crate::root::home::Home;
 use crate::root::registry;
 use crate::thread::nodes;
 
-/// What the checks found.
+/// Report of the checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DoctorReport {
     /// Whether no check failed.
     pub ok: bool,
-    /// What each found.
+    /// Their findings.
     pub checks: Vec<Finding>,
 }
 
 impl DoctorReport {
-    /// The report of these findings.
+    /// A report with these findings.
     pub fn of(checks: Vec<Finding>) -> DoctorReport {
         DoctorReport { ok: checks.iter().all(|check| check.status != Status::Fail), checks }
     }
 }
 
-/// One thing that was looked at.
+/// A finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// Name of the check; what it is about after a colon, where there are several.
+    /// Name of the check, with its subject after a colon if there are several.
     pub check: String,
-    /// How bad it is.
+    /// Its severity.
     pub status: Status,
-    /// What was found, one line.
+    /// The finding, in one line.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// As it should be, or put right.
+    /// Correct, or repaired.
     Ok,
-    /// It works, but somebody should know.
+    /// It works, but needs attention.
     Warn,
     /// Something will not work.
     Fail,
@@ -60,47 +60,47 @@ pub enum Status {
 /// Whether to repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// Only read: a server that is asked for a page writes nothing. Whether files can be written is told by their permissions.
+    /// Only read, because a page of the server must not write. Permissions show whether files are writable.
     Read,
-    /// Repair nothing, and try whether files can be written.
+    /// Repair nothing, but try to write a file.
     Tell,
     /// Repair what is safe to repair.
     Apply,
 }
 
 impl Finding {
-    /// All is well.
+    /// A finding without a problem.
     pub fn ok(check: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding { check: check.into(), status: Status::Ok, message: message.into(), hint: None }
     }
 
-    /// Somebody should know.
+    /// A finding that needs attention.
     pub fn warn(check: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding { status: Status::Warn, ..Finding::ok(check, message) }
     }
 
-    /// It will not work.
+    /// A finding that something will not work.
     pub fn fail(check: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding { status: Status::Fail, ..Finding::ok(check, message) }
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Finding {
         self.hint = Some(hint.into());
         self
     }
 
-    /// What an error says about the thing that was to be looked at.
+    /// A failure for an error that prevented the check.
     pub fn of_error(check: &str, error: &Error) -> Finding {
         Finding { hint: error.hints.first().cloned(), ..Finding::fail(check, error.message.clone()) }
     }
 }
 
-/// Looks at one thing.
+/// A check.
 type Check = fn(&Home, Remedy) -> Result<Vec<Finding>>;
 
-/// Looks at everything the storage root holds, configuration excepted.
+/// Runs all checks of the storage root, except those of the configuration.
 pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
     let checks: [(&str, Check); 9] = [
         ("storage", files::root),
@@ -119,7 +119,7 @@ pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
     checks.into_iter().flat_map(look).collect()
 }
 
-/// Whether the names of workflows can be read, and lead to workflows.
+/// Whether the names of workflows are readable and refer to workflows.
 fn names(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let registry = registry::read(home)?;
     if let Some(gone) = registry::gone(home)? {

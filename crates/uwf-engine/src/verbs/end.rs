@@ -1,4 +1,4 @@
-//! Ending a thread: the thread-end node, the line in the history, and out of the index.
+//! Ends a thread: stores the thread-end node, adds a line to the history and removes the thread from the index.
 
 use json_cas::{Hash, Head, Swap};
 use serde::Serialize;
@@ -16,13 +16,13 @@ use crate::root::node_types;
 use crate::thread::load::Thread;
 use crate::thread::{end_reason, load};
 
-/// Return code of a thread that ended by its workflow.
+/// Return code of a thread that its workflow completed.
 pub const COMPLETED_CODE: i32 = 0;
 
-/// Return code of a thread that the supervisor killed.
+/// Return code of a thread that its supervisor killed.
 pub const SUPERVISED_CODE: i32 = 1;
 
-/// Whether a thread has no return code, or ended by its workflow.
+/// Whether a thread has no return code, or was completed by its workflow.
 pub(crate) fn is_success(return_code: &Option<i32>) -> bool {
     return_code.is_none_or(|code| code == COMPLETED_CODE)
 }
@@ -30,10 +30,10 @@ pub(crate) fn is_success(return_code: &Option<i32>) -> bool {
 /// Return code of a thread that a person killed, as a shell reports Ctrl-C.
 const KILLED_CODE: i32 = 130;
 
-/// Ends a thread because its moderator said so. `summary` is the supervisor's summary, if there is one.
+/// Ends a thread that its moderator completed. `summary` is the supervisor's summary, if there is one.
 ///
 /// # Errors
-/// `Busy` when the head moved meanwhile, those of store and index.
+/// `Busy` when the head moved meanwhile; errors of store and index.
 pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Option<String>) -> Result<Hash> {
     let reason = match reason {
         EndReason::Graph => end_reason::END,
@@ -42,7 +42,7 @@ pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Op
     retire(thread, head, How { status: EndStatus::Completed, reason, return_code: COMPLETED_CODE, summary })
 }
 
-/// Ends a thread because its supervisor said so, for a reason that begins with [`end_reason::SUPERVISOR`].
+/// Ends a thread that its supervisor killed, for a reason that begins with [`end_reason::SUPERVISOR`].
 ///
 /// # Errors
 /// As [`complete`].
@@ -50,7 +50,7 @@ pub fn stop(thread: &Thread<'_>, head: &Head, reason: &str) -> Result<Hash> {
     retire(thread, head, How { status: EndStatus::Killed, reason, return_code: SUPERVISED_CODE, summary: None })
 }
 
-/// Ends a thread because somebody said so.
+/// Ends a thread that a person killed.
 ///
 /// # Errors
 /// As [`complete`].
@@ -59,7 +59,7 @@ pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
     retire(thread, head, How { status, reason, return_code: KILLED_CODE, summary: None })
 }
 
-/// Ends a thread whose nodes are not readable, because somebody said so: nothing can be said about its end but that.
+/// Ends a thread with unreadable nodes that a person killed. The history has no more about its end.
 ///
 /// # Errors
 /// As [`complete`].
@@ -75,7 +75,7 @@ pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result
     drop_from_index(home, head, &line)
 }
 
-/// What is recorded of an end.
+/// Content of a thread-end node.
 struct How<'a> {
     status: EndStatus,
     reason: &'a str,
@@ -114,7 +114,7 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
     match home.heads().remove(line.thread.as_str(), &head.version, &record(line))? {
         Swap::Done => {
             recorded::ended(home, line);
-            // The thread is finished whether or not its marks could be removed.
+            // The thread has ended even if its marks could not be removed.
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
             claim::remove(home, &line.thread);
             Ok(())

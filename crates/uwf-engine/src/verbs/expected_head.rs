@@ -1,5 +1,5 @@
-//! What a command was made for: a thread at the head at which somebody saw it. Whoever repeats a command, since no reply to the
-//! first one came, is refused if that one was done.
+//! The head that a command expects of a thread. If a client repeats a command because it got no reply, the repetition fails if the first
+//! command succeeded.
 
 use json_cas::{Hash, Head};
 use uwf_core::thread::ThreadId;
@@ -12,8 +12,8 @@ use crate::thread::load::Thread;
 /// The head of an active thread.
 ///
 /// # Errors
-/// `Busy` when it is not at the head that is expected, or has ended; without an expectation `NotFound` when it has ended, or
-/// there is no such thread.
+/// `Busy` when the thread is at another head than the expected one, or has ended since. `NotFound` when there is no such thread, or when it
+/// has ended and no head was expected.
 pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> {
     match (home.heads().read(id.as_str())?, expected) {
         (Some(head), Some(expected)) if head.hash != expected => {
@@ -29,15 +29,15 @@ pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> 
     }
 }
 
-/// The refusal of a change of a thread that is no longer as it was seen.
+/// The error for a command whose thread has changed since the client saw it.
 pub(crate) fn moved_on(id: &ThreadId, message: String) -> Error {
     Error::busy(message).hint(format!("nothing was changed; `uwf thread show {id}` shows where it stands"))
 }
 
-/// The same with the thread that it is the head of.
+/// The thread with its head.
 ///
 /// # Errors
-/// As [`head`], and those of its nodes.
+/// As for [`head`], and errors of its nodes.
 pub(crate) fn active<'h>(home: &'h Home, id: &ThreadId, expected: Option<Hash>) -> Result<(Thread<'h>, Head)> {
     let head = head(home, id, expected)?;
     Ok((Thread::at(home, id.clone(), head.hash)?, head))

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::{CostBy, Costs};
 
 impl Costs {
-    /// All rows as a table for spreadsheets, without the total: whoever adds them up wants nothing twice. An empty cell is what
-    /// is not known.
+    /// All rows as a table for spreadsheets. The total is left out, so that adding up a column counts nothing twice. An empty cell is an
+    /// unknown value.
     pub fn csv(&self) -> String {
         let has_workflow = self.by == CostBy::Thread;
-        // The columns are the same whether there was money or not; other currencies have columns of their own.
+        // The columns are the same with and without costs; other currencies get columns of their own.
         let currencies = self.total.cost.keys().map(|(currency, _)| currency.as_str());
         let currencies: BTreeSet<&str> = currencies.chain(["USD"]).collect();
         let name = format!("{:?}", self.by).to_lowercase();
@@ -38,16 +38,16 @@ impl Costs {
     }
 }
 
-/// An amount of money as a number: a millionth is the least that providers tell, and sums of binary fractions have more digits.
+/// An amount of money with at most six decimals: providers report nothing smaller, and sums of binary fractions have more digits.
 fn exact(amount: &f64) -> String {
     let text = format!("{amount:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A line as RFC 4180 has it, but for its end, which is that of every other tool here.
+/// A line as in RFC 4180, except that it ends like the lines of every other tool here.
 fn csv_line(cells: &[String]) -> String {
     let quoted = |cell: &String| {
-        // A spreadsheet takes what begins with one of these for a formula.
+        // Spreadsheets treat a cell that begins with one of these as a formula.
         let is_formula = cell.starts_with(['=', '+', '-', '@', '\t']);
         let cell = if is_formula { format!("'{cell}") } else { cell.clone() };
         if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }

@@ -1,4 +1,4 @@
-//! What adding up costs has read: by hash, so that it is never out of date. Whoever adds up again and again keeps it.
+//! Cache of everything that adding up costs has read. Entries belong to a hash or to an unchanged record, so they are never outdated.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::attempt::recorded;
 use crate::root::home::Home;
 use crate::thread::runs::StepRuns;
 
-/// Steps that are kept, some 300 bytes each. Beyond, all are forgotten.
+/// How many steps to keep, some 300 bytes each. Beyond that, the cache is emptied.
 const MOST_STEPS: usize = 100_000;
 
-/// What was read the last times. A new one knows nothing.
+/// Steps and threads that were read before, for callers that add up repeatedly. A new one is empty.
 #[derive(Default)]
 pub struct CostMemory {
-    /// What agents are called, and which models they have, depends on it.
+    /// Names and models of agents depend on it.
     config: Config,
     steps: HashMap<Hash, Arc<StepRuns>>,
     lines: HashMap<Hash, Arc<Line>>,
     tries: HashMap<ThreadId, (RecordSign, Hash, Vec<Hash>)>,
 }
 
-/// What leads to a head.
+/// Workflow and steps of a thread up to a head.
 pub(super) struct Line {
     /// The name of the workflow.
     pub(super) workflow: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Line {
     pub(super) steps: Vec<Hash>,
 }
 
-/// The record of a thread as the file system describes it: it is another one after each line that is added.
+/// Time and size of a thread's record. Every added line changes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordSign {
     changed: SystemTime,
@@ -55,7 +55,7 @@ impl RecordSign {
 }
 
 impl CostMemory {
-    /// Makes ready for a sum by this configuration.
+    /// Empties the cache if it is too large or belongs to another configuration.
     pub(super) fn begin(&mut self, config: &Config) {
         if self.steps.len() > MOST_STEPS || self.config != *config {
             *self = CostMemory { config: config.clone(), ..CostMemory::default() };
@@ -66,7 +66,7 @@ impl CostMemory {
         self.steps.get(&step).cloned()
     }
 
-    /// Keeps what is known of a step. What is not wholly readable is read again the next time.
+    /// Keeps a step. A step that was partly unreadable is read again the next time.
     pub(super) fn keep_step(&mut self, step: Hash, runs: StepRuns) -> Arc<StepRuns> {
         let runs = Arc::new(runs);
         if runs.unreadable.is_none() {
@@ -85,7 +85,7 @@ impl CostMemory {
         line
     }
 
-    /// The failed tries since the newest step of a thread, as its record has them.
+    /// The failed attempts since the newest step of a thread, from its record.
     pub(super) fn tries(&mut self, home: &Home, thread: &ThreadId, head: Hash, sign: RecordSign) -> Vec<Hash> {
         match self.tries.get(thread) {
             Some((of, at, tries)) if (*of, *at) == (sign, head) => tries.clone(),

@@ -1,4 +1,4 @@
-//! The storage root as files.
+//! Checks of the files in the storage root.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::sharing::{self, Sharing};
 
-/// Age from which on a temporary file is nobody's: no write takes that long.
+/// Age from which on a temporary file is abandoned: no write takes that long.
 pub(super) const LEFTOVER_AGE: Duration = Duration::from_hours(1);
 
 /// How long a lock of the whole root may be held: writers need milliseconds.
@@ -24,7 +24,7 @@ const LONG_HOLD: Duration = Duration::from_secs(1);
 /// Free bytes below which the next agent's output may not fit.
 const LITTLE_SPACE: u64 = 256 << 20;
 
-/// File systems on which locks and syncs are somebody else's promise: `f_type` of statfs(2), name.
+/// File systems whose locks and syncs are not reliable: `f_type` of statfs(2), name.
 const NETWORK_FILE_SYSTEMS: [(u64, &str); 9] = [
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -37,7 +37,7 @@ const NETWORK_FILE_SYSTEMS: [(u64, &str); 9] = [
     (0x5346_414F, "AFS"),
 ];
 
-/// Whether the root is there, can be written, and is on a disk of this machine.
+/// Whether the root exists, is writable, and is on a local disk.
 pub(super) fn root(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let root = home.root();
     if !home.exists()? {
@@ -67,7 +67,7 @@ pub(super) fn root(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     Ok([place].into_iter().chain(half.then_some(shared)).collect())
 }
 
-/// That files can be made in the root, and how that is known. A full disk, for one, shows only to who tries.
+/// How uwf knows that the root is writable. Only an attempt to write shows a full disk, for example.
 fn writable(root: &Path, remedy: Remedy) -> std::io::Result<&'static str> {
     match remedy {
         Remedy::Read => {
@@ -86,7 +86,7 @@ fn writable(root: &Path, remedy: Remedy) -> std::io::Result<&'static str> {
 #[cfg(target_os = "linux")]
 fn network(root: &Path) -> Result<Option<&'static str>> {
     let found = rustix::fs::statfs(root).map_err(std::io::Error::from).at("look at", root)?;
-    // The type's width and sign differ from machine to machine; the numbers fit into 32 bits.
+    // The type's width and sign differ between platforms; the numbers fit into 32 bits.
     let kind = found.f_type as u64 & 0xFFFF_FFFF;
     Ok(NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name))
 }
@@ -96,7 +96,7 @@ fn network(_: &Path) -> Result<Option<&'static str>> {
     Ok(None)
 }
 
-/// Whether others can read `.env`, and we can.
+/// Whether uwf can read `.env`, and whether others can.
 pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let path = home.env_file();
     if !path.exists() {
@@ -122,14 +122,14 @@ pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     }
 }
 
-/// How much there is, and whether packs can be read.
+/// Number and size of the nodes, and whether packs are readable.
 pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let nodes = home.store().objects().list_readable()?.len();
     let size_of = |dir| {
         let files = std::fs::read_dir(dir).ok()?.flatten().filter_map(|file| file.metadata().ok());
         Some(files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>())
     };
-    // Nothing is stored yet, or elsewhere.
+    // Nothing is stored yet, or nodes are stored elsewhere.
     let size = size_of(home.objects_dir()).map_or_else(String::new, |files| {
         format!(", {}", bytes(files + size_of(home.packs_dir()).unwrap_or_default()))
     });
@@ -137,7 +137,7 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         0 => Finding::ok("store", "no node is stored yet"),
         nodes => Finding::ok("store", format!("{}{size}", counted(nodes, "node"))),
     }];
-    // Nodes that are kept elsewhere are in no packs.
+    // Nodes that are stored elsewhere are in no packs.
     let damaged = home.files().map_or(Ok(Vec::new()), json_cas::FsObjects::damaged_packs)?;
     findings.extend(damaged.into_iter().map(|DamagedPack { path, reason }| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -148,7 +148,7 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Temporary files of processes that died.
+/// Temporary files of dead processes.
 pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let dirs = home.dirs_with_temporary_files();
     let dirs: Vec<_> = dirs.iter().filter(|dir| dir.is_dir()).collect();
@@ -171,8 +171,8 @@ pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     }])
 }
 
-/// Locks that somebody keeps. The system frees the locks of a dead process, so a stale one has a live holder that hangs;
-/// that of a thread is nobody's business while its keeper has it.
+/// Locks that a process holds for too long. The system frees the locks of a dead process, so the holder is alive and hangs. A thread's
+/// keeper may hold the lock of its thread.
 pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in [home.heads_lock(), home.registry_lock(), home.config_lock()] {
@@ -181,7 +181,7 @@ pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         }
     }
     for thread in thread_ids(home) {
-        // Another user's process cannot be looked at, and may well be a keeper.
+        // Another user's process can't be inspected, and may well be a keeper.
         let is_no_keeper = || lock::keeper_of(home, &thread).is_ok_and(|keeper| keeper.is_none());
         if lasts(|| Ok(lock::is_held(home, &thread)? && is_no_keeper()))? {
             findings.push(kept(&home.thread_lock(&thread), ", and not by a keeper of that thread"));
@@ -190,7 +190,7 @@ pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     Ok(if findings.is_empty() { vec![Finding::ok("locks", "no lock is kept")] } else { findings })
 }
 
-/// Whether something is so, and stays so for as long as no writer needs.
+/// Whether a condition lasts longer than any writer needs.
 fn lasts(is_so: impl Fn() -> Result<bool>) -> Result<bool> {
     let begun = Instant::now();
     while is_so()? {
@@ -207,7 +207,7 @@ fn kept(path: &Path, by: &str) -> Finding {
     Finding::warn("locks", message).hint(format!("`fuser {}` shows by which process", path.display()))
 }
 
-/// Threads that have a directory, ended ones too.
+/// Threads that have a directory, including ended ones.
 fn thread_ids(home: &Home) -> impl Iterator<Item = ThreadId> {
     let entries = std::fs::read_dir(home.threads_dir()).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

@@ -13,17 +13,17 @@ use crate::error::{AtPath, Result};
 use crate::root::home::{Home, ROOT_VARIABLES};
 use crate::root::lock;
 
-/// Processes named in one message.
+/// How many processes one message names.
 const NAMED: usize = 5;
 
-/// An attempt of this root that processes still work at, though nobody waits for them.
+/// An attempt of this root whose processes still run without a keeper.
 struct Orphaned {
     attempt: String,
     thread: ThreadId,
     processes: Vec<u32>,
 }
 
-/// Processes of this root's attempts whose keeper is gone. They work for nobody, and cost.
+/// Processes of this root's attempts whose keeper is gone. They still cost money.
 pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     if !cfg!(target_os = "linux") {
         return Ok(vec![Finding::ok("orphans", "processes are looked for on Linux only")]);
@@ -48,7 +48,7 @@ pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     found.iter().map(|orphaned| end(home, orphaned, grace)).collect()
 }
 
-/// Ends what works at an attempt. The thread's lock is held meanwhile, so that no step begins to look after it.
+/// Ends the processes of an attempt. Holds the thread's lock meanwhile, so that no step takes them over.
 fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
     let Orphaned { attempt, thread, processes: found } = orphaned;
     let dir = home.thread_dir(thread);
@@ -69,7 +69,7 @@ fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
 
 fn orphaned(home: &Home) -> Result<Vec<Orphaned>> {
     let mut attempts: BTreeMap<(String, ThreadId), Vec<u32>> = BTreeMap::new();
-    // Whoever asks from inside an agent is no orphan of it.
+    // Skip the ancestors of this process: it may run inside an agent.
     let own = processes::ancestry();
     for (pid, environment) in processes::environments() {
         let variable = |name: &str| environment.get(name).cloned();

@@ -1,4 +1,4 @@
-//! The index of threads, and what attempts and marks say about them.
+//! Checks of the thread index, of attempts and of marks.
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
@@ -16,10 +16,10 @@ use crate::thread::state::State;
 use crate::verbs::list::{self, Filter, Row};
 use crate::verbs::{new_thread, recover};
 
-/// Threads named in one message.
+/// How many threads one message names.
 const NAMED: usize = 3;
 
-/// Whether index and history can be read, and the threads in them.
+/// Whether index, history and the threads in them are readable.
 pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let rows = list::list(home, &Filter::default())?.rows;
     let finished = history::all(home)?.len();
@@ -49,17 +49,17 @@ pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether a step of a thread is missing from the store, or can't be read, so that the thread cannot continue.
+/// Whether a step of a thread is missing or unreadable, so that the thread can't continue.
 fn has_a_hole(home: &Home, row: &Row) -> bool {
     let is_there = |step: Hash| home.store().objects().contains(step).unwrap_or(false);
     match Thread::at(home, row.thread.clone(), row.head) {
         Ok(thread) => thread.chain().map_or(true, |chain| !chain.records().iter().all(|record| is_there(record.step))),
-        // It may have been removed meanwhile.
+        // The thread may have been removed meanwhile.
         Err(_) => home.heads().read(row.thread.as_str()).ok().flatten().is_some_and(|head| head.hash == row.head),
     }
 }
 
-/// Records of active threads that don't say any more how the threads were started.
+/// Active threads whose records no longer say how the threads were started.
 fn damaged_records(home: &Home, rows: &[Row]) -> Result<Option<Finding>> {
     let mut damaged = Vec::new();
     for row in rows {
@@ -90,14 +90,14 @@ fn never_begun(home: &Home, remedy: Remedy) -> Result<Option<Finding>> {
     Ok(Some(Finding::warn("threads", message).hint("`uwf doctor --fix` removes them")))
 }
 
-/// Attempts whose keeper is dead, and marks that no longer stand for anything.
+/// Attempts whose keeper is dead, and stale marks.
 pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let mut abandoned = Vec::new();
     let mut stale: Vec<(ThreadId, Mark)> = Vec::new();
     for (name, set) in marks::all(home)? {
         let Ok(thread) = name.parse::<ThreadId>() else { continue };
         if home.heads().read(thread.as_str())?.is_none() {
-            // It may be a thread of another store that this root used before, and will use again.
+            // The thread may belong to another store that this root used before and may use again.
             if home.shared().is_some() && history::of(home, &thread)?.is_none() {
                 continue;
             }
@@ -109,7 +109,7 @@ pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
         }
         match records::read(home, &thread)? {
             Some(attempt) if attempt.closed.is_none() => abandoned.push(thread.to_string()),
-            // It was closed, or never got written, and the mark stayed.
+            // The attempt was closed or never written, and its mark stayed.
             Some(_) | None => stale.push((thread, Mark::Open)),
         }
     }
