@@ -1,6 +1,6 @@
-//! How the roles of a workflow fare: how often each was played, how often it failed, how long it took and what it cost.
+//! Statistics of a workflow's roles: how often each was played, how often it failed, how long it took and what it cost.
 //!
-//! That is read from the details of steps, as costs are, so it looks at the newest threads only and stops at a number of steps.
+//! They come from the details of steps, like costs. So only the newest threads are read, up to a maximum number of steps.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,34 +17,34 @@ use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
 use crate::verbs::list::{self, Filter};
 
-/// Steps that are read at most: a page may wait for so many.
+/// How many steps are read at most: a page waits for them.
 const MOST_STEPS: usize = 400;
 
-/// How the roles fared.
+/// Statistics of roles.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
     /// Each role that was played, by its name.
     pub roles: BTreeMap<String, RoleFigures>,
-    /// Threads that were looked at, the newest.
+    /// Number of threads that were read, the newest ones.
     pub threads: usize,
-    /// Threads there are.
+    /// Number of threads of these workflows.
     pub of: usize,
-    /// Steps that were looked at, in them and in their child threads.
+    /// Number of steps that were read, in these threads and their child threads.
     pub steps: usize,
-    /// Whether steps of these threads were left out, as there are too many.
+    /// Whether steps of these threads were left out because there are too many.
     pub is_cut: bool,
-    /// Steps and threads that are not readable.
+    /// Number of unreadable steps and threads.
     pub unreadable: usize,
 }
 
-/// How a role fared.
+/// Statistics of a role.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoleFigures {
-    /// Milliseconds that half of its steps took at most; none when it never led to a step.
+    /// Median time of its steps in milliseconds; none if it has no steps.
     pub median_ms: Option<u64>,
-    /// Its steps and failed attempts, and what they took.
+    /// Its steps and failed attempts, and their costs.
     #[serde(flatten)]
     pub spent: Spent,
     /// Milliseconds of each step.
@@ -52,10 +52,10 @@ pub struct RoleFigures {
     times: Vec<u64>,
 }
 
-/// Adds up what the roles of these workflows did in their newest threads, of which at most so many are looked at.
+/// Adds up statistics of the roles of these workflows, from at most `most` of their newest threads.
 ///
 /// # Errors
-/// Those of index, history and marks as a whole.
+/// Errors of index, history and marks as a whole.
 pub fn of_roles(home: &Home, config: &Config, workflows: Vec<Hash>, most: usize) -> Result<Figures> {
     let filter = Filter { all: true, workflows: Some(workflows), limit: Some(most), ..Filter::default() };
     let list::Listing { rows, matching, .. } = list::list(home, &filter)?;
@@ -88,14 +88,14 @@ struct Tally<'h> {
     config: &'h Config,
     reader: RunReader<'h>,
     roles: BTreeMap<String, RoleFigures>,
-    /// Steps that were looked at: what forks share counts once.
+    /// Steps that were read; steps that forks share count once.
     counted: HashSet<Hash>,
     unreadable: usize,
     is_cut: bool,
 }
 
 impl Tally<'_> {
-    /// Adds a thread, its newest steps first.
+    /// Adds a thread, newest step first.
     fn thread(&mut self, thread: &Thread<'_>) -> Result<()> {
         for record in thread.chain()?.records().iter().rev() {
             if self.counted.len() >= MOST_STEPS {
@@ -106,7 +106,7 @@ impl Tally<'_> {
                 self.unreadable += 1;
             }
         }
-        // The tries since the newest step, which no step has yet.
+        // The failed attempts since the newest step, which belong to no step yet.
         let Ok(Some(attempt)) = recorded::read(self.home, &thread.id) else { return Ok(()) };
         for hash in attempt.earlier_at(thread.head) {
             match self.reader.failed(hash) {
@@ -131,19 +131,19 @@ impl Tally<'_> {
         unreadable.map_or(Ok(()), Err)
     }
 
-    /// A step whose role a child thread played: what all of that took counts for the role.
+    /// Adds a step that a child thread played: all costs of that thread count for the role.
     fn child(&mut self, step: Hash, last: Hash) -> Result<()> {
         let role = nodes::step_node(self.home.store(), step)?.0.role;
         let mut all = Spent::default();
         let below = self.below(last, &mut all, 1);
         let figures = self.roles.entry(role).or_default();
         figures.times.push(all.duration_ms);
-        // It is one step of this role, whatever its thread did.
+        // It is one step of this role, whatever the child thread did.
         figures.spent.merge(Spent { steps: 1, failed_attempts: 0, ..all });
         below
     }
 
-    /// Adds what the steps of a child thread took, from its last one back.
+    /// Adds the costs of a child thread's steps, newest first.
     fn below(&mut self, last: Hash, sum: &mut Spent, depth: usize) -> Result<()> {
         let mut next = Some(last);
         while let Some(hash) = next {
@@ -170,7 +170,7 @@ impl Tally<'_> {
         let mut roles = self.roles;
         for figures in roles.values_mut() {
             figures.times.sort_unstable();
-            // Of an even number the lower of the two in the middle.
+            // For an even number, the lower of the two in the middle.
             figures.median_ms = figures.times.len().checked_sub(1).map(|last| figures.times[last / 2]);
         }
         roles

@@ -1,5 +1,5 @@
-//! From what a person typed to a workflow. A name means the same everywhere: a path, then the project's
-//! `.workflows/`, then the registry, then a hash or a unique prefix of one.
+//! Finds the workflow that a person typed. Every command searches in the same order: a path, the project's `.workflows/`, the registry, a
+//! hash or a unique prefix of one.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ use crate::verbs::{put, validate};
 /// Where a workflow was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A file that was named.
+    /// A file that the person named.
     File(PathBuf),
-    /// A file of the project; `shadows` when the registry has the name too.
+    /// A file of the project; `shadows` if the registry has the name as well.
     Project {
         /// The file.
         file: PathBuf,
@@ -36,34 +36,34 @@ pub enum Origin {
 /// A workflow that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The workflow; stored, whatever it came from.
+    /// Its hash. It is stored, even if it came from a file.
     pub hash: Hash,
     /// Where it came from.
     pub origin: Origin,
-    /// Things to tell the person.
+    /// Messages for the person.
     pub notes: Vec<String>,
 }
 
-/// Finds a workflow by what was typed; one that comes from a file is stored first, without a name.
+/// Finds a workflow by the typed path, name or hash. Stores a workflow from a file first, without a name.
 ///
 /// # Errors
-/// As of [`locate`], and `Data` when the file has errors.
+/// As for [`locate`], and `Data` when the file has errors.
 pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
     stored(home, typed, locate(home, typed, cwd)?)
 }
 
-/// All versions of a workflow that was found by its name in the registry, else the one that was found.
+/// All versions of a workflow that was found by its name in the registry; otherwise only the workflow itself.
 pub fn versions(registry: &Registry, typed: &str, found: &Found) -> Vec<Hash> {
     let entry = registry.get(typed).filter(|_| found.origin == Origin::Registry);
     let earlier = entry.into_iter().flat_map(|entry| entry.history.iter().map(|past| past.hash));
     std::iter::once(found.hash).chain(earlier).collect()
 }
 
-/// The same where nobody has said that files of the project count: they may be anybody's. A path is one below `dir`;
-/// without it only an absolute one is taken.
+/// Like [`workflow`], but without project files, which may come from anyone: no person decided to use them here. A path is relative to
+/// `dir`; without `dir`, only absolute paths are accepted.
 ///
 /// # Errors
-/// As [`workflow`].
+/// As for [`workflow`].
 pub(crate) fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<Found> {
     stored(home, typed, find(home, typed, dir, false)?)
 }
@@ -81,19 +81,19 @@ fn stored(home: &Home, typed: &str, located: Located) -> Result<Found> {
     Ok(found)
 }
 
-/// What stands for a workflow, before a file of it is read.
+/// The file or node of a workflow, before it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Located {
-    /// A file, and what it was found as.
+    /// A file, and its origin.
     File(PathBuf, Origin),
-    /// A node, and what it was found as.
+    /// A node, and its origin.
     Stored(Hash, Origin),
 }
 
-/// Finds what stands for a workflow; nothing is stored.
+/// Finds the file or node of a workflow; stores nothing.
 ///
 /// # Errors
-/// `NotFound` with the nearest name, those of store and registry.
+/// `NotFound` with the nearest name; errors of store and registry.
 pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<Located> {
     find(home, typed, Some(cwd), true)
 }
@@ -139,7 +139,7 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     })
 }
 
-/// The workflow that was typed, read for its names only: nothing is stored or said.
+/// The workflow that was typed, if it is readable. Stores nothing and reports no problems, so use it only for names.
 pub fn peek(home: &Home, typed: &str, cwd: &Path) -> Option<Workflow> {
     match locate(home, typed, cwd).ok()? {
         Located::Stored(hash, _) => nodes::workflow(home.store(), hash).ok(),
@@ -150,7 +150,7 @@ pub fn peek(home: &Home, typed: &str, cwd: &Path) -> Option<Workflow> {
     }
 }
 
-/// The file of `.workflows/` that a name stands for: in the current directory or above, up to the one holding `.git`.
+/// The file for a name in `.workflows/`, in the current directory or above, up to the directory with `.git`.
 fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
     if name.contains('/') || name.starts_with('.') {
         return None;

@@ -1,4 +1,4 @@
-//! `thread fork`: a new head on an old node. Nothing is copied but the settings.
+//! `thread fork`: a new head on an old node. Copies only the settings.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use crate::thread::{chain, nodes};
 use crate::verbs::chosen_id::{self, Begun};
 use crate::verbs::start::{self, Created};
 
-/// What was forked.
+/// A fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Forked {
@@ -34,10 +34,10 @@ pub struct Forked {
     pub thread: ThreadId,
     /// Where it begins.
     pub forked_from: ForkPoint,
-    /// The worktree it has of its own, with the files as they were at that node.
+    /// Its own worktree, with the files as they were at that node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
-    /// Things to tell the person.
+    /// Messages for the person.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -45,32 +45,32 @@ pub struct Forked {
 /// Where a fork begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ForkPoint {
-    /// A step, or the start when nothing came before.
+    /// A step, or the start of a thread.
     pub step: Hash,
 }
 
-/// What is different about the new thread.
+/// Differences between a fork and its source.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// Directory its agents work in.
     pub workspace: Option<PathBuf>,
-    /// How far it may go, the steps before the fork included.
+    /// Its limits. The steps before the fork count.
     pub limits: ThreadLimits,
-    /// Its id, for whoever may have to send the same request again; a new one when nobody says.
+    /// Its id, for callers that may have to repeat the request; by default a new one.
     pub id: Option<ThreadId>,
-    /// Its task. Only a thread without steps can have another one: steps are answers to theirs.
+    /// Its task. Only a thread without steps can get another task, because steps answer the old one.
     pub prompt: Option<String>,
 }
 
-/// Forks at a node. Nobody knows which thread it came from. If a repository has the files of the node, the new one gets a
-/// worktree with them: the repository that `cwd` is in, or one of which some thread has a worktree. Else it works in `cwd`, unless
-/// told otherwise.
+/// Forks at a node; the thread that it came from is unknown. If a repository has the files of the node, the fork gets a worktree with them:
+/// the repository at `cwd`, or one that some thread has a worktree of. Otherwise the fork works in `cwd`, or in the workspace that
+/// `changes` names.
 ///
 /// # Errors
-/// `Data` when the node is neither start nor step, `Usage` for another task of a step, `NotFound` when the workspace does not exist;
-/// those of git.
+/// `Data` when the node is neither start nor step, `Usage` for another task at a step, `NotFound` when the workspace does not exist; errors
+/// of git.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
-    // Nothing but this fork may lead to the node.
+    // This fork may be the only reference to the node.
     let _hold = home.hold_nodes()?;
     let named = |error: Error| match error.missing_node() {
         Some(hash) if hash == at => StoreError::NotFound { hash }.into(),
@@ -99,7 +99,7 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
     Ok(forked(created, step, note))
 }
 
-/// The thread that the same request forked before; it must begin at such a node.
+/// The fork that the same request created before; it must begin at a node that `is_it` accepts.
 fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Forked>> {
     let Some(id) = &changes.id else { return Ok(None) };
     let begun = chosen_id::begun(home, id, is_it)?;
@@ -115,7 +115,7 @@ fn forked(created: Created, step: Hash, note: Option<String>) -> Forked {
     Forked { thread, forked_from, worktree, notes: note.into_iter().chain(further).collect() }
 }
 
-/// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
+/// The node that a fork begins at. With another task, this is a new StartNode, which is not part of a child thread.
 fn with_task(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash, Option<String>)> {
     let Some(prompt) = &changes.prompt else { return Ok((node, None)) };
     start::refuse_empty_prompt(prompt)?;
@@ -129,17 +129,17 @@ fn with_task(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash
     Ok((start::put_start(thread.home(), &start)?, note))
 }
 
-/// Whether a node is readable and no place to fork.
+/// Whether a node is readable but neither start nor step.
 fn is_other(home: &Home, at: Hash) -> bool {
     let kind = home.store().get(at).map(|found| node::NodeKind::of(found.type_hash));
     kind.is_ok_and(|kind| !matches!(kind, Some(node::NodeKind::StartNode | node::NodeKind::StepNode)))
 }
 
-/// Forks a thread at its head, or before the last time a role was played, so that the role is played again; with another task at
-/// its start. The new one has the settings of the old, as far as this machine knows them.
+/// Forks a thread at its head. With `from_role`, forks it before the last step of that role, so that the role is played again; with another
+/// task, at its start. The fork gets the settings of the thread, as far as this machine knows them.
 ///
 /// # Errors
-/// `NotFound` when the role was never played, `Usage` for another task of a step, `NotFound` when the workspace does not exist.
+/// `NotFound` when the role was never played or the workspace does not exist, `Usage` for another task at a step.
 pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let _hold = home.hold_nodes()?;
     let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error))?;
@@ -151,7 +151,7 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     let (begins_at, note) = with_task(&thread, node, changes)?;
     if changes.id.is_some() {
         let chain = thread.chain()?;
-        // The thread may have continued since: what is forked is where it stood then.
+        // The thread may have continued since the first request, which forked it at an earlier step.
         let is_of = |at: Hash| at == thread.start_hash || chain.records().iter().any(|record| record.step == at);
         let is_it = |at| at == begins_at || changes.prompt.is_none() && is_of(at);
         if let Some(forked) = forked_before(home, changes, is_it)? {
@@ -172,7 +172,7 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     Ok(forked(created, begins_at, note))
 }
 
-/// The error of a thread whose head cannot be read, with the newest step before it that can.
+/// Adds the newest readable step to the error of a thread whose head is unreadable.
 fn with_earlier_step(home: &Home, id: &ThreadId, error: Error) -> Error {
     let is_whole = |step: &Hash| nodes::step_node(home.store(), *step).is_ok();
     match chain::cached(home, id).find(is_whole).filter(|_| error.kind == ErrorKind::Data) {
@@ -181,7 +181,7 @@ fn with_earlier_step(home: &Home, id: &ThreadId, error: Error) -> Error {
     }
 }
 
-/// The repository that has the files of a node, and those. Without git there are none to be restored.
+/// The repository that has the files of a node, and these files; `None` without git.
 fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
     match snapshot::find_anywhere(home, cwd, node) {
         Err(Error { cause: Some(ErrorCause::NoGit), .. }) => Ok(None),
@@ -189,7 +189,7 @@ fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(Path
     }
 }
 
-/// The worktree for a fork of a thread that works in one, with the files of the node that is forked.
+/// The worktree for a fork of a thread that works in one, with the files of the forked node.
 fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<Option<NewWorktree>> {
     let Some(worktree) = known.worktree_in_use() else { return Ok(None) };
     let Worktree { dir, repository, .. } = worktree;

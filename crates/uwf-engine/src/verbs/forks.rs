@@ -1,7 +1,7 @@
-//! Which thread a thread was forked from, and which ones were forked from it.
+//! Finds the thread that a thread was forked from, and the forks of a thread.
 //!
-//! Nothing is recorded of that: a fork is a head on an old node. But threads that have steps in common came from each other, the
-//! younger one from the older one that it shares most with.
+//! uwf does not record forks: a fork is a head on an old node. But threads that share steps come from each other. Each thread is a fork of
+//! the older thread that it shares most steps with.
 
 use uwf_core::thread::ThreadId;
 
@@ -10,45 +10,45 @@ use crate::thread::chain::{Chain, Record};
 use crate::thread::load::Thread;
 use crate::verbs::list::{self, Filter, Row};
 
-/// Threads of the same task that are looked at, the newest.
+/// How many threads with the same task are checked, newest first.
 pub const MOST_THREADS: usize = 100;
 
-/// Steps of their chains that are looked at in all: a page waits for it.
+/// How many steps of their chains are read in all: a page waits for them.
 const MOST_STEPS: usize = 20_000;
 
 /// Threads that share steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forks {
-    /// The threads, oldest first, with the one that was asked about.
+    /// The threads, oldest first, including the thread itself.
     pub threads: Vec<Related>,
-    /// Whether there are more threads of the same task, which were not looked at.
+    /// Whether there are more threads with the same task, which were not checked.
     pub are_more: bool,
 }
 
 /// One of several threads that share steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Related {
-    /// The thread as it is listed.
+    /// The thread as in a listing.
     pub row: Row,
     /// Its number of steps.
     pub steps: usize,
-    /// Where it comes from; none for the oldest.
+    /// Its origin; none for the oldest.
     pub from: Option<Origin>,
 }
 
-/// Where a fork comes from.
+/// The origin of a fork.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The thread.
     pub thread: ThreadId,
-    /// Steps that both have: they part after that one.
+    /// Number of steps that both have. They diverge after these.
     pub shared: usize,
 }
 
-/// The threads that have steps in common with a thread. One without steps has none.
+/// The threads that share steps with a thread. A thread without steps has none.
 ///
 /// # Errors
-/// Those of index, history and marks as a whole, and of the thread's own chain.
+/// Errors of index, history and marks as a whole, and of the thread's own chain.
 pub fn of(thread: &Thread<'_>) -> Result<Forks> {
     let home = thread.home();
     let Some(first) = thread.chain()?.get(0) else { return Ok(Forks { threads: Vec::new(), are_more: false }) };
@@ -59,7 +59,7 @@ pub fn of(thread: &Thread<'_>) -> Result<Forks> {
         ..Filter::default()
     };
     let mut rows = list::list(home, &filter)?.rows;
-    // Newest first. The thread itself may be an old one.
+    // The rows are newest first, and the thread itself may be an old one.
     let mut are_more = rows.len() > MOST_THREADS;
     let mut listed = 0;
     rows.retain(|row| {
@@ -74,7 +74,7 @@ pub fn of(thread: &Thread<'_>) -> Result<Forks> {
             continue;
         }
         let head = row.role.as_ref().map(|_| row.head);
-        // What cannot be read is nobody's fork.
+        // An unreadable thread counts as unrelated.
         let Ok(chain) = Chain::load(home, &row.thread, head) else { continue };
         looked_at += chain.len();
         if chain.get(0).is_some_and(|record| record.step == first.step) {
@@ -88,14 +88,14 @@ pub fn of(thread: &Thread<'_>) -> Result<Forks> {
     Ok(Forks { threads: threads.collect(), are_more })
 }
 
-/// Of the threads that are older than one, that which shares most with it; of several the oldest.
+/// The older thread that shares most steps with a chain; among several, the oldest.
 fn origin(older: &[(Row, Chain)], chain: &Chain) -> Option<Origin> {
     let shared = older.iter().map(|(row, other)| (row, shared(other.records(), chain.records())));
     let (row, shared) = shared.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
     Some(Origin { thread: row.thread.clone(), shared })
 }
 
-/// How many steps two chains have in common. A step has its predecessors in its hash, so they part once.
+/// How many steps two chains share. The hash of a step covers its predecessors, so chains diverge only once.
 fn shared(one: &[Record], other: &[Record]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one.step == other.step).count()
 }

@@ -1,15 +1,15 @@
-//! `uwf gc`: nodes that nothing leads to are removed.
+//! `uwf gc`: removes nodes that nothing references.
 //!
-//! Two phases. First everything is read that can be reached from the roots (`roots.rs`), while others continue; what is left are
-//! candidates. Then the store is swept: nobody holds ([`Home::hold_nodes`]), so whatever somebody was about to link is linked or
-//! not begun; the roots are read again, and what they reach by now is no candidate any more.
+//! Works in two phases. First it reads everything that is reachable from the roots (`roots.rs`), while others continue; all other nodes are
+//! candidates. Then it sweeps the store while no process holds nodes ([`Home::hold_nodes`]), so every reference is either stored or not
+//! begun. It reads the roots again and drops every candidate that is reachable by now.
 //!
-//! What is younger than the grace stays, with everything it leads to: a program that knows nothing of holds may be about to link
-//! it. A put that finds an old node makes it young. While an attempt is open, what is younger than the attempt stays
-//! whatever the grace, since its agent may store nodes one by one.
+//! Nodes younger than the grace stay, with everything they reference, because a program that does not use holds may be about to reference
+//! them. Storing an existing node makes it young again. While an attempt is open, nodes younger than the attempt stay regardless of the
+//! grace, because its agent may store nodes one by one.
 //!
-//! Referrers are removed before what they refer to, so that a killed `gc` leaves no node that lacks another. Nodes in packs are
-//! gone at once; at the end packs are written anew of which enough is.
+//! Referrers are removed before the nodes they reference, so a killed `gc` leaves no node that lacks another. Nodes in packs are gone at
+//! once. At the end, `gc` rewrites packs that have lost enough nodes.
 
 pub(crate) mod roots;
 
@@ -25,81 +25,81 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::verbs::{removed_files, worktrees};
 
-/// How long one sweep may remove before it lets others continue: they wait for it.
+/// How long one sweep may remove nodes before it lets waiting processes continue.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// How long others have then. Whoever waits looks more often than that.
+/// How long they may continue. Waiting processes check more often than that.
 const LET_OTHERS: Duration = Duration::from_millis(30);
 
-/// Nodes that are removed between two looks at the clock, at first and at most. For those in packs a list is written each time.
+/// Nodes to remove between two looks at the clock, at first and at most. Each removal of nodes in packs writes a list.
 const BETWEEN_LOOKS: usize = 256;
 const MOST_BETWEEN_LOOKS: usize = 16_384;
 
-/// Clocks of files are coarser than that of the system by some milliseconds, on some file systems by two seconds.
+/// Times of files are coarser than the system clock: by some milliseconds, on some file systems by two seconds.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(2);
 
 /// How long to wait for another `gc`.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// The least grace in a store that several machines share: what only the records of another machine lead to, such as an attempt that
-/// failed or a question that waits for its reply, is not seen here.
+/// Minimum grace in a shared store. References in other machines' records, such as a failed attempt or a question that waits for its reply,
+/// are not visible here.
 pub const SHARED_GRACE: Duration = Duration::from_hours(30 * 24);
 
-/// What is to be removed.
+/// Options of `gc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GcRequest {
-    /// Age up to which a node stays though nothing leads to it.
+    /// Age up to which an unreferenced node stays.
     pub grace: Duration,
-    /// Whether it is only counted.
+    /// Whether only to count.
     pub dry_run: bool,
 }
 
-/// What was removed, or would be.
+/// Report of the removed nodes, or with `dry_run` of the removable ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Collected {
-    /// Threads that were looked at, active and ended.
+    /// Number of threads, active and ended.
     pub scanned_threads: usize,
-    /// Nodes that something leads to.
+    /// Nodes that something references.
     pub active_refs: usize,
-    /// Nodes that stayed only because they are young, and what they lead to.
+    /// Nodes that stayed only because they, or nodes that reference them, are young.
     pub young_entries: usize,
     /// Nodes that were removed.
     pub deleted_entries: usize,
     /// Their size.
     pub bytes: u64,
-    /// Since when nothing was removed because an attempt is open, Unix milliseconds.
+    /// Unix milliseconds: nodes stored since this time stayed because an attempt is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_since: Option<u64>,
     /// The thread of that attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_thread: Option<String>,
-    /// Why the room of nodes in packs was not given back: the disk is too full for new packs. The next `gc` does it.
+    /// Why the space of nodes in packs was not freed: the disk is too full for new packs. The next `gc` frees it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_reclaimed: Option<String>,
-    /// Git worktrees of ended threads that were removed: nothing in them would be lost.
+    /// Git worktrees of ended threads that were removed because removing them loses nothing.
     #[serde(skip_serializing_if = "is_none")]
     pub removed_worktrees: usize,
-    /// Git worktrees of ended threads that stay, because something in them is not committed, or nobody can tell.
+    /// Git worktrees of ended threads that stay because they have uncommitted changes, or can't be checked.
     #[serde(skip_serializing_if = "is_none")]
     pub kept_worktrees: usize,
-    /// Refs in git repositories that were deleted: they led to the files of removed threads at nodes that are gone.
+    /// Refs in git repositories that were deleted: they referenced files of removed threads at removed nodes.
     #[serde(skip_serializing_if = "is_none")]
     pub deleted_refs: usize,
 }
 
-/// Removes every node that nothing leads to and that is older than the grace, then worktrees of ended threads, and refs of git to the
-/// files of removed ones. `progress` is told how many nodes were looked at.
+/// Removes every unreferenced node that is older than the grace, then worktrees of ended threads and git refs to the files of removed
+/// threads. Calls `progress` with the number of nodes read.
 ///
 /// # Errors
-/// `Data` and `Io` when something that leads to nodes, or a node that is reached, cannot be read: nothing is removed then. `Busy`
-/// when another `gc` is at work, or others hold the nodes for too long.
+/// `Data` and `Io` when a root or a reachable node can't be read; nothing is removed then. `Busy` when another `gc` is running, or when
+/// others hold the nodes for too long.
 pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
     let least = if home.shared().is_some() { SHARED_GRACE } else { Duration::ZERO };
     let request = GcRequest { grace: request.grace.max(least), ..request };
     let begun = SystemTime::now();
     let (mut done, going) = collect_nodes(home, request, begun, progress)?;
-    // Without the lock: others need not wait for git, which may wait for whatever an agent left.
+    // Run git without the lock: git may wait for a process that an agent left, and others must not wait for git.
     let ended_before = begun.checked_sub(request.grace).unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH);
     let ended_before = u64::try_from(ended_before.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
     let swept = worktrees::sweep(home, ended_before, request.dry_run)?;
@@ -108,24 +108,24 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
     Ok(done)
 }
 
-/// Removes nodes, or with `dry_run` counts them and says which.
+/// Removes nodes. With `dry_run`, counts and returns them.
 fn collect_nodes(
     home: &Home,
     request: GcRequest,
     begun: SystemTime,
     progress: &mut dyn FnMut(usize),
 ) -> Result<(Collected, HashSet<Hash>)> {
-    // Where nothing is, nothing is made.
+    // Don't create a storage root only to lock it.
     let _lock = if home.exists()? && !request.dry_run { Some(lock(home)?) } else { None };
     if !request.dry_run {
-        // A pack of somebody who was killed counts from now on, and not when its nodes were removed from elsewhere. Nothing is
-        // written anew before nodes were removed: the disk may be full.
+        // Adopt the pack of a killed process now, before its nodes are removed elsewhere. Rewrite no pack before nodes were removed: the
+        // disk may be full.
         home.store().objects().reclaim(Reclaim::Nothing)?;
     }
     let mut marked = Marked::of(home);
     let first = marked.update(progress)?;
     let young_since = first.young_since(begun, request.grace);
-    // What is named may be missing, so nodes are counted that are there.
+    // Count only nodes that exist: a named one may be missing.
     let mut candidates = home.store().objects().list(None)?;
     let all = candidates.len();
     candidates.retain(|hash| !marked.reached.has(*hash));
@@ -154,11 +154,11 @@ fn collect_nodes(
     let layers = home.store().layers(&candidates)?;
     sweep(home, &mut marked, layers, (begun, request.grace), &mut done)?;
     done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(Reclaim::Worthwhile))?;
-    // Those that are gone by now are found to be.
+    // The removed nodes are missing from the store by now, so there is no need to list them.
     Ok((done, HashSet::new()))
 }
 
-/// Why packs were not written anew, if the disk is too full for that: it is no failure of what was done before.
+/// Why packs were not rewritten, if the disk is too full for that. Everything before that has succeeded nevertheless.
 pub(crate) fn not_reclaimed(reclaimed: Result<(), StoreError>) -> Result<Option<String>> {
     match reclaimed {
         Err(error) if error.is_disk_full() => Ok(Some(error.to_string())),
@@ -166,7 +166,7 @@ pub(crate) fn not_reclaimed(reclaimed: Result<(), StoreError>) -> Result<Option<
     }
 }
 
-/// One `gc` at a time: what one marks, another must not remove before it is read.
+/// Locks out other `gc` processes: another one could remove a marked node before this one has read it.
 pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     let path = home.gc_lock();
     let lock = FileLock::acquire(&path, LOCK_WAIT)?;
@@ -176,8 +176,8 @@ pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     })
 }
 
-/// Removes candidates, the first ones first. After each second others may continue, and it is looked again what leads where. They wait
-/// for the sweep, so nothing is asked in it of what it does not remove.
+/// Removes candidates in order. After each second, lets others continue and reads the roots again. Others wait for the sweep, so it queries
+/// only the nodes that it removes.
 fn sweep(
     home: &Home,
     marked: &mut Marked<'_>,
@@ -203,7 +203,7 @@ fn sweep(
             if Instant::now() >= until {
                 break;
             }
-            // Many of those in packs take little longer than a few.
+            // Removing many nodes in packs takes little longer than removing a few.
             if turn.elapsed() < SWEEP / 8 {
                 at_once = (at_once * 2).min(MOST_BETWEEN_LOOKS);
             }
@@ -225,7 +225,7 @@ fn is_held_back(open_since_ms: u64, begun: SystemTime, grace: Duration) -> bool 
 }
 
 impl Roots {
-    /// Since when a node is young.
+    /// Time from which on nodes are young.
     fn young_since(&self, begun: SystemTime, grace: Duration) -> SystemTime {
         let by_grace = begun.checked_sub(grace).unwrap_or(UNIX_EPOCH);
         let by_attempt = self.open.as_ref().map(|open| UNIX_EPOCH + Duration::from_millis(open.since));
@@ -234,11 +234,11 @@ impl Roots {
     }
 }
 
-/// What was reached, and from which roots.
+/// Reachable nodes, and the roots that were followed to find them.
 pub(crate) struct Marked<'h> {
     home: &'h Home,
     pub(crate) reached: Reached<'h>,
-    /// Roots that were followed, so that they are not twice.
+    /// Roots that were followed, so that none is followed twice.
     followed: HashSet<Hash>,
 }
 
@@ -247,7 +247,7 @@ impl<'h> Marked<'h> {
         Marked { home, reached: home.store().reach(), followed: HashSet::new() }
     }
 
-    /// Reads the roots as they are now and follows those that are new, many nodes at once.
+    /// Reads the current roots and follows the new ones, many nodes at once.
     pub(crate) fn update(&mut self, progress: &mut dyn FnMut(usize)) -> Result<Roots> {
         let roots = Roots::read(self.home)?;
         for (roots, missing) in [(&roots.needed, Missing::Fails), (&roots.named, Missing::IsFine)] {
@@ -261,7 +261,7 @@ impl<'h> Marked<'h> {
         Ok(roots)
     }
 
-    /// Which of the roots leads to a node, one root after the other.
+    /// A root from which a node is reachable. Follows one root after the other.
     pub(crate) fn root_of(&mut self, node: Hash) -> Result<Option<Root>> {
         let roots = Roots::read(self.home)?;
         let needed = roots.needed.into_iter().map(|root| (root, Missing::Fails));
@@ -277,7 +277,7 @@ impl<'h> Marked<'h> {
         Ok(None)
     }
 
-    /// Keeps those of the nodes that are young, with everything they lead to.
+    /// Keeps the young ones of these nodes, with everything they reference.
     fn keep_young(&mut self, nodes: &[Hash], young_since: SystemTime) -> Result<()> {
         for some in nodes.chunks(READ_AT_ONCE) {
             let stored = self.home.store().objects().stored_all(some)?;
@@ -286,8 +286,8 @@ impl<'h> Marked<'h> {
         Ok(())
     }
 
-    /// Those of the next candidates that nothing has reached by now, and the sizes of those that are there. What the young ones among them lead to is
-    /// among them, too, or comes later: referrers are first.
+    /// The next candidates that are still unreachable, and the sizes of the existing ones. Nodes that young candidates reference are in
+    /// this part or come later, because referrers come first.
     fn without_young(&mut self, mut part: Layers, young_since: SystemTime) -> Result<(Layers, HashMap<Hash, u64>)> {
         part.retain(|hash| !self.reached.has(hash));
         let nodes = part.nodes();
@@ -309,7 +309,7 @@ impl<'h> Marked<'h> {
     }
 }
 
-/// The refusal to remove anything while it is not known what is reachable.
+/// The error for removing nothing because the reachable nodes are unknown.
 fn unfollowed(from: &str, source: StoreError) -> Error {
     let message = format!("cannot follow {from}: {source}; nothing was removed");
     let error = Error::from(source);

@@ -1,4 +1,4 @@
-//! `thread kill`: out of the index first, so that no later swap can succeed; then the agent.
+//! `thread kill`: removes the thread from the index first, so that no later swap can succeed, and then ends its agent.
 
 use std::time::{Duration, Instant};
 
@@ -18,13 +18,13 @@ use crate::root::{lock, sharing};
 use crate::thread::load::Thread;
 use crate::verbs::{child_threads, end, expected_head, notify, otel};
 
-/// Beyond the agent's own grace: time for the keeper to store what the agent printed.
+/// Time beyond the agent's own grace in which the keeper can store the agent's output.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
 
-/// Tries to drop a thread whose head keeps moving. Each try takes a millisecond, a step far longer.
+/// How often to try to end a thread whose head keeps moving. One try takes a millisecond, a step far longer.
 const TRIES: usize = 50;
 
-/// What became of a thread that was killed.
+/// Result of killing a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KillReport {
     /// The thread.
@@ -33,13 +33,12 @@ pub struct KillReport {
     pub archived: bool,
 }
 
-/// Kills a thread and its child threads, if it is at the head that is expected. Returns its thread-end node, `None` when its own
-/// nodes are not readable. When this returns, its agent is gone. One that was killed at that head is as it was asked to be.
+/// Kills a thread and its child threads, if the thread is at the expected head. Its agent is gone when this returns. Returns the thread-end
+/// node, or `None` if the thread's own nodes are unreadable. Succeeds as well if the thread was already killed at that head.
 ///
 /// # Errors
-/// `Busy` when it is at another head or has ended otherwise; without an expectation `NotFound` when it is not active; of one that
-/// was killed before by a command that did not come to its end, the agent is gone then, too. Others after which the thread has
-/// ended say so.
+/// `Busy` when the thread is at another head, or has ended in another way. Without an expected head, `NotFound` when the thread is not
+/// active; if an earlier command killed it without finishing, its agent is gone then as well. Other errors say so if the thread has ended.
 pub fn kill(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Hash>> {
     sharing::check(home, id)?;
     let before = otel::Before::of_killed(home, id);
@@ -61,14 +60,14 @@ pub fn kill(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option
     dropped
 }
 
-/// Ends what still works for a thread that is not active any more.
+/// Ends all processes of a thread that is no longer active.
 fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
     let end = || {
         kill_children(home, &child_threads::active_elsewhere(home, id)?)?;
         kill_children(home, &child_threads::active(home, id)?)?;
         let grace = home.config().map_or(uwf_core::config::DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
         end_agent(home, id, grace)?;
-        // One that was about to begin.
+        // A child may have begun meanwhile.
         kill_children(home, &child_threads::active(home, id)?)
     };
     end().map_err(|error: Error| {
@@ -76,7 +75,7 @@ fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
     })
 }
 
-/// The line of a thread that was killed at the head that is expected.
+/// The history line of a thread that was killed at the expected head.
 fn killed_at(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Finished>> {
     let Some(expected) = expected else { return Ok(None) };
     let is_it = |line: &Finished| line.status == EndStatus::Killed && line.head == expected;
@@ -87,11 +86,11 @@ fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
     Ok(history::of(home, id)?.is_some_and(|line| line.status == EndStatus::Killed))
 }
 
-/// Children end as their parent does, each with its own record.
+/// Kills child threads, each with its own record.
 fn kill_children(home: &Home, children: &[ThreadId]) -> Result<()> {
     for child in children {
         match kill(home, child, None) {
-            // It came to its end by itself.
+            // The child ended by itself.
             Err(error) if error.kind == ErrorKind::NotFound => {}
             other => drop(other?),
         }
@@ -106,7 +105,7 @@ fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result
         let head = expected_head::head(home, id, expected)?;
         let ended = match Thread::at(home, id.clone(), head.hash) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
-            // A broken thread must not be active for ever.
+            // A damaged thread must not stay active forever.
             Err(broken) if matches!(broken.kind, ErrorKind::Data | ErrorKind::NotFound) => {
                 end::kill_unreadable(home, id, &head).map(|()| None)
             }
@@ -129,7 +128,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
             && let Some(pid) = keeper
         {
             told = keeper;
-            // It may end by itself at this moment, which is as good.
+            // The keeper may end by itself at this moment, which is fine.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -145,7 +144,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
             leftover::end_survivors(attempt, grace)?;
             processes::children_left();
         }
-        // Nor is there a lock to be made for a thread that another machine runs.
+        // Don't create a lock for a thread that another machine runs.
         None if !is_held()? => return Ok(()),
         None => {}
     }

@@ -1,4 +1,4 @@
-//! `thread limit`: how far a thread may go, what it has used of that, and other limits for it.
+//! `thread limit`: shows or changes the limits of a thread, with its usage.
 
 use std::time::Duration;
 
@@ -22,30 +22,30 @@ use crate::thread::state::{self, State};
 use crate::verbs::cost::{self, CostBy, CostRequest};
 use crate::verbs::expected_head;
 
-/// Another limit.
+/// A change of a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change<T> {
-    /// Exactly this.
+    /// Set it to this value.
     To(T),
-    /// So much more than now; of what is not limited, so much more than is used.
+    /// Raise it by this value; if there is no limit, set it to this much above the usage.
     By(T),
 }
 
-/// What is to be another limit.
+/// Changes of limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Changes {
-    /// Of steps.
+    /// Steps.
     pub steps: Option<Change<u64>>,
-    /// Of the time since the thread began, in seconds.
+    /// Time since the thread began, in seconds.
     pub time: Option<Change<u64>>,
-    /// Of tokens.
+    /// Tokens.
     pub tokens: Option<Change<u64>>,
-    /// Of US dollars.
+    /// US dollars.
     pub cost: Option<Change<f64>>,
 }
 
 impl Changes {
-    /// Whether doing it twice is something else than doing it once.
+    /// Whether applying it twice differs from applying it once.
     pub fn is_relative(&self) -> bool {
         fn is<T>(change: &Option<Change<T>>) -> bool {
             matches!(change, Some(Change::By(_)))
@@ -53,7 +53,7 @@ impl Changes {
         is(&self.steps) || is(&self.time) || is(&self.tokens) || is(&self.cost)
     }
 
-    /// Changed limits that no run of an agent has put to the test yet.
+    /// Changed limits that no run of an agent has tested yet.
     fn untried(&self, limits: ThreadLimits, used: Amount, (tokens, cost): (usize, usize)) -> ThreadLimits {
         ThreadLimits {
             max_tokens: limits.max_tokens.filter(|_| self.tokens.is_some() && used.tokens == 0 && tokens == 0),
@@ -62,45 +62,45 @@ impl Changes {
         }
     }
 
-    /// Whether nothing is changed.
+    /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
     }
 }
 
-/// How far a thread is, and how far it may go.
+/// Usage and limits of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     /// The thread.
     pub thread: ThreadId,
-    /// What it is doing.
+    /// Its state.
     pub state: State,
-    /// What it has used; `seconds` are those its agents worked.
+    /// Its usage; `seconds` is the working time of its agents.
     pub used: Amount,
-    /// Runs of agents whose tokens are not known, or not all of them: these count for nothing.
+    /// Number of agent runs with unknown tokens; the unknown tokens count as 0.
     pub tokens_unknown: usize,
-    /// The same of money.
+    /// Number of agent runs with an unknown cost, which counts as 0.
     pub cost_unknown: usize,
     /// Seconds since it began.
     pub age: u64,
-    /// How far it may go.
+    /// Its limits.
     pub limits: ThreadLimits,
     /// The limit that it has reached, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<String>,
-    /// Why it is at a limit that is none of these: `maxDepth`, or the limit of another thread.
+    /// Why it is at a limit other than these: `maxDepth`, or the limit of another thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Warnings about limits that were changed and that its agents keep from working.
+    /// Warnings about changed limits that have no effect with its agents.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// What a thread has used, and how far it may go.
+/// Usage and limits of a thread.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread, those of its record, its workflow and the nodes of its steps.
+/// `NotFound` when there is no such thread; errors of its record, its workflow and the nodes of its steps.
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     let thread = Thread::any(home, id)?;
     let plan = Plan::to_look_at(&thread)?;
@@ -114,18 +114,18 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     Ok(Limits { state: state.unwrap_or_else(|| active(home, id)), ..report(&thread, plan.limits(), used, age) })
 }
 
-/// The limits that let a limited thread continue once they are raised; `None` if it is at another limit, or if they can't be read.
+/// The limits to raise so that a limited thread continues; `None` if it is at another limit, or if they can't be read.
 pub fn to_lift(home: &Home, id: &ThreadId) -> Option<Limits> {
     show(home, id).ok().filter(|limits| limits.why.is_none())
 }
 
-/// Gives a thread other limits, if it is at the head that is expected. One that stood at a limit continues with its next step, if it
-/// is not at another one.
+/// Changes the limits of a thread, if it is at the expected head. A limited thread continues with its next step, unless it is at another
+/// limit.
 ///
 /// # Errors
-/// As [`show`]; `Busy` while somebody steps it, or when it is at another head.
+/// As for [`show`]; `Busy` while another process steps the thread, or when it is at another head.
 pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Hash>) -> Result<Limits> {
-    // Whoever steps the thread writes to its record too, and may shorten it.
+    // A process that steps the thread also writes to its record, and may shorten it.
     let _lock = lock::take(home, id)?;
     let (thread, _) = expected_head::active(home, id, expected)?;
     let plan = Plan::load(&thread, None)?;
@@ -143,19 +143,19 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     own.max_cost = cost.or(own.max_cost);
     let was_reached = limits.reached(used, age).is_some();
     let limits = settings.limits.or(limits);
-    // A thread at another limit stays there, whatever these are now. The mark goes first: if this is killed before the limits are saved,
-    // the same command still finds the old limit reached, and a step sets the mark again.
+    // A thread at another limit stays there, whatever these limits are now. Clear the mark first: if this process is killed before it saves
+    // the limits, the same command still finds the old limit reached, and a step sets the mark again.
     if was_reached && limits.reached(used, age).is_none() {
         marks::clear(home, id, &[Mark::Limited])?;
     }
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, id)?;
-    // All that can fail was read before: whoever is told of a failure has the old limits.
+    // Everything that can fail was read before: after an error, the old limits still hold.
     let notes = plan.unenforced(changes.untried(limits, used, unknown));
     Ok(Limits { notes, ..report(&thread, limits, (used, unknown), age) })
 }
 
-/// Of how many runs of agents the tokens, and the cost, are not known.
+/// Number of agent runs with unknown tokens, and with unknown cost.
 fn unknown(home: &Home, config: &Config, id: &ThreadId) -> Result<(usize, usize)> {
     let request = CostRequest { threads: vec![id.clone()], since: None, by: CostBy::Thread };
     let spent = cost::cost(home, config, &request)?.total;

@@ -1,4 +1,4 @@
-//! Listing threads. One readdir, one index, one history; nodes only of the threads that are shown.
+//! Lists threads. Reads the marks, the index and the history once each, and nodes only of the threads that are shown.
 
 mod filter;
 mod memory;
@@ -33,22 +33,22 @@ use crate::verbs::workflow_names::Names;
 pub struct Row {
     /// Its id.
     pub thread: ThreadId,
-    /// Workflow it is pinned to; absent when its nodes are not readable.
+    /// Workflow it is pinned to; absent if its nodes are unreadable.
     pub workflow: Option<Hash>,
     /// Its head.
     pub head: Hash,
-    /// What it is doing.
+    /// Its state.
     pub state: State,
     /// Role of its last step; absent before the first.
     pub role: Option<String>,
-    /// Unix milliseconds of its start, from its id; absent when that is no ULID.
+    /// Unix milliseconds of its start, from its id; absent if the id is not a ULID.
     pub started_at: Option<u64>,
     /// Unix milliseconds of its last change: its newest step, its start before the first, or when it ended.
     pub changed_at: Option<u64>,
-    /// Why it is in this state, when there is something to say.
+    /// Why it is in this state, if there is a reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether no further step begins once the one that is running has ended.
+    /// Whether it is pausing: no further step begins once the running one has ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
 }
@@ -58,58 +58,58 @@ impl Row {
         matches!(self.state, State::Completed | State::Killed)
     }
 
-    /// Whether what only its nodes tell is there.
+    /// Whether it has everything that only its nodes contain.
     fn is_read(&self) -> bool {
         let has_been = if self.is_finished() { self.role.is_some() } else { self.workflow.is_some() };
         has_been || self.state == State::Corrupt
     }
 }
 
-/// A thread with the name its workflow has.
+/// A thread with the name of its workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
     /// The thread.
     #[serde(flatten)]
     pub row: Row,
-    /// What its workflow is called; absent when that is not readable.
+    /// Name of its workflow; absent if unreadable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_name: Option<String>,
 }
 
 impl Named {
-    /// A row with its name.
+    /// A row with the name of its workflow.
     pub fn of(row: Row, names: &mut Names, home: &Home) -> Named {
         let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
         Named { row, workflow_name }
     }
 }
 
-/// Threads that were asked for.
+/// Result of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// Those within limit and offset, newest first.
+    /// The threads within limit and offset, newest first.
     pub rows: Vec<Row>,
-    /// How many there are without limit and offset.
+    /// Number of threads without limit and offset.
     pub matching: usize,
-    /// How many threads are in each state, whatever else the filter says; finished ones only if they were asked for. No node is
-    /// read for it, so threads whose nodes are not readable are in the state that their marks tell.
+    /// Number of threads in each state, regardless of the rest of the filter; finished threads count only if requested. Counting reads no
+    /// nodes, so a thread with unreadable nodes counts in the state of its marks.
     pub counts: BTreeMap<State, usize>,
 }
 
-/// Threads, newest first. Their states are known from index, marks and locks; nodes are read of those only that are shown,
-/// unless the filter is about what nodes tell.
+/// Threads, newest first. Their states come from index, marks and locks. Nodes are read only of the threads that are shown, unless the
+/// filter depends on nodes.
 ///
 /// # Errors
-/// Those of index, history and marks as a whole; a single thread that is not readable is a row that says so.
+/// Errors of index, history and marks as a whole. A single unreadable thread is a row that says so.
 pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
     list_again(home, filter, &mut TaskMemory::default())
 }
 
-/// The same for whoever searches again and again, and keeps the tasks that were read.
+/// Like [`list`], for callers that search repeatedly: `tasks` keeps the tasks that were read.
 ///
 /// # Errors
-/// Those of [`list`].
+/// As for [`list`].
 pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Result<Listing> {
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
@@ -120,7 +120,7 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
     let mut finished_heads = Vec::new();
     if filter.asks_finished() {
         let history = history::all(home)?;
-        // Whoever ended since the index was read is in both.
+        // A thread that ended since the index was read is in both.
         let ended: HashSet<&ThreadId> = history.iter().map(|line| &line.thread).collect();
         rows.retain(|row| !ended.contains(&row.thread));
         finished_heads.extend(history.iter().map(|line| line.head));
@@ -149,7 +149,7 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
     let mut matching = rows.len();
     let mut rows: Vec<Row> = rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
     rows.iter_mut().filter(|row| !row.is_read()).for_each(|row| known.read(row, &mut memories));
-    // Whose nodes turned out to be damaged is in another state than the one asked for.
+    // A thread with damaged nodes is in another state than the requested one.
     let shown = rows.len();
     rows.retain(|row| filter.is_in_state(row));
     matching -= shown - rows.len();
@@ -162,8 +162,8 @@ fn newness(home: &Home, row: &Row) -> (u64, ThreadId) {
     (began_at(home, &row.thread, row.changed_at), row.thread.clone())
 }
 
-/// When a thread began, Unix milliseconds: by its id; otherwise by its record, its end, or 0. Without this, ids that hold no time
-/// would come first, because no ULID has such a high first symbol.
+/// When a thread began, Unix milliseconds: by its id; otherwise by its record, its end, or 0. Without this, ids without a time would come
+/// first, because no ULID has such a high first symbol.
 fn began_at(home: &Home, thread: &ThreadId, ended_at: Option<u64>) -> u64 {
     let recorded_at = || {
         let changed = home.record_file(thread).metadata().ok()?.modified().ok()?;
@@ -178,13 +178,13 @@ fn counts(rows: &[Row]) -> BTreeMap<State, usize> {
     counts
 }
 
-/// What is known of active threads without their nodes.
+/// Active threads, without their nodes.
 struct Threads<'h> {
     home: &'h Home,
     marks: BTreeMap<String, BTreeSet<Mark>>,
-    /// Threads that are paused with one above them, and which one that is.
+    /// Threads that are paused with an ancestor, and that ancestor.
     paused_below: BTreeMap<ThreadId, ThreadId>,
-    /// What other machines do or did, by the names of the threads, until that is known of a thread.
+    /// Activity of other machines by thread name, until it is moved to `by_name`.
     elsewhere: BTreeMap<String, Elsewhere>,
     by_name: BTreeMap<ThreadId, Known>,
 }
@@ -218,14 +218,14 @@ impl Threads<'_> {
         Known { marks, pause: by.map(|by| Pause { by, reason: None }), elsewhere: self.elsewhere.remove(name) }
     }
 
-    /// Adds to a row what it takes to know whether the filter shows it.
+    /// Adds to a row the data that the filter needs.
     fn read_for(&self, filter: &Filter, row: &mut Row, memories: &mut Memories) {
         if !row.is_finished() || filter.asks_last_steps() {
             self.read(row, memories);
         }
     }
 
-    /// Adds to a row what its nodes and marks tell.
+    /// Adds to a row the data from its nodes and marks.
     fn read(&self, row: &mut Row, memories: &mut Memories) {
         if row.is_finished() {
             row.role = memories.finished.of_finished(self.home, row).and_then(|summary| summary.role);

@@ -1,7 +1,7 @@
-//! `thread live`: what happens in a thread and in its child threads, as events.
+//! `thread live`: events of a thread and its child threads.
 //!
-//! Nobody tells a watcher anything: it looks again and again at what every stepper leaves anyway, the head, the record, the
-//! files of the running attempt and the marks. So it works beside any stepper, and one that is killed is seen to be gone.
+//! A watcher polls the data that every step leaves anyway: the head, the record, the files of the running attempt and the marks. So it
+//! works alongside any process that steps the thread, and it notices if that process is killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,34 +27,33 @@ use crate::thread::state::State;
 use crate::verbs::child_threads;
 use crate::verbs::show::{self, ThreadStatus};
 
-/// Where in a thread to begin.
+/// Where to begin in a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
     /// With its first step.
     Beginning,
-    /// With the newest so many of the steps there are already.
+    /// With this many of the newest existing steps.
     Newest(usize),
     /// With the step that follows this head.
     After(Hash),
 }
 
-/// A thread that is watched, with its child threads. It does not hold the storage root, so that it can be kept anywhere
-/// between two looks.
+/// A watched thread, with its child threads. It does not hold the storage root, so callers can keep it anywhere between two polls.
 pub struct Live {
     role: Option<String>,
     thread: Watched,
 }
 
 impl Live {
-    /// Begins to watch a thread, or only what one role does in it. Nothing is read before [`Live::poll`].
+    /// Begins to watch a thread, or only one role in it. Reads nothing before [`Live::poll`].
     pub fn of(thread: ThreadId, from: From, role: Option<String>) -> Live {
         Live { role, thread: Watched::new(thread, 0, from) }
     }
 
-    /// What happened since the last call; at the first one the thread's past.
+    /// Events since the last call; the first call returns the thread's past.
     ///
     /// # Errors
-    /// `NotFound` if there is no such thread (any more); those of its nodes. It can be called again.
+    /// `NotFound` if there is no such thread, or no longer; errors of its nodes. Callers may call it again.
     pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         self.thread.poll(home, &mut events)?;
@@ -71,32 +70,32 @@ impl Live {
         Ok(events)
     }
 
-    /// The head at the last look; `None` before the first.
+    /// The head at the last poll; `None` before the first.
     pub fn head(&self) -> Option<Hash> {
         self.thread.head
     }
 
-    /// How the thread stood at the last look; `None` before the first.
+    /// The state at the last poll; `None` before the first.
     pub fn state(&self) -> Option<State> {
         self.thread.state.as_ref().map(|(state, _)| *state)
     }
 }
 
-/// All active threads that are watched, those that are started meanwhile too.
+/// All active threads, including those that start while watching.
 pub struct LiveAll {
-    /// Where to begin in the threads there are at the first look; those that come later are followed from their beginning.
+    /// Where to begin in the threads that exist at the first poll. Later threads are followed from their beginning.
     from: Option<From>,
     role: Option<String>,
     threads: BTreeMap<ThreadId, Seen>,
-    /// Threads that ended while they were watched, or that were there and gone between two looks.
+    /// Threads that ended while they were watched, or that began and ended between two polls.
     ended: BTreeSet<ThreadId>,
-    /// Size of the history at the last look; `None` before the first.
+    /// Size of the history at the last poll; `None` before the first.
     history: Option<u64>,
-    /// Unix milliseconds of the first look.
+    /// Unix milliseconds when watching began.
     since: u64,
 }
 
-/// A thread as the index and its marks showed it last.
+/// A thread with its head and marks at the last poll.
 struct Seen {
     head: Hash,
     marks: BTreeSet<Mark>,
@@ -104,17 +103,17 @@ struct Seen {
 }
 
 impl LiveAll {
-    /// Begins to watch all threads: from now on, or with some of the steps there are already.
+    /// Begins to watch all threads, from now on or with some of their existing steps.
     pub fn of(from: Option<From>, role: Option<String>) -> LiveAll {
         let (threads, ended) = (BTreeMap::new(), BTreeSet::new());
         LiveAll { from, role, threads, ended, history: None, since: ids::now_ms() }
     }
 
-    /// What happened in any of them since the last call. Only threads whose head or marks have changed, or in which an attempt
-    /// is open, are looked at. One that cannot be read is passed over.
+    /// Events in all threads since the last call. Reads only threads whose head or marks have changed, or that have an open attempt. Skips
+    /// unreadable threads.
     ///
     /// # Errors
-    /// Those of the index and the marks.
+    /// Errors of the index, the marks and the history.
     pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
         let is_first = self.history.is_none();
         let heads = home.heads().list()?;
@@ -146,7 +145,7 @@ impl LiveAll {
         Ok(events)
     }
 
-    /// What happened in threads that were started and ended between two looks. The history is read only if it has changed.
+    /// Events in threads that began and ended between two polls. Reads the history only if it has changed.
     fn short_lived(&mut self, home: &Home) -> Result<Vec<Event>> {
         let size = home.history_file().metadata().map_or(0, |meta| meta.len());
         if self.history.replace(size) == Some(size) {
@@ -166,11 +165,11 @@ impl LiveAll {
     }
 }
 
-/// What was seen of a thread so far.
+/// A thread as of the last poll.
 struct Watched {
     id: ThreadId,
     depth: usize,
-    /// Where to begin, before the first look.
+    /// Where to begin; `None` after the first poll.
     from: Option<From>,
     head: Option<Hash>,
     steps: usize,
@@ -179,13 +178,13 @@ struct Watched {
     children: BTreeMap<ThreadId, Watched>,
 }
 
-/// What was seen of the newest attempt so far.
+/// The newest attempt as of the last poll.
 struct Running {
     id: String,
     role: String,
     is_over: bool,
     turns: usize,
-    /// The turn under way, as it was seen last.
+    /// The unfinished turn as of the last poll.
     open: Option<Turn>,
     trace: Follower,
     printed: u64,
@@ -214,7 +213,7 @@ impl Watched {
         matches!(self.state, Some((State::Completed | State::Killed, _)))
     }
 
-    /// Roles of the attempts that are followed.
+    /// Roles of the followed attempts, by attempt.
     fn roles(&self) -> BTreeMap<String, String> {
         let own = self.attempt.iter().map(|attempt| (attempt.id.clone(), attempt.role.clone()));
         self.children.values().flat_map(Watched::roles).chain(own).collect()
@@ -224,7 +223,7 @@ impl Watched {
         if self.has_ended() {
             return Ok(());
         }
-        // In this order: what is read of the attempt belongs to the head that is read after it, or to one before.
+        // Read the attempt first: it then belongs to the head that is read next, or to an earlier one.
         let attempt = recorded::read(home, &self.id)?;
         let shown = show::show(home, &self.id)?;
         let thread = Thread::at(home, self.id.clone(), shown.head)?;
@@ -256,7 +255,7 @@ impl Watched {
         Ok(())
     }
 
-    /// The steps that were linked since the last look.
+    /// Adds the steps that were linked since the last poll.
     fn new_steps(&mut self, home: &Home, thread: &Thread<'_>, events: &mut Vec<Event>) -> Result<()> {
         if self.head == Some(thread.head) {
             return Ok(());
@@ -277,20 +276,20 @@ impl Watched {
         Ok(())
     }
 
-    /// The turns of an attempt that ended between two looks, from the node that keeps them.
+    /// Adds the turns of an attempt that ended between two polls, from the node that has them.
     fn rest_of_turns(&self, store: &Store, attempt: &Running, detail: Hash, events: &mut Vec<Event>) {
-        // An agent without turns of its own has one, which is its output.
+        // An agent without turns of its own has one turn, which is its output.
         if attempt.turns == 0 && attempt.open.is_none() {
             return;
         }
-        // A node that is not readable is said where the step is shown.
+        // An unreadable node is reported where the step is shown.
         let Ok(turns) = stored_turns(store, detail, attempt.turns) else { return };
         for (number, turn) in turns.into_iter().enumerate() {
             events.push(self.turn(&attempt.id, attempt.turns + number, &turn, true));
         }
     }
 
-    /// What the newest attempt did since the last look.
+    /// Adds the events of the newest attempt since the last poll.
     fn attempt(&mut self, home: &Home, attempt: &Attempt, events: &mut Vec<Event>) -> Result<()> {
         let opened = &attempt.opened;
         let is_known = self.attempt.as_ref().is_some_and(|known| known.id == opened.attempt);
@@ -329,7 +328,7 @@ impl Watched {
     fn new_turns(&self, running: &mut Running, files: &OutputFiles, events: &mut Vec<Event>) {
         let Some(news) = running.trace.look(files) else { return };
         for (number, stored) in news.over {
-            // An agent that began its trace again repeats turns.
+            // An agent that restarted its trace repeats turns.
             if number < running.turns {
                 continue;
             }
@@ -364,8 +363,8 @@ impl Watched {
         self.event(ids::now_ms(), what)
     }
 
-    /// What an agent printed since the last look. The answer of an agent with a trace is in its turns, and what an agent that
-    /// stores its nodes itself prints on stdout is their hash.
+    /// Adds the output that an agent has printed since the last poll. Skips the stdout of an agent with a trace, whose turns have its
+    /// answer, and of an agent that stores its nodes itself, which prints only their hash.
     fn new_output(
         &self,
         home: &Home,
@@ -381,7 +380,7 @@ impl Watched {
         if !has_printed && !has_grown(&files.err, running.complained) {
             return;
         }
-        // As long as nobody knows what is a secret, nothing is shown.
+        // Don't show output while the secrets are unknown.
         let Ok(file) = env_file::read(&home.env_file()) else { return };
         let redactor = Redactor::new(opened.secrets.iter().cloned(), &file);
         let is_over = attempt.closed.is_some();
@@ -396,7 +395,7 @@ impl Watched {
         read(&files.err, &mut running.complained, Stream::Stderr);
     }
 
-    /// The child threads that play the role now.
+    /// Polls the child threads that currently play the role.
     fn running_children(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
         for id in child_threads::active(home, &self.id)? {
             let depth = self.depth + 1;
@@ -406,7 +405,7 @@ impl Watched {
         Ok(())
     }
 
-    /// The rest of the child thread that a step is the result of: `last` is its last step.
+    /// Polls the child thread that a step results from; `last` is the last step of the child.
     fn finished_child(&mut self, home: &Home, last: Hash, events: &mut Vec<Event>) -> Result<()> {
         for id in child_threads::ended_at(home, &self.id, last)? {
             let depth = self.depth + 1;
@@ -446,7 +445,7 @@ impl Running {
     }
 }
 
-/// The turns of a session but for the first ones.
+/// The turns of a session, without the first `skip`.
 fn stored_turns(store: &Store, detail: Hash, skip: usize) -> Result<Vec<Turn>> {
     let session: ReactSession = nodes::payload(detail, &store.get(detail)?)?;
     let text = |hash: Hash| nodes::typed::<Content>(store, hash).map(|content| content.text);

@@ -1,4 +1,4 @@
-//! `uwf log`: what keepers noted while they worked, of one thread or of all on this machine.
+//! `uwf log`: the logs that keepers write while they work, of one thread or of all threads on this machine.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -11,10 +11,10 @@ use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::log::Level;
 
-/// Bytes of one log that are read at once; of a longer one the newest.
+/// How many bytes of one log are read at once, the newest.
 const MAX_READ: u64 = 64 << 20;
 
-/// Names for the tags of what is done after a step, by the files they are in.
+/// Topics: names for the tags of the work after a step, by the files that log them.
 const TOPICS: [(&str, &[&str]); 2] =
     [("notify", &["W4T6N9QB", "H2V8K3ZD", "E5B1X7MJ"]), ("otel", &["9N4XD2RE", "3QK7M5WT", "Y6C8T0HB"])];
 
@@ -23,17 +23,17 @@ const TOPICS: [(&str, &[&str]); 2] =
 pub struct LogLine {
     /// The thread whose log it is in.
     pub thread: ThreadId,
-    /// What was noted.
+    /// Its content.
     #[serde(flatten)]
     pub note: Note,
 }
 
-/// What was noted, as it stands in the file.
+/// A log entry, as it is in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Names the place in the code for ever.
+    /// Permanent name of the place in the code.
     pub tag: String,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
     /// The text.
     pub content: String,
@@ -41,18 +41,18 @@ pub struct Note {
     pub timestamp: u64,
 }
 
-/// Which lines are wanted.
+/// Which lines to read.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Those of one thread; else of all.
+    /// Lines of this thread; otherwise of all.
     pub thread: Option<ThreadId>,
-    /// Those with this tag.
+    /// Lines with this tag.
     pub tag: Option<String>,
-    /// Those that matter at least so much.
+    /// Lines of at least this level.
     pub level: Option<Level>,
 }
 
-/// Whether lines can have this tag: the name of a topic, or what stands for one place in the code.
+/// Whether lines can have this tag: the name of a topic, or the tag of one place in the code.
 pub fn is_tag(text: &str) -> bool {
     let is_topic = TOPICS.iter().any(|(name, _)| *name == text);
     is_topic || text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -68,21 +68,21 @@ impl Wanted {
     }
 }
 
-/// Logs that are read from where they were read to.
+/// Logs, with the position up to which each was read.
 pub struct Logs<'h> {
     home: &'h Home,
     wanted: Wanted,
-    /// How far each was read.
+    /// Position in each log.
     read: BTreeMap<ThreadId, u64>,
 }
 
 impl<'h> Logs<'h> {
-    /// Nothing is read yet.
+    /// Logs that are not read yet.
     pub fn new(home: &'h Home, wanted: Wanted) -> Logs<'h> {
         Logs { home, wanted, read: BTreeMap::new() }
     }
 
-    /// The lines that are new, in order of time. What is no line of a log, torn by a crash for instance, is left out.
+    /// The new lines, in order of time. Skips invalid lines, such as a line torn by a crash.
     ///
     /// # Errors
     /// `Io` when a log cannot be read.
@@ -108,7 +108,7 @@ impl<'h> Logs<'h> {
             found => found.at("look at", &path)?.len(),
         };
         if length <= *from {
-            // Removed and begun anew, it is read from its beginning.
+            // A log that was removed and created again is read from its beginning.
             *from = if length < *from { 0 } else { *from };
             return Ok(Vec::new());
         }
@@ -117,7 +117,7 @@ impl<'h> Logs<'h> {
         file.seek(SeekFrom::Start(*from)).at("read", &path)?;
         let mut bytes = Vec::new();
         file.take(MAX_READ).read_to_end(&mut bytes).at("read", &path)?;
-        // A line that is being written is read when it is whole.
+        // A line that is still being written is read once it is complete.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         *from += whole as u64;
         let lines = bytes[..whole].split(|byte| *byte == b'\n');

@@ -1,4 +1,4 @@
-//! `thread merge`: what a thread did in its worktree, brought into the branch that is checked out where a person stands.
+//! `thread merge`: merges the work of a thread into the branch that the person has checked out.
 
 mod begun;
 
@@ -29,7 +29,7 @@ use self::begun::Turn;
 /// Characters of the task in the first line of a commit's message.
 const SUBJECT: usize = 60;
 
-/// What was brought in.
+/// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Merged {
@@ -37,24 +37,24 @@ pub struct Merged {
     pub thread: ThreadId,
     /// Its branch.
     pub branch: String,
-    /// The branch it is in now; absent when a bare commit is checked out.
+    /// The branch that received it; absent when a bare commit is checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// How it was brought in.
+    /// How it was merged.
     pub how: How,
     /// The commit that is checked out now.
     pub commit: String,
-    /// How many uncommitted changes of the worktree were committed on the thread's branch first.
+    /// Number of uncommitted changes in the worktree that were committed on the thread's branch first.
     pub committed: usize,
 }
 
-/// Brings the branch of a thread into the one that is checked out where `cwd` is. What is uncommitted in the thread's worktree is
-/// committed on its branch first. Whatever fails, that commit stays, and so does everything else.
+/// Merges the branch of a thread into the branch that is checked out at `cwd`. Uncommitted changes in the thread's worktree are committed
+/// on its branch first. After any error, that commit stays, and everything else is unchanged.
 ///
 /// # Errors
-/// `Busy` while the thread is stepped, another thread is merged into that checkout, or another machine has files of it that do not
-/// come here, `Usage` when it has no worktree or `cwd` is in another repository, `Waiting` when there are
-/// conflicts to resolve, those of git: a working tree with changes that would be overwritten, for instance.
+/// `Busy` while the thread is stepped, another thread is merged into that checkout, or another machine has files of the thread that can't
+/// be fetched. `Usage` when the thread has no worktree or `cwd` is in another repository. `Waiting` when there are conflicts to resolve.
+/// Errors of git, for example if changes in the working tree would be overwritten.
 pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
     let thread = Thread::any(home, id)?;
     // These checks don't need the lock.
@@ -82,7 +82,7 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
         Manner::Squash => format!("{subject}\n\nUwf-Thread: {id}\n"),
         _ => format!("Merge {branch}: {subject}\n"),
     };
-    // Ctrl-C is for git, and what it leaves half done is put back.
+    // Ctrl-C goes to git, and `turn` undoes everything that git leaves half done.
     let signals = Signals::listen()?;
     let has_files = worktree::is_there(dir)?;
     let own_dir = if has_files { own_dir(&worktree.repository, dir).ok() } else { None };
@@ -102,7 +102,7 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
 }
 
-/// Refuses a merge of a branch that is gone, or into a checkout in which something is unfinished.
+/// Fails if the branch is gone, or if the checkout has unfinished changes.
 fn check_mergeable(id: &ThreadId, target: &Git<'_>, here: &Checkout, branch: &str, manner: Manner) -> Result<()> {
     let top = here.top.display();
     if target.commit(&format!("refs/heads/{branch}"))?.is_none() {
@@ -131,12 +131,12 @@ fn conflicts(id: &ThreadId, branch: &str, top: &Path, files: &[String]) -> Error
         .hint(format!("or go back to before the merge: `uwf thread merge {id} --abort`"))
 }
 
-/// What a merge failed for: the signal, if one ended it.
+/// The error of a merge, or the signal that ended it.
 fn interrupted(signals: &Signals, error: Error) -> Error {
     signals.stop().map_or(error, stopped)
 }
 
-/// Puts everything back to how it was before a merge of the thread's branch that has conflicts.
+/// Undoes a merge of the thread's branch that has conflicts.
 ///
 /// # Errors
 /// `Usage` when no such merge is under way.
@@ -152,7 +152,7 @@ pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
     }
 }
 
-/// The worktree of a thread, and the working tree that a directory is in, of the same repository.
+/// The worktree of a thread, and the working tree at `cwd`, which must belong to the same repository.
 fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Worktree, Checkout)> {
     let worktree = settings.and_then(|settings| settings.worktree.clone());
     let worktree = worktree.ok_or_else(|| worktrees::without_worktree(id))?;
@@ -183,7 +183,7 @@ fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Wor
     Ok((worktree, here))
 }
 
-/// Whether two paths lead to the same directory; one that is gone is no other's.
+/// Whether two paths are the same directory; a missing one equals no other.
 fn is_same(one: &Path, other: &Path) -> Result<bool> {
     let real = |path: &Path| match fs::canonicalize(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -195,7 +195,7 @@ fn is_same(one: &Path, other: &Path) -> Result<bool> {
     })
 }
 
-/// Commits what is uncommitted in a thread's worktree, on its branch: how many changes.
+/// Commits the uncommitted changes of a thread's worktree on its branch. Returns their number.
 fn commit(id: &ThreadId, worktree: &Worktree, subject: &str, signing: &Signing) -> Result<usize> {
     let Worktree { dir, branch, repository, .. } = worktree;
     let git = Git::of_worktree(repository, dir)?;

@@ -1,8 +1,7 @@
-//! What nodes are reached from: everything that leads to one.
+//! The roots of `gc`: everything outside of the store that references nodes.
 //!
-//! Too much counts rather than too little. What uwf relies on leads to nodes that must be there. In files that may hold a
-//! hash among other text (records, marks, configuration) each word that could be one counts, whatever it is there for; what
-//! it names may be missing.
+//! Count too much rather than too little. Nodes that uwf relies on must exist. In files that may have a hash among other text (records,
+//! marks, configuration), every word that could be a hash counts, whatever its purpose; its node may be missing.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,10 +20,10 @@ use crate::root::marks::{self, Mark};
 use crate::root::registry::{self, Gone};
 use crate::root::{ids, record, workplace};
 
-/// How a line of the history begins that was torn before its thread was named. Such a thread never left the index.
+/// Beginning of a history line that was torn before the name of its thread. Such a thread never left the index.
 const TORN_LINE: &[u8] = b"{\"thread\":\"";
 
-/// What leads to a node.
+/// Something that references a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Root {
     /// An active thread.
@@ -35,11 +34,11 @@ pub(crate) enum Root {
     Names,
     /// A name of the registry.
     Name(String),
-    /// What a name stood for before.
+    /// An earlier version of a name.
     Version(String),
-    /// The record of a thread, or a mark of it.
+    /// The record of a thread, or one of its marks.
     Record(ThreadId),
-    /// `config.yaml`, or the configuration of a project that is trusted.
+    /// `config.yaml`, or the configuration of a trusted project.
     Configuration,
     /// uwf itself.
     OwnType,
@@ -60,7 +59,7 @@ impl fmt::Display for Root {
     }
 }
 
-/// An attempt that nobody has concluded.
+/// An attempt that is not concluded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenAttempt {
     pub(crate) thread: ThreadId,
@@ -68,29 +67,29 @@ pub(crate) struct OpenAttempt {
     pub(crate) since: u64,
 }
 
-/// Everything that leads to nodes, as it is now.
+/// All references to nodes, as of now.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
-    /// Nodes that are there, unless the root is damaged.
+    /// Nodes that exist, unless the root is damaged.
     pub(crate) needed: Vec<(Hash, Root)>,
-    /// Nodes that may be there.
+    /// Nodes that may be missing.
     pub(crate) named: Vec<(Hash, Root)>,
     /// Names of threads, active and ended.
     pub(crate) threads: BTreeSet<String>,
-    /// The oldest open attempt: what an agent has stored since, nothing need lead to yet.
+    /// The oldest open attempt. Nodes that its agent has stored since need no reference yet.
     pub(crate) open: Option<OpenAttempt>,
 }
 
 impl Roots {
-    /// Reads them.
+    /// Reads the roots.
     ///
     /// # Errors
-    /// Whatever cannot be read, since nobody can tell then what is reachable: `Data` for a damaged history and a registry that is
-    /// gone, those of index, history, registry and records.
+    /// Any read error, because the reachable nodes are unknown then: `Data` for a damaged history and a missing registry, errors of index,
+    /// history, registry and records.
     pub(crate) fn read(home: &Home) -> Result<Roots> {
         let mut roots = Roots::default();
         roots.add_own_types();
-        // In this order: a thread that ends meanwhile is in one of the two.
+        // Heads before history: a thread that ends meanwhile is then in at least one of the two.
         roots.add_heads(home)?;
         roots.add_history(home)?;
         roots.add_registry(home)?;
@@ -138,8 +137,8 @@ impl Roots {
         }
     }
 
-    /// Whether nothing can be reached from lines of the history that are not readable, but what is reached from elsewhere: a line
-    /// that was torn by a crash is one of a thread that was still active.
+    /// Accepts unreadable lines of the history only if their threads are also known from elsewhere. A crash can tear only the line of a
+    /// thread that was still active.
     fn check_damaged(&self, home: &Home, problem: &str) -> Result<()> {
         let path = home.history_file();
         if home.shared().is_some() {
@@ -205,7 +204,7 @@ impl Roots {
         Ok(())
     }
 
-    /// What other machines are at work on, as far as they have told.
+    /// Attempts that other machines are running, according to their claims.
     fn add_claims(&mut self, home: &Home) -> Result<()> {
         for (thread, claim, age) in claim::all(home)? {
             let text = claim.value().to_string();
@@ -219,7 +218,7 @@ impl Roots {
         Ok(())
     }
 
-    /// Where threads stood whose heads were deleted: `recover` sets them again by these notes.
+    /// The last heads of threads whose heads were deleted: `recover` restores them from these notes.
     fn add_workplaces(&mut self, home: &Home) -> Result<()> {
         for (thread, said) in workplace::of_others(home, &self.threads)? {
             let text = said.to_string();
@@ -240,7 +239,7 @@ impl Roots {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 other => other.at("read", &path)?,
             };
-            // In a JSON string the letter of an escape would stand before a word as if it were part of it.
+            // In a JSON string, the letter of an escape would look like the first letter of the next word.
             let text = String::from_utf8_lossy(&text).replace("\\n", " ").replace("\\t", " ");
             self.named.extend(hashes(text.as_bytes()).map(|hash| (hash, Root::Configuration)));
         }

@@ -1,4 +1,4 @@
-//! What heads said the last time: a cache keyed by content, so it is never out of date.
+//! Cache of summaries of heads. Its keys are hashes of content, so it is never outdated.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,14 +15,13 @@ use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 
-/// Up to this many heads are read from their nodes each time, so that damage shows at once. Beyond, what a head says
-/// is remembered by its hash.
+/// Up to this many heads are read from their nodes each time, so that damage shows at once. Beyond that, listings use the cache.
 const READ_DIRECTLY: usize = 200;
 
 /// Bytes of an entry before the role.
 const FIXED: usize = 33;
 
-/// What a head says about its thread.
+/// Summary of a thread at a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) workflow: Hash,
@@ -32,14 +31,14 @@ pub(super) struct Summary {
     pub(super) timestamp: u64,
 }
 
-/// Those of active threads and those of finished ones, which are not looked at by every listing.
+/// The caches of active and of finished threads. Not every listing needs finished threads.
 pub(super) struct Memories {
     pub(super) active: Memory,
     pub(super) finished: Memory,
 }
 
 impl Memories {
-    /// Loads the cache for listings that read many heads.
+    /// Loads the caches for a listing that reads many heads.
     pub(super) fn load(home: &Home, filter: &Filter, rows: &[Row]) -> Memories {
         let finished = rows.iter().filter(|row| row.is_finished()).count();
         let active = filter.reads_of(filter.asks_nodes(), rows.len() - finished);
@@ -56,17 +55,17 @@ impl Memories {
         memory.known.get(&row.head).map(|summary| summary.start)
     }
 
-    /// Keeps what these heads say, which are all there are.
+    /// Saves the summaries of these heads, which must be all existing heads.
     pub(super) fn save(&self, home: &Home, active: impl IntoIterator<Item = Hash>, finished: Vec<Hash>) {
         self.active.save(home, active);
         self.finished.save(home, finished);
     }
 }
 
-/// What some heads say.
+/// Summaries of heads.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// Where it is kept; nowhere when there are few.
+    /// File of the cache; none when there are few heads.
     path: Option<PathBuf>,
     known: HashMap<Hash, Summary>,
     learned: bool,
@@ -81,10 +80,7 @@ impl Memory {
         Memory { path: Some(path), known, learned: false }
     }
 
-    /// What the head of an active thread says.
-    ///
-    /// # Errors
-    /// Those of head and StartNode.
+    /// The summary of an active thread.
     pub(super) fn of_active(&mut self, home: &Home, id: &ThreadId, head: Hash) -> Result<Summary> {
         if let Some(known) = self.known.get(&head) {
             return Ok(known.clone());
@@ -95,8 +91,8 @@ impl Memory {
         Ok(self.learn(head, Summary { workflow, start, role, timestamp }))
     }
 
-    /// What the head of a finished thread says; `None` when it is not readable. The history has the workflow, unless the nodes
-    /// were not readable when the thread ended.
+    /// The summary of a finished thread; `None` if it is unreadable. The history has the workflow, unless the nodes were unreadable when
+    /// the thread ended.
     pub(super) fn of_finished(&mut self, home: &Home, row: &Row) -> Option<Summary> {
         if let Some(known) = self.known.get(&row.head) {
             return Some(known.clone());
@@ -124,7 +120,7 @@ impl Memory {
         summary
     }
 
-    /// Keeps what these heads say. A failure costs time at the next listing, nothing else.
+    /// Saves the summaries of these heads. A failure only makes the next listing slower.
     fn save(&self, home: &Home, heads: impl IntoIterator<Item = Hash>) {
         let Some(path) = self.path.as_ref().filter(|_| self.learned) else { return };
         let body = encode(heads.into_iter().filter_map(|head| Some((head, self.known.get(&head)?))));

@@ -1,4 +1,4 @@
-//! Finding threads by a text.
+//! Finds threads by a text.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::root::registry;
 use crate::thread::nodes;
 use crate::verbs::workflow_names::Names;
 
-/// Bytes of tasks that are kept. Beyond, all are forgotten.
+/// Bytes of tasks to keep. Beyond that, the cache is emptied.
 const MOST_BYTES: usize = 32 << 20;
 
-/// Tasks in lower case, by StartNode. Whoever searches again and again keeps them; a new one has none.
+/// Tasks in lower case, by StartNode, for callers that search repeatedly. A new one is empty.
 #[derive(Default)]
 pub struct TaskMemory {
     tasks: HashMap<Hash, String>,
@@ -22,7 +22,7 @@ pub struct TaskMemory {
 }
 
 impl TaskMemory {
-    /// The task of a thread that began with this node; `None` when that is not readable.
+    /// The task of a thread that began with this node; `None` if unreadable.
     fn of(&mut self, home: &Home, start: Hash) -> Option<&str> {
         if !self.tasks.contains_key(&start) {
             let task = nodes::typed::<StartNode>(home.store(), start).ok()?.prompt.to_lowercase();
@@ -36,8 +36,8 @@ impl TaskMemory {
     }
 }
 
-/// A text that is looked for. Of a thread that has it neither in its id nor in the name of its workflow, the StartNode is
-/// read; one that several threads share is read once.
+/// A text to search for. If a thread has it neither in its id nor in the name of its workflow, its StartNode is read, once for all threads
+/// that share it.
 pub(super) struct Search<'h> {
     home: &'h Home,
     tasks: &'h mut TaskMemory,
@@ -50,12 +50,12 @@ pub(super) struct Search<'h> {
 
 impl<'h> Search<'h> {
     pub(super) fn of(home: &'h Home, text: &str, tasks: &'h mut TaskMemory) -> Search<'h> {
-        // Names that cannot be read are those that workflows give themselves.
+        // Without a readable registry, use the names that workflows give themselves.
         let names = Names::of(&registry::read(home).unwrap_or_default());
         Search { home, tasks, text: text.to_lowercase(), names, known: HashMap::new() }
     }
 
-    /// Whether a thread has the text; `start` is its StartNode, where that is known.
+    /// Whether a thread has the text; `start` is its StartNode, if known.
     pub(super) fn finds(&mut self, row: &Row, start: Option<Hash>) -> bool {
         self.is_in(row.thread.as_str())
             || row.workflow.is_some_and(|workflow| self.is_in_name(workflow))

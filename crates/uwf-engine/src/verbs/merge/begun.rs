@@ -1,4 +1,4 @@
-//! A merge into a checkout, noted while it is under way: if it is killed or fails, what it left is undone.
+//! A merge into a checkout, recorded in a note while it runs. If the merge is killed or fails, its changes are undone.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ const LOCKED: [&str; 6] = ["AUTO_MERGE", "HEAD", "MERGE_HEAD", "MERGE_RR", "ORIG
 /// Files of a merge that the next commit uses. They must not reach a later, unrelated commit.
 const OF_NEXT_COMMIT: [&str; 6] = ["AUTO_MERGE", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "SQUASH_MSG"];
 
-/// Beginning of the names of copies that git makes of the index while it merges.
+/// Beginning of the names of git's copies of the index during a merge.
 const STASHED_INDEX: &str = "index.stash.";
 
 /// The right to merge into a checkout. Others wait for it.
@@ -36,20 +36,20 @@ pub(super) struct Turn<'t> {
     _lock: FileLock,
 }
 
-/// What a merge is about to do.
+/// A merge that is about to run.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Note {
     /// The commit that was checked out.
     before: String,
-    /// The newest commit of the branch; not yet known while the changes in the thread's worktree are committed.
+    /// The newest commit of the branch; unknown while the changes in the thread's worktree are committed.
     tip: Option<String>,
-    /// Files with changes of the person, and files that git does not know. A merge touches none of them.
+    /// Files with changes of the person, and untracked files. A merge touches none of them.
     own: Vec<String>,
-    /// A commit with these changes. Git may take them away while it merges.
+    /// A commit with these changes, because git may remove them while it merges.
     #[serde(default)]
     saved: Option<String>,
-    /// The [`OF_NEXT_COMMIT`] files that were there before.
+    /// The [`OF_NEXT_COMMIT`] files that existed before.
     #[serde(default)]
     had: Vec<String>,
     /// Other locks that git may leave.
@@ -58,10 +58,10 @@ struct Note {
 }
 
 impl<'t> Turn<'t> {
-    /// Waits for other merges into a checkout, and undoes one that was killed.
+    /// Waits for other merges into a checkout, and undoes a killed one.
     ///
     /// # Errors
-    /// `Busy` when another one takes too long; those of git and of files.
+    /// `Busy` when another merge takes too long; errors of git and of files.
     pub(super) fn take(target: &'t Git<'t>, top: &'t Path) -> Result<Turn<'t>> {
         let git_dir = target.git_dir()?;
         let lock = git_dir.join("uwf-merge.lock");
@@ -70,17 +70,14 @@ impl<'t> Turn<'t> {
                 .hint("try again when it has ended")
         })?;
         let turn = Turn { target, top, note: git_dir.join("uwf-merge"), git_dir, _lock: lock };
-        // Notes that were being written.
+        // Remove notes that were not written completely.
         turn.sweep(TEMP_PREFIX)?;
         turn.undo()?;
         Ok(turn)
     }
 
-    /// Runs work that changes what is checked out, or `worktree`, the git directory of the thread's worktree, in which `branch` is.
-    /// `work` gets a function to record the commit to be merged. If `work` fails, its changes are undone.
-    ///
-    /// # Errors
-    /// Those of `work`, of git and of files.
+    /// Runs `work`, which may change the checkout and `worktree`, the git directory of the thread's worktree with `branch`. `work` gets a
+    /// function to record the commit to be merged. If `work` fails, its changes are undone.
     pub(super) fn run<T>(
         &self,
         branch: &str,
@@ -114,7 +111,7 @@ impl<'t> Turn<'t> {
         let done = work(&|tip| write(Some(tip)));
         match &done {
             Ok(_) => {
-                // Git succeeds though it can't remove its locks.
+                // Git succeeds even if it can't remove its locks.
                 self.break_locks(&locks)?;
                 if self.target.conflicts()?.is_empty() {
                     self.forget_next_commit(&note(None));
@@ -130,7 +127,7 @@ impl<'t> Turn<'t> {
     /// A commit with the uncommitted changes of the person, if git can make one.
     fn saved(&self) -> Result<Option<String>> {
         match self.target.stash() {
-            // It makes none of files that `git add --intent-to-add` announced, for instance, and merges nevertheless.
+            // Git can't stash files that `git add --intent-to-add` announced, for example, but merges nevertheless.
             Err(Error { cause: Some(ErrorCause::GitFailed), .. }) => Ok(None),
             saved => saved,
         }
@@ -140,7 +137,7 @@ impl<'t> Turn<'t> {
         absent(fs::remove_file(&self.note)).at("remove", &self.note)
     }
 
-    /// Removes files with such names from the git directory.
+    /// Removes files whose names begin like this from the git directory.
     fn sweep(&self, begin: &str) -> Result<()> {
         for entry in fs::read_dir(&self.git_dir).at("list", &self.git_dir)? {
             let path = entry.at("list", &self.git_dir)?.path();
@@ -151,20 +148,20 @@ impl<'t> Turn<'t> {
         Ok(())
     }
 
-    /// Puts the checkout back to how it was before a merge that was killed or failed. One that came to its end, or to conflicts, stays.
+    /// Restores the checkout to its state before a merge that was killed or failed. A merge that finished, or stopped at conflicts, stays.
     fn undo(&self) -> Result<()> {
         let text = match regular::read(&self.note, regular::MAX_TEXT) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             text => text.at("read", &self.note)?,
         };
-        // A note that is no note was not written by uwf.
+        // Ignore an invalid note: uwf did not write it.
         let Ok(note) = serde_json::from_slice::<Note>(&text) else { return self.forget() };
         self.break_locks(&note.locks)?;
         self.sweep(STASHED_INDEX)?;
         if let Some(tip) = &note.tip {
             match self.target.conflicts()?.is_empty() {
                 true => self.undo_to(&note, tip)?,
-                // Without these git can't abort it.
+                // Without MERGE_HEAD and SQUASH_MSG, git can't abort the merge.
                 false if self.target.merging()?.is_none() && !self.target.squash_lists(tip)? => {
                     self.target.abort_squash()?;
                 }
@@ -174,7 +171,7 @@ impl<'t> Turn<'t> {
         self.forget()
     }
 
-    /// Removes locks that git has left: those that stay the same for longer than a living git would need them.
+    /// Removes locks that git has left: those that stay unchanged for longer than a running git needs them.
     fn break_locks(&self, others: &[PathBuf]) -> Result<()> {
         let identity =
             |path: &Path| fs::symlink_metadata(path).ok().map(|meta| (meta.ino(), meta.mtime_nsec(), meta.size()));
@@ -202,7 +199,7 @@ impl<'t> Turn<'t> {
             }
             self.forget_next_commit(note);
         } else if target.merging()?.is_some_and(|merging| merging == tip) {
-            // Its commit was made, and git was killed at forgetting that it merges.
+            // Git was killed after the commit, before it removed the files of the merge.
             if let Some(now) = now.filter(|_| !target.has_staged().unwrap_or(true))
                 && target.is_in(tip, &now)?
             {
@@ -216,7 +213,7 @@ impl<'t> Turn<'t> {
 
     fn forget_next_commit(&self, note: &Note) {
         for name in OF_NEXT_COMMIT.iter().filter(|name| !note.had.iter().any(|had| had == *name)) {
-            // One that stays is no more than a text that is offered.
+            // A file that remains only offers a text for the next commit.
             let _ = fs::remove_file(self.git_dir.join(name));
         }
     }
@@ -234,8 +231,8 @@ fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Puts the files that a killed merge has changed back to how they were: those that have what it was to write, or the beginning
-/// of it. Whatever else a file has is a later change of the person, and stays.
+/// Restores the files that a killed merge has changed: missing files, and files with the merged content or a beginning of that content. Any
+/// other content is a later change of the person, and stays.
 fn restore(target: &Git<'_>, top: &Path, note: &Note, tip: &str) -> Result<()> {
     let meant = target.merged_tree(&note.before, tip)?;
     let (mut back, mut gone) = (Vec::new(), Vec::new());
@@ -246,7 +243,7 @@ fn restore(target: &Git<'_>, top: &Path, note: &Note, tip: &str) -> Result<()> {
         let there = match regular::read(&top.join(&path), regular::MAX_OBJECT) {
             Ok(bytes) => Some(bytes),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-            // It is no file, so no file that the merge has written.
+            // Not a regular file, so the merge did not write it.
             Err(_) => continue,
         };
         let (was, written) = (target.file_at(&note.before, &path)?, target.file_at(&meant, &path)?);
@@ -267,8 +264,8 @@ fn restore(target: &Git<'_>, top: &Path, note: &Note, tip: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives the person the changes back that git took away: a merge that fails halfway resets all files, and applies the changes again,
-/// which may fail too. A file that is not as it was committed has a later change, and stays.
+/// Restores changes of the person that git removed: a merge that fails halfway resets all files and applies the changes again, which may
+/// fail as well. A file that differs from its commit has a later change, and stays.
 fn give_back(target: &Git<'_>, top: &Path, note: &Note) -> Result<()> {
     let Some(saved) = &note.saved else { return Ok(()) };
     let mut lost = Vec::new();
@@ -281,7 +278,7 @@ fn give_back(target: &Git<'_>, top: &Path, note: &Note) -> Result<()> {
     target.restore_files_of(saved, &lost)
 }
 
-/// Removes a file, and the directories that are empty without it.
+/// Removes a file, and directories that become empty.
 fn remove_with_dirs(top: &Path, path: &Path) {
     let _ = fs::remove_file(path);
     for dir in path.ancestors().skip(1).take_while(|dir| *dir != top) {
