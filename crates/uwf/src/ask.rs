@@ -62,7 +62,7 @@ impl Drop for Interruptible {
 
 /// One of several options.
 pub(crate) struct Choice<'c> {
-    /// What to type, besides its number.
+    /// The word to type, besides its number.
     pub(crate) name: &'c str,
     /// The text that is shown.
     pub(crate) title: &'c str,
@@ -109,7 +109,7 @@ impl Asker {
         }
     }
 
-    /// Asks yes or no; the default is no.
+    /// Asks yes or no, with no as the default.
     ///
     /// # Errors
     /// As for [`Asker::line`].
@@ -118,7 +118,7 @@ impl Asker {
         Ok(is_yes(&typed))
     }
 
-    /// Asks yes or no; the default is yes.
+    /// Asks yes or no, with yes as the default.
     ///
     /// # Errors
     /// As for [`Asker::line`].

@@ -63,7 +63,7 @@ impl Context {
         Ok(config)
     }
 
-    /// Warns about ignored configuration: of an untrusted project, or from an older store.
+    /// Warns about the ignored configuration of an untrusted project or an older store.
     pub(crate) fn name_ignored(&self, project: Option<&Project>) {
         if let Some(ignored) = project.and_then(Project::ignored) {
             self.printer.warn(&ignored);
@@ -84,7 +84,7 @@ impl Context {
             .hint("name a directory for them: --cwd DIR"))
     }
 
-    /// The thread with the typed id or the typed end of an id.
+    /// The thread named by the typed word: an id, the end of an id, or `@`.
     pub(crate) fn thread(&self, typed: &str) -> Result<ThreadId, CommandError> {
         let thread = uwf_engine::root::thread_ids::resolve(&self.home, typed)?;
         // A command with two threads reports errors about the first.

@@ -10,7 +10,7 @@ pub(crate) struct CommandError {
     pub(crate) kind: ErrorKind,
     /// The reason, without the leading "error:".
     pub(crate) error: String,
-    /// What to try next.
+    /// Next steps to try.
     pub(crate) hints: Vec<String>,
     /// Data that is known despite the failure, such as the thread's state; printed as JSON beside the error.
     pub(crate) known: Vec<(String, Value)>,

@@ -13,7 +13,7 @@ pub(crate) struct FileSchema {
     pub(crate) name: &'static str,
     /// The files it is for.
     pub(crate) about: &'static str,
-    /// Returns the schema without descriptions.
+    /// Returns the schema without the page's descriptions.
     structure: fn() -> Value,
     /// The page whose tables describe the keys; `None` if the schema includes descriptions.
     page: Option<&'static str>,

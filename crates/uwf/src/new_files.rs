@@ -55,7 +55,7 @@ pub(crate) fn make(files: &[NewFile]) -> Result<Made, CommandError> {
     Ok(made)
 }
 
-/// What exists at the path of a file.
+/// The present content at a new file's path.
 #[derive(Debug, PartialEq, Eq)]
 enum Standing {
     Nothing,

@@ -64,7 +64,7 @@ pub(crate) fn formats(own: &'static [OwnFormat]) -> impl TypedValueParser<Value 
     })
 }
 
-/// What a command writes to stdout without `--format`.
+/// Kind of output that a command writes to stdout without `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stdout {
     /// A report: text on a terminal, JSON in a pipe.
@@ -75,7 +75,7 @@ pub(crate) enum Stdout {
     Protocol,
 }
 
-/// What a command reports: one value, printed as text or as data.
+/// The report of a command: one value, printed as text or as data.
 pub(crate) trait Report: Serialize {
     /// Text for people; every line ends with a newline.
     fn text(&self) -> String;
@@ -139,7 +139,7 @@ fn not_written(error: &std::io::Error) -> CommandError {
     CommandError::new(ErrorKind::Io, format!("cannot write the report: {error}"))
 }
 
-/// What commands return.
+/// The result of a command.
 pub(crate) type CommandResult = Result<Printed, CommandError>;
 
 impl Printed {

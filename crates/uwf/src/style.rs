@@ -1,5 +1,5 @@
-//! Colour and emphasis on terminals. Only uwf may use them: other texts, such as those of models, lose their control characters before they
-//! reach a terminal.
+//! Colour and emphasis on terminals. Only uwf may use them: texts from outside, for example from models, lose their control characters
+//! before they reach a terminal.
 //!
 //! Reports mark emphasis inside their texts; the printer replaces the marks with escape sequences, or drops them. A mark contains a random
 //! key of the process, so that no text from outside can contain a mark.

@@ -247,7 +247,7 @@ fn is_known(context: &Context) -> Result<bool, CommandError> {
     Ok(is_said || context.home.config()?.temporal.is_some())
 }
 
-/// Warns if there is no address of Temporal, so commands such as `uwf thread answer` can't notify it.
+/// Warns if Temporal's address is unknown, so commands such as `uwf thread answer` can't notify it.
 pub(crate) fn warn_of_unknown_address(context: &Context) -> Result<(), CommandError> {
     if !is_known(context)? {
         context.printer.warn(

@@ -120,7 +120,7 @@ pub(crate) fn group<'c>(root: &'c mut clap::Command, args: &[OsString]) -> &'c m
     at
 }
 
-/// What is wrong with a command line, in the form of any other error.
+/// Converts clap's error about a command line into a command's error.
 pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandError {
     let rendered = error.render().to_string();
     if lacks_command(error) {

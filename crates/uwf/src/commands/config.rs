@@ -75,7 +75,7 @@ fn key(text: &str) -> Result<KeyPath, CommandError> {
 
 /// The values of the configuration: the user's file, with the current project's file on top.
 struct Values {
-    /// The merged values; null if there are no files.
+    /// The merged values; null without any file.
     all: Value,
     /// The project's values and its file, if the project's configuration is used.
     project: Option<(Value, String)>,

@@ -94,7 +94,7 @@ fn begin(place: &Place, name: &str, template: Template, more: Vec<NewFile>) -> R
     check(name, template)?;
     refuse_second(dir, name)?;
     let script = NewFile { path: dir.join(SCRIPTS).join(&file), content: template.script().to_owned() };
-    // The workflow comes first: of two processes that create it at once, only one succeeds.
+    // The workflow comes first, so that only one of two processes creating it at once succeeds.
     let files: Vec<NewFile> = [workflow, script].into_iter().chain(more).collect();
     let mut made = new_files::make(&files)?;
     let notes = schemas(dir, &mut made)?;

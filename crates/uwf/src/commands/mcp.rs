@@ -48,7 +48,7 @@ pub(crate) struct Args {
 enum Argument {
     /// A positional argument of the command.
     Plain(&'static str),
-    /// A positional argument that is one of several arguments of the tool.
+    /// A positional argument for which the tool has several names.
     EitherPlain(&'static str),
     /// An option.
     Option(&'static str),
@@ -64,7 +64,7 @@ enum Argument {
 struct Tool {
     name: &'static str,
     command: &'static str,
-    /// What a model should know besides the command's own description.
+    /// Advice for a model, besides the command's own description.
     note: &'static str,
     arguments: &'static [Argument],
     changes: bool,
@@ -200,7 +200,7 @@ impl Tool {
                 (Some(_), kind) => return Err(format!("`{name}` must be a {}", kind.unwrap_or("string"))),
             };
             match argument {
-                // A task may be longer than an argument can be, and may consist of `-`.
+                // On stdin, because a task may be longer than an argument can be, and may be just `-`.
                 Argument::Task => {
                     line.push(format!("--{PROMPT}=-"));
                     input = value;

@@ -42,7 +42,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     }
 }
 
-/// Sends the spans since a step began. Spans that could not be sent are in the thread's log.
+/// Sends the spans since a step began. A failure is recorded in the thread's log.
 pub(crate) fn after_step(thread: &str, head: &str, at: &str) -> Result<(), CommandError> {
     let unknown = || CommandError::usage(format!("there is nothing to send of `{thread}` since `{at}`"));
     let thread: ThreadId = thread.parse().map_err(|_| unknown())?;

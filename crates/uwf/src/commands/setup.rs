@@ -66,7 +66,7 @@ struct Done {
     /// Absent if no model was set up.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     model: Option<Model>,
-    /// Alias of the default agent; null if there is none.
+    /// Alias of the default agent; null without one.
     default_agent: Option<String>,
     /// Whether the configuration or the key changed.
     changed: bool,

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     filter: String,
 }
 
-/// What the keys do now.
+/// The current effect of the keys.
 enum Mode {
     /// Move in the list, and act on a thread.
     List,
@@ -86,7 +86,7 @@ struct Top<'c> {
     rows: usize,
 }
 
-/// What to do after a key, besides drawing the screen.
+/// The reaction to a key, besides drawing the screen.
 enum Then {
     Stay,
     Leave,

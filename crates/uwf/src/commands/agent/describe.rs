@@ -50,7 +50,7 @@ struct Runs {
     spec: AgentSpec,
     /// The built-in agent that does the work or runs the command.
     built_in: Option<&'static str>,
-    /// The program's file; absent if there is none.
+    /// The program's file; absent if it is not found.
     program: Option<PathBuf>,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn post(to: &Destination, request: &Value) -> Result<(), CommandError
     }
 }
 
-/// How long to wait before a retry; `None` if a retry would fail too. A timeout is not retried.
+/// How long to wait before a retry; `None` if a retry is pointless. A timeout is not retried.
 fn pause(error: &Error) -> Option<Duration> {
     match error {
         Error::Connect { .. } => Some(PAUSE),

@@ -62,7 +62,7 @@ const DESCRIPTION: &str = "Run, watch and repair workflows of AI agents with the
 /// Prefix of the digest of the written text, at the end of the file.
 const MARK: &str = "<!-- made by `uwf skill install`; renewed by it as long as nobody changes it: ";
 
-/// What was done with a file.
+/// The result for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Outcome {
@@ -145,7 +145,7 @@ fn write(file: &Installed, content: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What to do with a file; `None` if it was edited since uwf wrote it.
+/// Decides about a file; `None` if it was edited since uwf wrote it.
 fn outcome(path: &Path, content: &str) -> Result<Option<Outcome>, CommandError> {
     Ok(match read(path)? {
         None => Some(Outcome::Wrote),

@@ -91,9 +91,9 @@ struct Listed {
     for_people: Option<ForPeople>,
 }
 
-/// What the text shows besides the rows.
+/// Data that the text shows besides the rows.
 struct ForPeople {
-    /// The text if there are no rows.
+    /// The text for an empty list.
     nothing: &'static str,
     /// One overview for each row.
     overviews: Vec<Option<Overview>>,
@@ -212,7 +212,7 @@ fn end_of(thread: &ThreadId, symbols: usize) -> &str {
 /// Lists threads.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = match registry::read(&context.home) {
-        // Listing threads would fail too.
+        // The shared store is unreachable, so its threads can't be listed either.
         Err(error) if error.is_remote() => return Err(error.into()),
         Err(error) => {
             context.printer.warn(&error.to_string());

@@ -53,7 +53,7 @@ impl Report for Running {
     }
 }
 
-/// The tokens of all kinds; the sums include cached and reasoning tokens.
+/// All tokens; the total includes cached and reasoning tokens.
 fn total(tokens: &Tokens) -> Option<u64> {
     tokens.total()
 }

@@ -210,7 +210,7 @@ fn follow(printer: &Printer, thread: ThreadId, mut child: Child) -> OfThread {
     OfThread { thread, exit_code, report }
 }
 
-/// The most urgent exit code: of a failure, then of a limit, then of a wait.
+/// The most urgent exit code. A failure comes before a limit, and a limit before a wait.
 fn code(ended: &[OfThread]) -> u8 {
     let codes = || {
         ended.iter().map(|one| {

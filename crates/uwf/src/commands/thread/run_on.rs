@@ -30,7 +30,7 @@ impl Report for HandedOver {
     }
 }
 
-/// Lets an engine run the thread if its head is the expected one; `exit_code` is whether `--exit-code` was given.
+/// Lets an engine run the thread if its head and newest attempt are the expected ones; `exit_code` is whether `--exit-code` was given.
 pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen, exit_code: bool) -> CommandResult {
     let found = expected_head::head(&context.home, thread, expected.head)
         .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
@@ -93,7 +93,7 @@ fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
     context.printer.talk(&line);
 }
 
-/// Warns about limits and agents that were set for the thread on this machine: other machines don't know them.
+/// Warns about limits and agents that were set for the thread on this machine: workers elsewhere use their own.
 fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), CommandError> {
     let settings = Settings::load(&context.home, thread)?.unwrap_or_default();
     let own = [(settings.limits != ThreadLimits::default(), "limits"), (!settings.bound.is_empty(), "agents")];

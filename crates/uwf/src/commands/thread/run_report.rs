@@ -18,7 +18,7 @@ use crate::printer::{CommandResult, Printed, Report};
 /// The report of the last step, or the thread's current state if a step failed.
 #[derive(Serialize)]
 pub(super) struct Ran {
-    /// Why there is no further step, in the form of a command's error.
+    /// Why the run stopped, in the form of a command's error.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
     #[serde(flatten)]
@@ -73,7 +73,7 @@ pub(super) fn completed_before(
     completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
 }
 
-/// Prints why there is no further step, and reports the thread's current state.
+/// Prints why the run stopped, and reports the thread's current state.
 pub(super) fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandResult {
     // If the thread is unreadable, that adds nothing to the error. After a kill, the thread is gone.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };

@@ -47,7 +47,7 @@ pub(super) struct Threads<'c> {
     all: bool,
     filter: String,
     rows: Vec<Row>,
-    /// Positions of the rows that pass the filter.
+    /// Positions of the rows that match the filter.
     shown: Vec<usize>,
     /// The selected thread, wherever it moves in the list.
     chosen: Option<ThreadId>,

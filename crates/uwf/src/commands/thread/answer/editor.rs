@@ -95,7 +95,7 @@ fn nothing_written() -> CommandError {
 
 /// Removes the draft of a recorded answer.
 pub(super) fn forget(context: &Context, asked: &Asked) {
-    // Usually there is none. One that can't be removed does no harm: the thread has left its position.
+    // Often no draft exists. A draft that can't be removed does no harm, because the thread has left its position.
     let _ = std::fs::remove_file(draft(context, asked));
 }
 
