@@ -72,7 +72,7 @@ impl ErrorKind {
     }
 }
 
-/// An error sent between the keeper and the command.
+/// An error sent between a keeper and the command that started it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentError {
     /// The kind of failure.

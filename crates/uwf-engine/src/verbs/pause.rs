@@ -45,6 +45,9 @@ pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<
 }
 
 /// Resumes a paused thread, if it is at the expected head. Returns its current state and whether it was paused.
+///
+/// # Errors
+/// As [`pause`].
 pub fn resume(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<(State, bool)> {
     expected_head::head(home, id, expected)?;
     let earlier = marks::get(home, id, Mark::Paused);

@@ -16,11 +16,11 @@ use crate::verbs::decide_workflows::Deciding;
 use crate::verbs::expected_head;
 
 /// Binds a thread to further agents, if it is at the expected head. Roles without a new agent keep theirs, unless one of the new agents
-/// is for all roles. If a new agent is a workflow, the person at `cwd` decides again which one. Returns notes for that person.
+/// is for all roles. If a new agent is a workflow, resolves the workflow again for the person at `cwd`. Returns notes for that person.
 ///
 /// # Errors
-/// `NotFound` if the thread is not active, `Busy` while another process steps it or if it is at another head, `Usage` for an unknown
-/// role, `Config` for an unknown agent, and errors of the thread's record.
+/// `NotFound` if the thread is not active. `Busy` while another process steps it, or if it is at another head. `Usage` for an unknown
+/// role, `Config` for an unknown agent. Errors of the thread's record.
 pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path, expected: Option<Hash>) -> Result<Vec<String>> {
     // A running step also writes to the record, and may shorten it.
     let _lock = lock::take(home, id)?;

@@ -145,7 +145,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
         return Ok(plan.report);
     }
     // Index, history and records were read one after the other, and heads may have moved in between. No head moves while the index is
-    // held, so compare again.
+    // held, so only differences found now are real.
     let held = match index.hold() {
         // If the root is read-only, the first comparison is as good.
         Err(HeadsError::Io { .. }) if dry_run => return Ok(plan.report),

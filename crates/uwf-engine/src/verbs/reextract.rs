@@ -20,7 +20,7 @@ pub struct Readable {
 /// The newest failed attempt at this position that can be read again. If it submitted a value (`has_value`), it needs no text.
 ///
 /// # Errors
-/// `NotFound` if there is none, `Usage` if it is a child thread that has not ended, and errors of the nodes.
+/// `NotFound` if no attempt can be read, `Usage` if it is a child thread that has not ended, and errors of the nodes.
 pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: bool) -> Result<Readable> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {

@@ -1,4 +1,5 @@
-//! Finds the nodes, threads and names that refer to a node. There is no index for this: it reads nodes one by one until the time is up.
+//! Finds the nodes, threads and names that refer to a node. Nodes are not indexed by their referrers, so it reads them one by one until
+//! the time is up.
 
 use std::time::{Duration, Instant};
 

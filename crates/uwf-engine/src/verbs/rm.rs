@@ -23,7 +23,7 @@ use crate::root::sharing;
 use crate::root::workplace;
 use crate::verbs::worktrees;
 
-/// Maximum attempts to remove a directory. A dashboard that saw the thread while it was active may still create a file there.
+/// Maximum attempts to remove a directory. A command that saw the thread while it was active may still create a file there.
 const REMOVE_TRIES: usize = 20;
 
 /// Removes a finished thread: its line from the history, and its local records from the disk. Deletes no node. Also removes its worktree,

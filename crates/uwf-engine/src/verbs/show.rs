@@ -52,7 +52,7 @@ pub struct ThreadStatus {
     pub started_at: Option<u64>,
     /// Time of its last change, in Unix milliseconds.
     pub changed_at: Option<u64>,
-    /// Digest recorded at its head, which covers the whole run; absent if there is none.
+    /// Digest recorded at its head, which covers the whole run; absent if none was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
     /// Why it is in this state, if known.
@@ -76,7 +76,7 @@ pub struct ThreadStatus {
     /// Attempt node of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<Hash>,
-    /// Id of the newest attempt at its head, whatever its result; absent if there is none.
+    /// Id of the newest attempt at its head, whatever its result; absent if the head has no attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_attempt: Option<String>,
     /// Thread-end node of a finished thread.

@@ -75,8 +75,8 @@ pub struct Started {
 /// Starts a thread. If a thread with this id already started with the same workflow and task, returns that thread.
 ///
 /// # Errors
-/// `Usage` for an empty prompt, an id of another thread, an unknown role in `--agent` or `--until`, or a worktree without a repository,
-/// `NotFound` for an unknown workflow or workspace, and errors of store and index.
+/// `Usage` for an empty prompt, an id of another thread, an unknown role in `--agent` or `--until`, or a worktree without a repository.
+/// `NotFound` for an unknown workflow or workspace. Errors of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
     refuse_empty_prompt(&request.prompt)?;
     // Held from reading the workflow, which may have no name, until the head is set.

@@ -18,7 +18,7 @@ pub enum Verdict {
     Intact,
     /// At least one digest does not match.
     Tampered,
-    /// There is no digest to compare with.
+    /// No digest was recorded or expected.
     Unrecorded,
 }
 

@@ -98,7 +98,7 @@ impl<'h> Standings<'h> {
 
     /// A thread that was stepped and has not ended.
     fn attempted(&self, id: &ThreadId, attempt: Attempt) -> Result<Standing> {
-        // Other machines learn only of failed attempts.
+        // Other machines learn an attempt's outcome only if it failed.
         let own = recorded::read(self.home, id)?.filter(|own| own.opened.attempt == attempt.opened.attempt);
         let known = self.evidence.of_attempt(id, own.as_ref().unwrap_or(&attempt));
         let before = attempt.opened.expected_head;

@@ -49,7 +49,7 @@ impl Step<'_, '_> {
     }
 
     /// Whether the agent of the last attempt has answered and only storing its answer failed, for example because the disk was full. Then
-    /// the answer is read again, at no cost. An agent given for this step, or one that has changed since, runs anyway.
+    /// the answer is read again, at no cost. An agent given for this step, or a different agent bound to the role since, runs anyway.
     fn is_answered(&self, last: &Attempt, role: &str) -> Result<bool> {
         if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
             return Ok(false);

@@ -92,8 +92,8 @@ fn unsound_step(step: Hash, unsound: Unsound) -> Error {
     unsound.why().map_or_else(Error::from, |why| refuse(step, &why))
 }
 
-/// The error for a store that cannot be read just now. Such a failure says nothing about the agent's work: rejecting the work would throw
-/// it away and pay for it again.
+/// The error for an unreadable result. A temporary failure says nothing about the agent's work: rejecting the work would throw it away
+/// and pay for it again.
 fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
     if error.is_of_the_moment() { error.into() } else { refuse(step, &format!("{what}: {error}")) }
 }

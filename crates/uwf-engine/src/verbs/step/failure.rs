@@ -104,7 +104,7 @@ impl Step<'_, '_> {
         let attempt = record.as_ref().unwrap_or(attempt);
         let is_lost = lease.lost().is_some();
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
-        // Where another machine may continue, no mark is set.
+        // After a lost lease another machine may continue the thread, so set no mark.
         let is_active = self.still_active();
         if !is_lost && is_active {
             match mark {
@@ -179,7 +179,7 @@ impl Step<'_, '_> {
 
     /// The error without secrets: it may quote an agent's last words, and it is logged, stored in a mark and shown.
     fn redacted(&self, opened: &Opened, error: &Error) -> Error {
-        // Without the file, no agent received a secret from it.
+        // If the file is unreadable, no agent was started with secrets from it.
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
         Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
     }
