@@ -31,7 +31,7 @@ use crate::verbs::newest_attempt::{self, NewestAttempt};
 use crate::verbs::step::{self, Begun, Position, Step, StepReport, StepRequest, Stored, Upcoming};
 use crate::verbs::{notify, otel};
 
-/// How many levels of child threads are searched for the one that waits. Far more than any `maxDepth`.
+/// How many levels of child threads are searched for the waiting thread. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
 
 /// End of the messages about an earlier answer.
@@ -78,7 +78,7 @@ pub struct Seen {
 /// role, this is the question of the only child that waits. An answer is recorded only while the head stays the same.
 ///
 /// # Errors
-/// `Busy` when the thread is at another head or attempt, already has a reply, or has ended since; `NotFound` when it is not active;
+/// `Busy` when the thread is at another head or attempt, already has a reply, or has ended since. `NotFound` when it is not active,
 /// `Waiting` when it is paused. `Usage` when it asks nothing, when several children wait, or when a child waits and an attempt is expected;
 /// errors of the moderator.
 pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {

@@ -20,7 +20,7 @@ pub struct Removed {
 /// another is damaged.
 ///
 /// # Errors
-/// `NotFound` when there is no such node, `Usage` when something references it. As for [`gc::collect`] when the references can't be read.
+/// `NotFound` when the node does not exist, `Usage` when something references it. As for [`gc::collect`] when the references can't be read.
 pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
     let objects = home.store().objects();
     let not_found = StoreError::NotFound { hash };

@@ -18,8 +18,8 @@ pub(crate) struct Begun {
     pub(crate) worktree: Option<Worktree>,
 }
 
-/// The start of the active or finished thread with this id, which must have begun at a node that `is_it` accepts; `None` if there is no
-/// such thread yet.
+/// The start of the active or finished thread with this id; `None` if the thread does not exist yet. It must have begun at a node that
+/// `is_it` accepts.
 ///
 /// # Errors
 /// `Usage` when another thread has the id; errors of index, history and record.

@@ -221,7 +221,7 @@ impl Copy<'_> {
         self.report.threads.push(CopiedThread { thread: source.thread.clone(), outcome, head: source.head, there });
     }
 
-    /// Compares a thread with the one that has ended in the target.
+    /// Compares a thread with its end in the target.
     fn beside_ended(&self, source: &Source, line: &Finished) -> (Outcome, Option<Hash>) {
         let is_same = source.ended.as_ref().is_some_and(|(own, _)| is_same_end(own, line));
         if is_same { (Outcome::Present, None) } else { (Outcome::Differs, Some(line.head)) }

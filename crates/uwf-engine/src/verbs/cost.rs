@@ -1,7 +1,8 @@
 //! `thread cost`: the costs of threads, from the details of their steps and of failed attempts.
 //!
-//! Each step takes two reads, its node and its detail, and each failed attempt before it takes one more. Turns are read only where nothing
-//! else has the tokens. A step that several threads share is read once, and counts once in the total.
+//! Each step takes two reads: its node and its detail. Its turns are also read if the detail has no tokens, or if a model read the answer.
+//! Each failed attempt takes one read, and one for each of its turns. A step that several threads share is read once, and counts once in
+//! the total.
 
 mod csv;
 mod memory;
@@ -177,7 +178,7 @@ struct Standing {
     record: Option<RecordSign>,
 }
 
-/// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since: each attempt
+/// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since. Each attempt
 /// begins and ends with a line in the record, written after the nodes that hold its costs.
 fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
     let mut threads = BTreeMap::new();

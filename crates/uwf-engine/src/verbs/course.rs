@@ -30,7 +30,7 @@ pub struct ThreadCourse {
 /// The path of a thread. Its roles come from the cached chain, so this is fast for long threads.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread; errors of its head and its workflow.
+/// `NotFound` when the thread does not exist; errors of its head and its workflow.
 pub fn of(home: &Home, id: &ThreadId) -> Result<ThreadCourse> {
     let standing = show::show(home, id)?;
     let thread = Thread::at(home, id.clone(), standing.head)?;

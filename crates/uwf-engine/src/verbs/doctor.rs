@@ -100,7 +100,7 @@ impl Finding {
 /// A check.
 type Check = fn(&Home, Remedy) -> Result<Vec<Finding>>;
 
-/// Runs all checks of the storage root, except those of the configuration.
+/// Runs all checks of the storage root, but not of the configuration.
 pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
     let checks: [(&str, Check); 9] = [
         ("storage", files::root),

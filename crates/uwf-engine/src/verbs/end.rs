@@ -59,7 +59,7 @@ pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
     retire(thread, head, How { status, reason, return_code: KILLED_CODE, summary: None })
 }
 
-/// Ends a thread with unreadable nodes that a person killed. The history has no more about its end.
+/// Ends a thread with unreadable nodes that a person killed. The history contains only that it was killed.
 ///
 /// # Errors
 /// As [`complete`].

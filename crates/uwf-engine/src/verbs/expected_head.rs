@@ -12,8 +12,8 @@ use crate::thread::load::Thread;
 /// The head of an active thread.
 ///
 /// # Errors
-/// `Busy` when the thread is at another head than the expected one, or has ended since. `NotFound` when there is no such thread, or when it
-/// has ended and no head was expected.
+/// `Busy` when the thread is at another head than the expected one, or has ended since. `NotFound` when it does not exist, or has ended and
+/// no head was expected.
 pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> {
     match (home.heads().read(id.as_str())?, expected) {
         (Some(head), Some(expected)) if head.hash != expected => {

@@ -56,14 +56,14 @@ pub struct Changes {
     pub workspace: Option<PathBuf>,
     /// Its limits. The steps before the fork count.
     pub limits: ThreadLimits,
-    /// Its id, for callers that may have to repeat the request; by default a new one.
+    /// Its id, for callers that may repeat the request; by default a new one.
     pub id: Option<ThreadId>,
     /// Its task. Only a thread without steps can get another task, because steps answer the old one.
     pub prompt: Option<String>,
 }
 
-/// Forks at a node; the thread that it came from is unknown. If a repository has the files of the node, the fork gets a worktree with them:
-/// the repository at `cwd`, or one that some thread has a worktree of. Otherwise the fork works in `cwd`, or in the workspace that
+/// Forks at a node; the thread that it came from is unknown. If a repository has the files of the node, the fork gets a worktree with them.
+/// This is the repository at `cwd`, or one that some thread has a worktree of. Otherwise the fork works in `cwd`, or in the workspace that
 /// `changes` names.
 ///
 /// # Errors

@@ -154,7 +154,7 @@ fn collect_nodes(
     let layers = home.store().layers(&candidates)?;
     sweep(home, &mut marked, layers, (begun, request.grace), &mut done)?;
     done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(Reclaim::Worthwhile))?;
-    // The removed nodes are missing from the store by now, so there is no need to list them.
+    // The removed nodes are missing from the store by now, so the caller needs no list.
     Ok((done, HashSet::new()))
 }
 

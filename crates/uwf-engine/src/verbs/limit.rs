@@ -27,7 +27,7 @@ use crate::verbs::expected_head;
 pub enum Change<T> {
     /// Set it to this value.
     To(T),
-    /// Raise it by this value; if there is no limit, set it to this much above the usage.
+    /// Raise it by this value; without a limit, set it to this much above the usage.
     By(T),
 }
 
@@ -100,7 +100,7 @@ pub struct Limits {
 /// Usage and limits of a thread.
 ///
 /// # Errors
-/// `NotFound` when there is no such thread; errors of its record, its workflow and the nodes of its steps.
+/// `NotFound` when the thread does not exist; errors of its record, its workflow and the nodes of its steps.
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     let thread = Thread::any(home, id)?;
     let plan = Plan::to_look_at(&thread)?;
@@ -143,8 +143,8 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     own.max_cost = cost.or(own.max_cost);
     let was_reached = limits.reached(used, age).is_some();
     let limits = settings.limits.or(limits);
-    // A thread at another limit stays there, whatever these limits are now. Clear the mark first: if this process is killed before it saves
-    // the limits, the same command still finds the old limit reached, and a step sets the mark again.
+    // A thread at another limit stays there, whatever these limits are now. Clear the mark first. If this process is killed before it saves
+    // the limits, the same command still finds the old limit reached. A step sets the mark again.
     if was_reached && limits.reached(used, age).is_none() {
         marks::clear(home, id, &[Mark::Limited])?;
     }

@@ -53,7 +53,7 @@ impl Live {
     /// Events since the last call; the first call returns the thread's past.
     ///
     /// # Errors
-    /// `NotFound` if there is no such thread, or no longer; errors of its nodes. Callers may call it again.
+    /// `NotFound` if the thread does not exist or was removed; errors of its nodes. Callers may call it again.
     pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         self.thread.poll(home, &mut events)?;

@@ -1,7 +1,7 @@
 //! The roots of `gc`: everything outside of the store that references nodes.
 //!
-//! Count too much rather than too little. Nodes that uwf relies on must exist. In files that may have a hash among other text (records,
-//! marks, configuration), every word that could be a hash counts, whatever its purpose; its node may be missing.
+//! Count too much rather than too little. Nodes that uwf relies on must exist. Records, marks and the configuration may have hashes among
+//! other text. There, every word that could be a hash counts, and its node may be missing.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -213,7 +213,7 @@ impl<'t> Turn<'t> {
 
     fn forget_next_commit(&self, note: &Note) {
         for name in OF_NEXT_COMMIT.iter().filter(|name| !note.had.iter().any(|had| had == *name)) {
-            // A file that remains only offers a text for the next commit.
+            // A file that can't be removed affects only the next commit.
             let _ = fs::remove_file(self.git_dir.join(name));
         }
     }
