@@ -13,7 +13,7 @@ fn asking(seconds: u32) -> (TestHome, String) {
     let home = home();
     home.put("order", "name: order\ndescription: x\nroles:\n  clerk:\n    description: x\n    goal: x\n    meta: { type: object, properties: { fruit: { type: string } }, required: [fruit] }\ngraph:\n  $START: [ { role: clerk } ]\n  clerk: [ { role: $END } ]\n");
     let script = format!(
-        "#!/bin/sh\nPATH=/usr/bin:/bin\nprompt=$(cat)\ncase $prompt in\n*'replied'*) printf -- '---\\nfruit: ordered\\n---\\n'; printf '%s\\n' \"$prompt\" > prompt.txt ;;\n*) sleep {seconds}; printf -- '---\\nstatus: needs_input\\n---\\nWhich fruit?\\n' ;;\nesac\n"
+        "#!/bin/sh\nPATH=/usr/bin:/bin\nprompt=$(cat)\ncase $prompt in\n*\"person's reply\"*) printf -- '---\\nfruit: ordered\\n---\\n'; printf '%s\\n' \"$prompt\" > prompt.txt ;;\n*) sleep {seconds}; printf -- '---\\nstatus: needs_input\\n---\\nWhich fruit?\\n' ;;\nesac\n"
     );
     home.worker("output: text", &script);
     let thread = home.start("order", "Order fruit.");
@@ -26,7 +26,7 @@ fn state(home: &TestHome, thread: &str) -> String {
 
 fn reply(home: &TestHome) -> String {
     let prompt = std::fs::read_to_string(home.work().join("prompt.txt")).unwrap();
-    let reply = prompt.split("replied").nth(1).unwrap();
+    let reply = prompt.split("person's reply").nth(1).unwrap();
     reply.lines().skip(1).find(|line| !line.is_empty()).unwrap().to_owned()
 }
 
