@@ -1,4 +1,4 @@
-//! One try to have a role played: its record, its agent and that agent's processes, what is kept when it fails.
+//! One attempt at a role: its record, its agent and the agent's processes, and what is kept if it fails.
 
 pub mod advisors;
 pub mod agent_process;

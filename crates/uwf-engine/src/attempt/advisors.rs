@@ -1,7 +1,7 @@
-//! Models that look at a thread as a whole: the supervisor, which may end one that has gone astray, and the summary of one
-//! that is complete. Each is an agent run of its own, a child process, since the engine talks to no model; each is off
-//! unless configured, and costs nothing then. Whatever goes wrong with one is logged and nothing else: a thread does not
-//! fail for want of advice.
+//! Models that judge a whole thread: the supervisor, which may end a thread that has gone astray, and the summary of a
+//! complete thread. Each is a separate agent run in a child process, because the engine talks to no model. Both are off
+//! unless configured, and then cost nothing. If an advisor fails, uwf only logs it: a thread does not fail for lack of
+//! advice.
 
 use std::time::Duration;
 
@@ -20,16 +20,16 @@ use crate::root::received_keys;
 use crate::root::store_keys::{self, Handover};
 use crate::thread::load::Thread;
 
-/// Name of the supervisor: of its built-in agent, and in `modelOverrides`.
+/// Name of the supervisor: its built-in agent, and its key in `modelOverrides`.
 pub const SUPERVISOR: &str = "supervisor";
 
-/// Name of the summary: of its built-in agent, and in `modelOverrides`.
+/// Name of the summary: its built-in agent, and its key in `modelOverrides`.
 pub const SUMMARY: &str = "summary";
 
-/// How long an advisor may take: the step waits for it.
+/// Time limit of an advisor: the step waits for it.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Bytes of an advisor's output that are looked at.
+/// Most bytes read of an advisor's output.
 const OUTPUT_CAP: u64 = 64 << 10;
 
 /// What the supervisor's process prints.
@@ -37,7 +37,7 @@ const OUTPUT_CAP: u64 = 64 << 10;
 pub struct Verdict {
     /// Whether the thread continues.
     pub verdict: Course,
-    /// Why, one or two sentences.
+    /// The reason, in one or two sentences.
     pub reason: String,
 }
 
@@ -45,20 +45,20 @@ pub struct Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Course {
-    /// It does.
+    /// The thread continues.
     Continue,
-    /// It goes round in circles, or what it does makes no sense.
+    /// The thread goes round in circles, or its work makes no sense.
     Kill,
 }
 
 /// What the summary's process prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What came of the thread, for somebody who has not followed it.
+    /// The outcome of the thread, for a reader who has not followed it.
     pub summary: String,
 }
 
-/// What is needed to ask about a thread.
+/// Input for asking about a thread.
 pub(crate) struct Advisors<'a, 'h> {
     pub(crate) thread: &'a Thread<'h>,
     pub(crate) plan: &'a Plan,
@@ -66,7 +66,7 @@ pub(crate) struct Advisors<'a, 'h> {
 }
 
 impl Advisors<'_, '_> {
-    /// Why the thread should not continue, when it is time to ask the supervisor and that is what it says.
+    /// The supervisor's reason to end the thread; `None` if it is not due or does not object.
     pub(crate) fn objection(&self, signals: &mut Signals) -> Option<String> {
         let interval = self.plan.config.limits.supervisor_interval?;
         let steps = self.thread.chain().ok()?.len() as u64;
@@ -89,7 +89,7 @@ impl Advisors<'_, '_> {
         }
     }
 
-    /// What came of the thread, when a model is configured for that very purpose.
+    /// A summary of the thread, if a model is configured for it.
     pub(crate) fn summary(&self, signals: &mut Signals) -> Option<String> {
         let model = self.plan.config.model_overrides.get(SUMMARY)?.as_deref()?;
         self.thread.last.as_ref()?;
@@ -103,7 +103,7 @@ impl Advisors<'_, '_> {
     }
 
     fn ask<T: for<'de> Deserialize<'de>>(&self, advisor: &str, model: &str, signals: &mut Signals) -> Result<T> {
-        // Nobody is paid for advice on a thread that was ended a moment ago.
+        // Don't pay for advice on a thread that has just ended.
         self.thread.current_head()?;
         let home = self.thread.home();
         let run = crate::root::ids::new_ulid().to_string();
@@ -141,7 +141,7 @@ impl Advisors<'_, '_> {
             stdout: Some(files.out.clone()),
             stderr: files.err.clone(),
             watched: vec![files.out.clone(), files.err.clone()],
-            // It asks a model, and runs nothing.
+            // An advisor asks a model and runs nothing.
             keys: Some(Handover::of(home)),
             attempt: run.to_owned(),
             timeout: Some(LIMIT),

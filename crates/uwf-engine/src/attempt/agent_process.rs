@@ -1,4 +1,4 @@
-//! Running an agent: its output goes to capped files, its time is limited, and nothing of it is left behind.
+//! Runs an agent: caps its output files, limits its time, and leaves none of its processes behind.
 
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -25,10 +25,10 @@ use crate::attempt::{processes, program};
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::store_keys::Handover;
 
-/// How often output files are looked at. A flooding agent writes some ten MB in that time.
+/// Interval between checks of the output files. A flooding agent writes about ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What to run and within which limits.
+/// What to run, and the limits.
 pub(crate) struct Job {
     /// Program and arguments.
     pub argv: Vec<String>,
@@ -36,36 +36,37 @@ pub(crate) struct Job {
     pub cwd: PathBuf,
     /// Its whole environment.
     pub env: BTreeMap<OsString, OsString>,
-    /// File its stdout goes to; nowhere when nobody will read it.
+    /// File for its stdout; `None` if stdout is not read.
     pub stdout: Option<PathBuf>,
-    /// File its stderr goes to.
+    /// File for its stderr.
     pub stderr: PathBuf,
-    /// Files whose growth counts as a sign of life and which are kept below the cap; stdout and stderr among them.
+    /// Files whose growth counts as a sign of life, and whose size is capped; includes stdout and stderr.
     pub watched: Vec<PathBuf>,
-    /// Keys of the shared store, for a process of uwf that runs nothing that an agent chose. Every other one has a broker instead.
+    /// Keys of the shared store, for a process of uwf that runs nothing that an agent chose. Other processes use a
+    /// broker.
     pub(crate) keys: Option<Handover>,
     /// Value of its `UWF_ATTEMPT`.
     pub attempt: String,
     /// Limit on the whole run.
     pub timeout: Option<Duration>,
-    /// Limit on a time without output.
+    /// Limit on the time without output.
     pub idle_timeout: Option<Duration>,
     /// Time between TERM and KILL.
     pub grace: Duration,
-    /// As long as it is not lost, no other machine continues with the step.
+    /// Until this is lost, no other machine continues with the step.
     pub(crate) lease: Lease,
     /// Bytes kept of each watched file.
     pub cap: u64,
 }
 
-/// The signals that tell a keeper or window to end its agent, and the wake-up for a child's death.
+/// The signals that make a keeper or window end its agent, and the wake-up on a child's death.
 pub struct Signals {
     told: Arc<AtomicUsize>,
     wake: UnixStream,
 }
 
 impl Signals {
-    /// Starts to listen.
+    /// Starts to listen for the signals.
     ///
     /// # Errors
     /// `Io` when the handlers cannot be installed.
@@ -87,7 +88,7 @@ impl Signals {
         install().map_err(|error| Error::io(format!("cannot listen for signals: {error}")))
     }
 
-    /// The signal that told us to stop, if one did.
+    /// The signal that asked this process to stop, if one arrived.
     pub fn stop(&self) -> Option<i32> {
         match self.told.load(Ordering::SeqCst) {
             0 => None,
@@ -95,13 +96,12 @@ impl Signals {
         }
     }
 
-    /// Sleeps until a signal arrives or the time is over.
+    /// Sleeps until a signal arrives or the time is up.
     pub fn wait(&mut self, limit: Duration) {
         self.poll(limit, None);
     }
 
-    /// Sleeps until a signal arrives, the time is over, or there is something to read (or nothing ever will be): whether
-    /// that was it.
+    /// Sleeps until a signal arrives, the time is up, or `source` is readable or closed. Returns whether it is.
     pub fn wait_or_readable(&mut self, limit: Duration, source: impl AsFd) -> bool {
         self.poll(limit, Some(source.as_fd()))
     }
@@ -114,7 +114,7 @@ impl Signals {
         };
         let mut polled = vec![PollFd::new(&self.wake, PollFlags::IN)];
         polled.extend(source.map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN)));
-        // An interrupted poll is a signal, which is what we wait for.
+        // A signal interrupts the poll, which ends the wait.
         let _ = poll(&mut polled, Some(&timeout));
         let readable = polled.get(1).is_some_and(|source| !source.revents().is_empty());
         drop(polled);
@@ -124,8 +124,8 @@ impl Signals {
     }
 }
 
-/// Runs a job to its end. Everything it started is gone when this returns. `started` is called with the process id; if it
-/// fails, the job is ended. The `broker` of the attempt, if it has one, ends with the agent.
+/// Runs a job to its end. No process that it started is left when this returns. `started` is called with the process
+/// id; if it fails, the job is ended. The `broker` of the attempt, if it has one, ends with the agent.
 ///
 /// # Errors
 /// `Config` when the program cannot be started, `Io` for its files and when the machine cannot start any.
@@ -146,7 +146,7 @@ pub(crate) fn run(
     let ended = watch(job, &mut child, signals);
     match ended {
         Ended::Exited(_) | Ended::Signaled(_) => {
-            // It is a child that would be left.
+            // Otherwise the broker would count as a child that is left.
             drop(broker);
             if processes::children_left()
                 || rustix::process::Pid::from_raw(group.cast_signed())
@@ -178,7 +178,7 @@ fn check_workspace(dir: &Path) -> Result<()> {
     }
 }
 
-/// The refusal of a workspace that is not there.
+/// The error for a workspace that does not exist.
 pub(crate) fn no_workspace(dir: &Path) -> Error {
     Error::not_found(format!("the workspace {} is not an existing directory", dir.display()))
         .hint("give another one: `--cwd DIR`")
@@ -197,13 +197,13 @@ fn spawn(job: &Job) -> Result<Child> {
     let started = command.stdout(stdout).stderr(stderr).process_group(0).spawn();
     let mut child = started.map_err(|source| cannot_start(program, args, &job.cwd, &source))?;
     if let Some(keys) = &job.keys {
-        // One that is gone already has ended, which is noticed.
+        // A process that is already gone has ended, which `watch` notices.
         let _ = keys.send(&mut child);
     }
     Ok(child)
 }
 
-/// Why a program could not be started in a directory, as far as its file tells.
+/// Why a program could not be started in a directory, as far as its file shows.
 pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &io::Error) -> Error {
     if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
         && let Err(why) = program::look_up(program, dir)
@@ -215,7 +215,7 @@ pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &io::Err
         .hints(start_hint(longest_argument, source))
 }
 
-/// What the machine lacks at the moment is no fault of the configuration.
+/// A shortage on the machine is not an error in the configuration.
 fn start_kind(source: &io::Error) -> ErrorKind {
     let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
     let is_passing = Errno::from_io_error(source).is_some_and(|errno| lacks.contains(&errno));
@@ -241,10 +241,10 @@ fn start_hint(longest_argument: usize, source: &io::Error) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// Opens an output file so that every write goes to its end, also after the middle was cut out.
+/// Opens an output file so that every write is appended, even after its middle was cut out.
 ///
 /// # Errors
-/// When the file cannot be made: the disk is full, or somebody else's file has its name.
+/// When the file cannot be created: the disk is full, or another user's file has its name.
 pub fn create(path: &Path) -> Result<File> {
     regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
 }
@@ -255,7 +255,8 @@ fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
     let mut sizes = sizes(job);
     loop {
         let status = child.try_wait().ok().flatten();
-        // Whoever stops the keeper often stops the agent too, and it may be gone first. That is not a failure of the agent.
+        // A signal to the keeper often reaches the agent as well, and the agent may end first. Don't count that as its
+        // failure.
         if let Some(signal) = signals.stop().filter(|_| !status.is_some_and(|status| status.success())) {
             return Ended::Cancelled(signal);
         }
@@ -292,7 +293,7 @@ fn sizes(job: &Job) -> Vec<u64> {
     job.watched.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).collect()
 }
 
-/// Frees the middle of every file that is over the cap: the first half of the cap and the last stay.
+/// Frees the middle of every file that exceeds the cap: the first and last half of the cap stay.
 fn cap_files(job: &Job) {
     for path in &job.watched {
         let Ok(size) = path.metadata().map(|meta| meta.len()) else { continue };
@@ -307,20 +308,20 @@ fn free_middle(path: &Path, size: u64, cap: u64) {
     use rustix::fs::FallocateFlags;
     let Ok(file) = regular::open_with(OpenOptions::new().write(true), path) else { return };
     let (from, length) = (cap / 2, size - cap);
-    // A file system without holes keeps the bytes; reading still leaves the middle out.
+    // A file system without holes keeps the bytes; readers still skip the middle.
     let _ = rustix::fs::fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, length);
 }
 
 #[cfg(not(target_os = "linux"))]
 fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
 
-/// Whether there is something, and it is no file.
+/// Whether the path exists but is not a regular file.
 fn is_misplaced(error: &io::Error) -> bool {
     matches!(Refused::of(error), Some(Refused::NotRegular(_))) || error.kind() == io::ErrorKind::IsADirectory
 }
 
-/// The same to be kept with an attempt that failed: of what is no file it says so, since nothing an agent does to its own
-/// files may keep its attempt from being kept.
+/// Like [`read_capped`], for the record of a failed attempt. If something other than a file is there, the text says so:
+/// an agent must not prevent its attempt from being kept.
 ///
 /// # Errors
 /// `Io`; an absent file is empty.
@@ -331,21 +332,21 @@ pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
     }
 }
 
-/// The last line of an output file, for somebody who watches; `None` if there is none yet. Only its end is read.
+/// The last line of an output file, for display; `None` if it has none yet. Reads only the end of the file.
 pub fn last_line(path: &Path) -> Option<String> {
     let text = read_capped(path, LOOKED_AT).ok()?;
     let line = text.trim_end().lines().last()?.trim();
     (!line.is_empty()).then(|| line.to_owned())
 }
 
-/// Bytes of an output file that are looked at for its last line.
+/// Bytes read of an output file to find its last line.
 const LOOKED_AT: u64 = 4096;
 
-/// What is kept of an output file: all of it, or its beginning and end with a line that says what was cut. Bytes that
-/// are no UTF-8 are shown as `�`.
+/// The kept text of an output file: the whole file, or its beginning and end with a line that says what was cut. Bytes
+/// that are not UTF-8 are shown as `�`.
 ///
 /// # Errors
-/// `AgentFailed` when something else is in its place, `Io`; an absent file is empty.
+/// `AgentFailed` when the path is not a file, `Io`; an absent file is empty.
 pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
     use std::io::{Seek, SeekFrom};
     let mut file = match regular::open(path) {

@@ -1,4 +1,4 @@
-//! An agent as a step runs it, and the command line it becomes.
+//! An agent as a step runs it, and its command line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -14,38 +14,38 @@ use uwf_core::node;
 use crate::attempt::program;
 use crate::root::home::{Home, ROOT_VARIABLES};
 
-/// Prefix of commands that are found in the binary itself when they are not on `PATH`.
+/// Prefix of the commands that uwf itself provides if they are not on `PATH`.
 pub const BUILT_IN_PREFIX: &str = "uwf-";
 
 /// Names of the built-in agents.
 pub const BUILT_IN: [&str; 11] =
     ["acp", "command", "cursor", "docx-diff", "hermes", "human", "llm", "mock", "office", "react", "workflow"];
 
-/// How the variables begin that are the protocol's.
+/// Prefix of the protocol's variables.
 const OWN_VARIABLES: &str = "UWF_";
 
-/// The built-in agent that is a person.
+/// The built-in agent that asks a person.
 pub const HUMAN: &str = "human";
 
-/// The built-in agent that runs a program and reads what it prints.
+/// The built-in agent that runs a program and reads its output.
 pub const COMMAND: &str = "command";
 
-/// The built-in agent that is a workflow.
+/// The built-in agent that runs a workflow.
 pub const WORKFLOW: &str = "workflow";
 
 /// The built-in agent for Cursor's command line.
 pub const CURSOR: &str = "cursor";
 
-/// Name of the built-in agent that hands the kept text in again. It is none of those one can configure.
+/// The built-in agent that submits a kept text again. It cannot be configured.
 pub const REEXTRACT: &str = "reextract";
 
 /// The built-in agent for hermes-agent.
 pub const HERMES: &str = "hermes";
 
-/// Key of an agent's `config` that says in which format its program's stdout is a trace.
+/// Key in an agent's `config` for the format of its program's stdout, if that is a trace.
 pub(crate) const TRACE_KEY: &str = "trace";
 
-/// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
+/// An agent as one attempt uses it. It is recorded with the attempt, so the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSpec {
@@ -53,29 +53,29 @@ pub struct AgentSpec {
     pub name: String,
     /// Program.
     pub command: String,
-    /// Its arguments, templates not yet filled in.
+    /// Its arguments, with unfilled templates.
     pub args: Vec<String>,
     /// What it prints: `step`, `json`, `text`.
     pub output: String,
     /// Model alias.
     pub model: Option<String>,
-    /// Version that the agent describes.
+    /// The version that the agent reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Secrets it is given.
+    /// Secrets it receives.
     pub env: Vec<String>,
-    /// Variables that are set for it.
+    /// Variables set for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// Secrets uwf itself needs when it is this agent's process: the keys of the agent's model and of the one that
-    /// extracts. Programs started inside are not given them.
+    /// Secrets that uwf needs when it is this agent's process: the keys of the agent's model and of the extraction
+    /// model. Programs started inside don't get them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_keys: Vec<String>,
     /// Limit on the whole run, milliseconds.
     pub timeout_ms: Option<u64>,
-    /// Limit on a time without output, milliseconds.
+    /// Limit on the time without output, milliseconds.
     pub idle_timeout_ms: Option<u64>,
-    /// Exit codes and whether each counts as success. Pairs, since JSON has no numbers as keys.
+    /// Exit codes and whether each counts as success. Pairs, because JSON keys cannot be numbers.
     pub exit_codes: Vec<(i32, bool)>,
     /// File that must exist after the run.
     pub expect_file: Option<String>,
@@ -84,7 +84,7 @@ pub struct AgentSpec {
 }
 
 impl AgentSpec {
-    /// The agent of an entry of `agents`.
+    /// The agent of an entry in `agents`.
     pub fn new(name: &str, agent: &config::Agent) -> AgentSpec {
         let millis = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         AgentSpec {
@@ -105,7 +105,7 @@ impl AgentSpec {
         }
     }
 
-    /// An agent as it was recorded in a trace; limits are not recorded.
+    /// An agent as recorded in a trace, which has no limits.
     pub fn recorded(agent: node::Agent) -> AgentSpec {
         let mut config = agent.config;
         let output = config.shift_remove("output").and_then(|output| output.as_str().map(str::to_owned));
@@ -120,7 +120,7 @@ impl AgentSpec {
         }
     }
 
-    /// Whether both are the same agent. Its version does not count: it changes with every update of uwf or of the program.
+    /// Whether both are the same agent. Versions are ignored: they change with every update of uwf or of the program.
     pub(crate) fn is_same(&self, other: &AgentSpec) -> bool {
         let unversioned = |spec: &AgentSpec| AgentSpec { version: None, ..spec.clone() };
         unversioned(self) == unversioned(other)
@@ -141,7 +141,7 @@ impl AgentSpec {
         self.exit_codes.iter().find(|(known, _)| *known == code).map_or(code == 0, |(_, succeeded)| *succeeded)
     }
 
-    /// The node that stands for it in traces.
+    /// The node that represents it in traces.
     pub fn payload(&self) -> node::Agent {
         let mut config = self.config.clone();
         if self.output != OutputMode::Step.as_str() {
@@ -157,45 +157,45 @@ impl AgentSpec {
         }
     }
 
-    /// The built-in agent its command names: no such program is on `PATH`, or it is a link to this one.
+    /// The built-in agent that its command names, if no such program is on `PATH` or the program is a link to this one.
     pub fn built_in(&self) -> Option<&str> {
         built_in(&self.command)
     }
 
-    /// Whether its command is the built-in agent of this name, also when that is installed on `PATH`.
+    /// Whether its command is the built-in agent of this name, even if that is installed on `PATH`.
     pub fn is_built_in(&self, name: &str) -> bool {
         program::file_name(&self.command).strip_prefix(BUILT_IN_PREFIX) == Some(name)
     }
 
-    /// Whether uwf itself is the agent process, which runs the command and records what came of it.
+    /// Whether uwf is the agent process, runs the command, and records the result.
     pub fn is_wrapped(&self) -> bool {
         self.output_mode() != OutputMode::Step && self.built_in().is_none()
     }
 
-    /// The agent of uwf that is its process: the built-in one its command names, or the one that runs its program and
-    /// does the rest. `None` for a program that is an agent itself.
+    /// The built-in agent that runs as its process: the one its command names, or the one that wraps its program.
+    /// `None` for a program that implements the agent protocol itself.
     pub fn played_by(&self) -> Option<&str> {
         self.built_in().or_else(|| (self.output_mode() != OutputMode::Step).then_some(COMMAND))
     }
 
-    /// The variables that are set for its program. Those by which uwf and its agents know each other are not among them.
+    /// The variables set for its program, without those that uwf and its agents use among themselves.
     pub fn variables(&self) -> impl Iterator<Item = (&String, &String)> {
         self.set.iter().filter(|(name, _)| !is_own_variable(OsStr::new(name)))
     }
 
-    /// Whether its process is uwf itself that starts the keepers of another thread. It needs the shared store as they do, and runs
-    /// nothing that an agent chose.
+    /// Whether its process is uwf, starting the keepers of another thread. It needs the shared store as they do, and
+    /// runs nothing that an agent chose.
     pub(crate) fn holds_store(&self) -> bool {
         self.built_in() == Some(WORKFLOW)
     }
 
-    /// Whether there is a program of somebody else's in it, which may miss a secret that it was not given.
+    /// Whether it contains a third-party program, which may miss a secret that it was not given.
     pub(crate) fn runs_a_program(&self) -> bool {
         !matches!(self.built_in(), Some("human" | "llm" | "mock" | "react" | "workflow"))
     }
 
-    /// Whether turns it did not record itself can be read from what it leaves: from what its program prints, or from the
-    /// session that keeps.
+    /// Whether uwf can read turns that the agent did not record itself, from its program's output or from the session
+    /// the program keeps.
     pub(crate) fn leaves_trace(&self) -> bool {
         match self.built_in() {
             Some(name) => matches!(name, CURSOR | HERMES),
@@ -203,8 +203,8 @@ impl AgentSpec {
         }
     }
 
-    /// The command line of the agent process: the program itself for `output: step`, otherwise uwf, which runs the
-    /// program and does the rest.
+    /// The command line of the agent process: for `output: step` the program itself, otherwise uwf, which wraps the
+    /// program.
     pub(crate) fn command_line(&self, bin: &Path, thread: &str, role: &str) -> Vec<String> {
         match self.played_by() {
             Some(name) => built_in_command_line(bin, name, thread, role),
@@ -216,12 +216,12 @@ impl AgentSpec {
     }
 }
 
-/// Whether uwf and its agents know each other by this variable.
+/// Whether uwf and its agents use this variable among themselves.
 pub(crate) fn is_own_variable(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(OWN_VARIABLES) || ROOT_VARIABLES.contains(&name))
 }
 
-/// The built-in agent a command names: no such program is on `PATH`, or it is a link to this one.
+/// The built-in agent that a command names, if no such program is on `PATH` or the program is a link to this one.
 pub fn built_in(command: &str) -> Option<&str> {
     let name = program::file_name(command).strip_prefix(BUILT_IN_PREFIX)?;
     match program::find(command) {
@@ -230,14 +230,14 @@ pub fn built_in(command: &str) -> Option<&str> {
     }
 }
 
-/// The command line by which uwf runs one of its own agents.
+/// The command line that runs a built-in agent.
 pub(crate) fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: &str) -> Vec<String> {
     let bin = bin.to_string_lossy().into_owned();
     [&bin, "agent", "run", name, thread, role].map(str::to_owned).into()
 }
 
-/// Keys uwf needs when it is the agent's process, by the names of their variables: that of a built-in agent's model, and
-/// that of the model that extracts. None for an agent that is a program of its own.
+/// Variables with the keys that uwf needs when it is the agent's process: the key of a built-in agent's model, and the
+/// key of the extraction model. Empty for an agent that is its own program.
 pub(crate) fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
     let is_built_in = spec.built_in().is_some();
     let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
@@ -248,8 +248,8 @@ pub(crate) fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
     keys
 }
 
-/// Secrets that the steps of a child thread may need, by the names of their variables: those that some agent of the
-/// configuration is given, and the keys of the models that agents and advisors use.
+/// Variables with the secrets that the steps of a child thread may need: those of the configured agents, and the keys
+/// of the models that agents and advisors use.
 pub fn keys_of_all(config: &Config) -> Vec<String> {
     let of_agents = config.agents.iter().flat_map(|(name, agent)| {
         let spec = AgentSpec::new(name, agent);
@@ -261,7 +261,7 @@ pub fn keys_of_all(config: &Config) -> Vec<String> {
     keys.into_iter().collect()
 }
 
-/// The variable that holds the key of the model that extracts.
+/// The variable that holds the key of the extraction model.
 pub(crate) fn extraction_key(config: &Config) -> Option<&str> {
     model_key(config, config.model_for(EXTRACT)?)
 }
@@ -272,7 +272,7 @@ pub(crate) fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> 
     config.providers.get(&model.provider)?.api_key_env.as_deref()
 }
 
-/// The variables by which the programs of an attempt find thread, role and storage root.
+/// The variables that give the programs of an attempt their thread, role and storage root.
 pub(crate) fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) -> [(OsString, OsString); 6] {
     [
         ("UWF_THREAD".into(), thread.into()),

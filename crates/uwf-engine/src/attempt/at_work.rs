@@ -1,4 +1,4 @@
-//! That another machine is at work on the next step of a thread.
+//! Another machine that is running the next step of a thread.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use uwf_core::agent_name::AgentName;
 use uwf_core::thread::ThreadId;
 
-/// Who is at work, as far as a claim tells.
+/// The machine that is running a step, according to its claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtWork {
     /// The thread.
     pub thread: ThreadId,
     /// The machine.
     pub machine: String,
-    /// Role that is played.
+    /// The role.
     pub role: String,
     /// The agent.
     pub agent: AgentName,
-    /// For how long.
+    /// Time since the attempt began.
     pub since: Duration,
-    /// How long the machine is believed to be at work without being heard of.
+    /// How long other machines believe that it is running without a sign of life.
     pub lease: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Which agent plays a role, as a person or the configuration says: an alias, or a command line.
+//! Which agent plays a role, by a person's choice or the configuration: an alias, or a command line.
 
 use json_cas::nearest;
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use crate::error::{Error, Result};
 pub struct Named {
     /// An alias of the configuration, or a command line split as a shell splits.
     pub agent: String,
-    /// What the command line prints, where that was said; an alias says so in the configuration.
+    /// The output of the command line, if given; for an alias the configuration has it.
     pub output: Option<OutputMode>,
 }
 
-/// An agent in a record: a text, unless there is more to say.
+/// An agent in a record: a text, unless it has an output mode.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -49,7 +49,7 @@ impl From<Named> for Written {
     }
 }
 
-/// The agents a thread is bound to. They go before those of the configuration.
+/// The agents bound to a thread. They take precedence over the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Bindings {
@@ -72,7 +72,7 @@ impl Bindings {
         self.agents.get(role).or(self.every_role.as_ref())
     }
 
-    /// These bindings with further ones. One for all roles takes the place of everything there was.
+    /// These bindings with further ones added. A new binding for all roles replaces every earlier one.
     #[must_use]
     pub fn with(self, further: Bindings) -> Bindings {
         if further.every_role.is_some() {
@@ -81,7 +81,7 @@ impl Bindings {
         Bindings { agents: self.agents.into_iter().chain(further.agents).collect(), ..self }
     }
 
-    /// Refuses command lines with a secret in them.
+    /// Rejects command lines that contain a secret.
     ///
     /// # Errors
     /// `Usage`.
@@ -89,10 +89,10 @@ impl Bindings {
         self.agents.values().chain(&self.every_role).try_for_each(|named| named.refuse_secret(redactor))
     }
 
-    /// Whether the workflow has each role that is bound, and there are such agents. `dir` is where they will work.
+    /// Checks that the workflow has each bound role, and that the agents exist. They will work in `dir`.
     ///
     /// # Errors
-    /// `Usage` for a role, those of [`Named::spec`].
+    /// `Usage` for a role, and the errors of [`Named::spec`].
     pub fn check(&self, config: &Config, workflow: &Workflow, dir: &Path) -> Result<()> {
         for (role, agent) in &self.agents {
             if !workflow.roles.contains_key(role) {
@@ -105,8 +105,8 @@ impl Bindings {
     }
 }
 
-/// Chooses the agent for a role: `--agent` of the step > bound to the thread > `agentOverrides` > `defaultAgent`. `dir`
-/// is where it will work.
+/// Chooses the agent for a role: `--agent` of the step > bound to the thread > `agentOverrides` > `defaultAgent`. It
+/// will work in `dir`.
 ///
 /// # Errors
 /// `Config` when none is configured or the chosen alias does not exist.
@@ -131,7 +131,8 @@ pub fn choose(
 }
 
 impl Named {
-    /// Refuses a command line that has a secret in it: it would be in the list of processes and in every record of the step.
+    /// Rejects a command line that contains a secret: it would show up in the process list and in every record of the
+    /// step.
     ///
     /// # Errors
     /// `Usage`.
@@ -148,12 +149,12 @@ impl Named {
         Named { agent: agent.into(), output: None }
     }
 
-    /// The agent that is meant. A command line prints a text unless one of its words is a program `uwf-…`, which stores
-    /// its step itself. A relative path is one below `dir`, where the agent will work.
+    /// The agent that is meant. A command line prints a text, unless one of its words is a program `uwf-…`, which
+    /// stores its step itself. Relative paths are below `dir`, where the agent will work.
     ///
     /// # Errors
-    /// `Config` when it is neither an alias nor a program that could be started, `Usage` when it is an alias and yet was
-    /// said what it prints, or no command line at all.
+    /// `Config` when it is neither an alias nor a program that can be started. `Usage` for an alias with an output
+    /// mode, and for a text that is not a command line.
     pub fn spec(&self, config: &Config, dir: &Path) -> Result<AgentSpec> {
         let text = &self.agent;
         if let Some(agent) = config.agent(text) {
@@ -182,17 +183,17 @@ impl Named {
     }
 }
 
-/// What a command line prints when nobody says so.
+/// The default output mode of a command line.
 fn of_command_line(words: &[String]) -> OutputMode {
     if words.iter().any(|word| is_uwf_program(word)) { OutputMode::Step } else { OutputMode::Text }
 }
 
-/// Whether a word of a command line is by its name a program that stores its step itself.
+/// Whether a word of a command line names a program that stores its step itself.
 pub fn is_uwf_program(word: &str) -> bool {
     program::file_name(word).starts_with(BUILT_IN_PREFIX)
 }
 
-/// The refusal of a role that the workflow does not have.
+/// The error for a role that the workflow does not have.
 pub(crate) fn no_role(workflow: &Workflow, role: &str) -> Error {
     Error::usage(format!("workflow `{}` has no role `{role}`", workflow.name))
 }

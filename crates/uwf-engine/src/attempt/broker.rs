@@ -38,10 +38,10 @@ const READY: &str = "ready\n";
 /// The keeper's message to the broker when the agent has ended. If the pipe closes without it, the keeper was killed.
 const OVER: &[u8] = b"over\n";
 
-/// Only its owner may connect.
+/// Only the owner may connect.
 const SOCKET_MODE: u32 = 0o600;
 
-/// A socket of this age was left behind if it does not answer.
+/// A socket this old is a leftover if it does not answer.
 const OLD: Duration = Duration::from_hours(24);
 
 /// The keeper's side of a broker. The broker ends when this is dropped.
@@ -51,7 +51,7 @@ pub(crate) struct Broker {
 }
 
 impl Broker {
-    /// Starts the broker of an attempt, and waits until its socket can be used; `None` where no store is shared.
+    /// Starts the broker of an attempt and waits until its socket is ready; `None` without a shared store.
     ///
     /// # Errors
     /// `Internal` when it cannot be started, `Io`.
@@ -91,7 +91,7 @@ impl Broker {
         Ok(Some(broker))
     }
 
-    /// Its process.
+    /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }
@@ -100,21 +100,21 @@ impl Broker {
 impl Drop for Broker {
     fn drop(&mut self) {
         if let Some(mut stdin) = self.stdin.take() {
-            // One that is gone has nothing to hear.
+            // A broker that is gone cannot receive it.
             let _ = stdin.write_all(OVER);
         }
-        // It may have been collected with other children.
+        // It may have been reaped with other children.
         let _ = self.process.wait();
     }
 }
 
-/// The refusal of a call by anything but uwf.
+/// The error for a call that did not come from uwf.
 fn not_arguments() -> Error {
     Error::usage("these are not the arguments of a broker")
 }
 
-/// The broker: serves the processes of an attempt until its keeper says that it is over, or, when the keeper is gone, until they have
-/// ended. `args` are those after [`BROKER_ARGUMENT`].
+/// Runs the broker: serves the processes of an attempt until its keeper sends that the agent has ended or, if the
+/// keeper is gone, until those processes have ended. `args` are the arguments after [`BROKER_ARGUMENT`].
 ///
 /// # Errors
 /// `Usage` for wrong arguments, `Io` if the socket cannot be created.
@@ -131,11 +131,11 @@ pub fn main(args: &[&str]) -> Result<()> {
     let socket = home.socket(attempt).ok_or_else(not_arguments)?;
     let listener = listen(&home, &socket)?;
     let service = Arc::new(Service::new(home, opened.clone())?);
-    // Threads of their own: the end of the keeper or the agent is noticed at once, however long the store takes.
+    // Separate threads: this one notices the end of the keeper or the agent at once, however slow the store is.
     let [preparing, serving] = [Arc::clone(&service), Arc::clone(&service)];
     std::thread::spawn(move || preparing.prepare());
     std::thread::spawn(move || serving.accept(&listener));
-    // A keeper that is gone is noticed below.
+    // The code below notices a keeper that is gone.
     let _ = io::stdout().write_all(READY.as_bytes()).and_then(|()| io::stdout().flush());
     let mut said = Vec::new();
     let _ = io::stdin().lock().read_to_end(&mut said);
@@ -157,7 +157,7 @@ fn listen(home: &Home, socket: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-/// Removes sockets that killed brokers left behind.
+/// Removes the sockets of killed brokers.
 fn sweep(dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     let is_old = |path: &PathBuf| {
@@ -167,7 +167,7 @@ fn sweep(dir: &Path) {
     for path in entries.flatten().map(|entry| entry.path()).filter(is_old) {
         let answers = broker_link::reachable(&path).and_then(|short| UnixStream::connect(&short.path));
         if answers.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
-            // Left behind, it only costs a name.
+            // A leftover socket only occupies a name.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -1,4 +1,4 @@
-//! What another machine does or did about the next step of a thread, where the store is shared.
+//! What other machines do or did about the next step of a thread, with a shared store.
 
 mod all;
 mod stand;
@@ -20,26 +20,26 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::load;
 
-/// How often it is looked whether a machine that was late with a renewal is alive.
+/// Interval between checks whether a machine with a late renewal is alive.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Renewals that a machine may be late with before it is waited for instead of being taken for alive.
+/// Renewals that a machine may miss before this one waits for its lease to end instead of assuming that it is alive.
 const LATE: u32 = 2;
 
-/// What became of looking.
+/// Result of looking at a claim.
 #[must_use]
 pub(crate) enum Looked {
-    /// Nobody is at work on the step. The version is that of the note, for whoever claims the step.
+    /// No machine is running the step. The version is the note's version, needed to claim the step.
     Free(Option<Version>),
-    /// The record has lines that it hadn't: what another machine did is to be dealt with as if it had been done here.
+    /// The record has new lines: handle what the other machine did as if it had happened here.
     BroughtIn,
 }
 
-/// Looks at the claim on a thread's next step. Another machine that is at work on it is not waited for; one that seems to be gone is,
-/// until its lease is over, and then its step is taken over.
+/// Looks at the claim on a thread's next step. Doesn't wait for a machine that is running the step. If the machine
+/// seems to be gone, waits for the end of its lease and takes its step over.
 ///
 /// # Errors
-/// `Busy` when another machine is at work, those of the store and the record, and that of a signal that tells to stop.
+/// `Busy` when another machine is running the step, errors of the store and the record, and the error of a stop signal.
 pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Signals) -> Result<Looked> {
     let Some(notes) = home.notes() else { return Ok(Looked::Free(None)) };
     loop {
@@ -48,7 +48,8 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
             return Ok(Looked::Free(Some(note.version)));
         };
         if attempt.opened.expected_head != head {
-            // It may be newer than the head that was read: then somebody is at work on what follows.
+            // The claim may be newer than the head that was read: then the other machine is already running a later
+            // step.
             if !is_known(home, &attempt)? {
                 is_still_at(home, thread, head)?;
             }
@@ -73,10 +74,10 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
     }
 }
 
-/// Checks that a thread is where it was.
+/// Checks that a thread's head has not moved.
 ///
 /// # Errors
-/// `HeadMoved`, those of the store.
+/// `Busy` if it has moved, and errors of the store.
 pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
     match home.heads().read(thread.as_str())? {
         Some(now) if now.hash == head => Ok(()),
@@ -84,11 +85,11 @@ pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: Hash) -> Result<
     }
 }
 
-/// Checks that an open attempt of this machine's own record is not at work on another one: the record may be in a copy of a storage root,
-/// and the original alive.
+/// Checks that an open attempt in this machine's record is not running on another machine. The record may be in a copy
+/// of a storage root whose original is in use.
 ///
 /// # Errors
-/// `Busy` when it is, those of the store.
+/// `Busy` when it is, and errors of the store.
 pub(crate) fn refuse_copied(home: &Home, attempt: &Attempt) -> Result<()> {
     let Some(notes) = home.notes() else { return Ok(()) };
     let opened = &attempt.opened;
@@ -104,10 +105,10 @@ pub(crate) fn refuse_copied(home: &Home, attempt: &Attempt) -> Result<()> {
     }
 }
 
-/// Whether another machine is at work on a thread.
+/// Whether another machine is running a step of a thread.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
     if home.notes().is_none() {
         return Ok(false);
@@ -116,10 +117,10 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(matches!(told(home, thread, head.hash)?, Some(Told::AtWork(_))))
 }
 
-/// The id of the newest attempt at a thread that is at this head, wherever it was made.
+/// The id of the newest attempt at this head of a thread, on any machine.
 ///
 /// # Errors
-/// Those of the store and the record.
+/// Errors of the store and the record.
 pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<String>> {
     let note = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))?;
     let there = note.and_then(|note| Claim::with_attempt(&note, thread));
@@ -130,8 +131,8 @@ pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Op
     Ok(newest.map(|attempt| attempt.opened.attempt))
 }
 
-/// Whether the newest attempt of this machine's own record is that one: then the lock of the thread, which the caller holds, tells that
-/// nobody is at work on it.
+/// Whether this attempt is the newest one in this machine's record. If so, the thread's lock, which the caller holds,
+/// shows that it is not running.
 fn is_known(home: &Home, attempt: &Attempt) -> Result<bool> {
     let own = recorded::read(home, &attempt.opened.thread)?;
     Ok(own.is_some_and(|own| own.opened.attempt == attempt.opened.attempt))
@@ -142,19 +143,19 @@ fn brought_in(home: &Home, thread: &ThreadId, claim: &Claim, version: Version) -
     Ok(if was_new { Looked::BroughtIn } else { Looked::Free(Some(version)) })
 }
 
-/// Closes the attempt of a machine that is gone, so that its machine knows should it come back, and puts it on record here.
+/// Closes the attempt of a machine that is gone, so that the machine notices if it comes back, and records it here.
 fn take_over(home: &Home, attempt: &Attempt, claim: &Claim, note: &Note) -> Result<bool> {
     let Some(notes) = home.notes() else { return Ok(false) };
     let opened = &attempt.opened;
     let closed = claim.clone().taken_over(&opened.attempt, &gone(&claim.machine));
     match notes.write_note(&claim::name(&opened.thread), Expected::At(&note.version), &closed.value())? {
         NoteWritten::Done(_) => claim::bring_in(home, &opened.thread, claim),
-        // It renewed its lease in this moment, or a third machine was quicker.
+        // It has just renewed its lease, or a third machine was quicker.
         NoteWritten::Moved(_) => Ok(false),
     }
 }
 
-/// Why an attempt failed whose machine does not answer any more.
+/// The error of an attempt whose machine no longer answers.
 pub(crate) fn gone(machine: &str) -> String {
     format!("machine `{machine}`, which was at work on this, has not been heard of for the time of its lease")
 }
@@ -167,17 +168,17 @@ fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> Error {
     ))
 }
 
-/// What other machines do about a thread, or did last, as far as its state follows from that.
+/// What other machines do or last did about a thread, as far as its state depends on it.
 #[derive(Debug)]
 pub(crate) enum Elsewhere {
-    /// One is at work on it.
+    /// A machine is running a step.
     AtWork(Box<AtWork>),
-    /// It stands like this.
+    /// The thread's state after the last step.
     Stands(Stand),
 }
 
 impl Told {
-    /// What follows from it for the state of the thread.
+    /// What it means for the state of the thread.
     pub(crate) fn elsewhere(&self) -> Elsewhere {
         match self {
             Told::AtWork(at_work) => Elsewhere::AtWork(at_work.clone()),
@@ -186,18 +187,19 @@ impl Told {
     }
 }
 
-/// What a claim says of the newest attempt at a position, which this machine's record does not know, or not as far.
+/// What a claim says about the newest attempt at a position, if this machine's record lacks it or knows less.
 pub(crate) enum Told {
-    /// Another machine is at work on it.
+    /// Another machine is running it.
     AtWork(Box<AtWork>),
-    /// It was concluded.
+    /// It has ended.
     Over(Box<Attempt>),
 }
 
-/// What other machines tell of the newest attempt at a thread that is at this head; `None` when the record here knows as much.
+/// What other machines say about the newest attempt at this head of a thread; `None` when the local record knows as
+/// much.
 ///
 /// # Errors
-/// Those of the store and the record.
+/// Errors of the store and the record.
 pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Told>> {
     let Some(notes) = home.notes() else { return Ok(None) };
     let note = notes.note(&claim::name(thread))?;
@@ -218,8 +220,8 @@ fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Op
     Ok(is_news.then(|| Told::Over(Box::new(attempt))))
 }
 
-/// Who is at work on an attempt by a claim of this age: nobody if it was concluded, or is of a machine that is gone. Of an attempt of this
-/// machine the lock of the thread tells.
+/// The machine that runs an attempt, judging by a claim of this age. `None` if the attempt has ended, if its machine is
+/// gone, or if this machine made it: then the thread's lock shows whether it runs.
 fn at_work_elsewhere(home: &Home, attempt: Attempt, claim: &Claim, age: Duration) -> Result<Option<AtWork>> {
     if attempt.closed.is_some() || age >= claim.lease() || is_known(home, &attempt)? {
         return Ok(None);
@@ -227,16 +229,16 @@ fn at_work_elsewhere(home: &Home, attempt: Attempt, claim: &Claim, age: Duration
     Ok(Some(claim.at_work(attempt, age)))
 }
 
-/// Whether a claim that a concluded attempt was told by says more than the record of this machine.
+/// Whether the claim of an ended attempt says more than this machine's record.
 fn is_news(own: Option<&Attempt>, attempt: &str, was_replied_to: bool) -> bool {
     let own = own.filter(|own| own.opened.attempt == attempt);
     own.is_none_or(|own| own.replied.is_none() && was_replied_to)
 }
 
-/// The newest attempt at a thread that is at this head, wherever it was made.
+/// The newest attempt at this head of a thread, on any machine.
 ///
 /// # Errors
-/// Those of the store and the record.
+/// Errors of the store and the record.
 pub(crate) fn newest(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Attempt>> {
     match told(home, thread, head)? {
         Some(Told::Over(attempt)) => Ok(Some(*attempt)),
@@ -244,10 +246,10 @@ pub(crate) fn newest(home: &Home, thread: &ThreadId, head: Hash) -> Result<Optio
     }
 }
 
-/// Brings into the record what was concluded on another machine. The caller holds the lock of the thread.
+/// Records what ended on another machine. The caller holds the lock of the thread.
 ///
 /// # Errors
-/// Those of the store and the record.
+/// Errors of the store and the record.
 pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
     let Some(notes) = home.notes() else { return Ok(()) };
     let Some(claim) = notes.note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };
@@ -258,7 +260,7 @@ pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()>
     Ok(())
 }
 
-/// Why the next step cannot be claimed: somebody else was quicker.
+/// The error when another machine claimed the next step first.
 pub(crate) fn outrun(thread: &ThreadId, theirs: Option<&Claim>) -> Error {
     let attempt = theirs.and_then(|claim| Some((claim.attempt(thread)?, claim)));
     match attempt {

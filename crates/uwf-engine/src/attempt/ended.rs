@@ -1,4 +1,4 @@
-//! How the process of an agent ended, and what that says about a result.
+//! How an agent's process ended, and what that means for its result.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,24 +10,24 @@ use crate::error::{Error, ErrorKind};
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself.
+    /// It exited.
     Exited(i32),
-    /// By a signal of somebody else.
+    /// A signal from outside ended it.
     Signaled(i32),
-    /// By us: it took longer than its timeout.
+    /// uwf ended it: it exceeded its timeout.
     TimedOut(Duration),
-    /// By us: it printed nothing for longer than its idle timeout.
+    /// uwf ended it: it printed nothing for its idle timeout.
     Idle(Duration),
-    /// By us: this signal told us to.
+    /// uwf ended it because of this signal.
     Cancelled(i32),
-    /// By us: another machine may continue with this step.
+    /// uwf ended it: another machine may continue with this step.
     Lost(Lost),
 }
 
-/// Why a step is not this machine's any more.
+/// Why a step no longer belongs to this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
-    /// For this long the store could not be told that the agent is at work, and soon another machine may take over.
+    /// The lease could not be renewed for this long, and another machine may soon take over.
     Unrenewed(Duration),
     /// Another machine took over, or the thread has ended.
     Gone,
@@ -62,12 +62,12 @@ impl fmt::Display for Ended {
     }
 }
 
-/// The refusal of further work after a signal.
+/// The error for further work after a signal.
 pub(crate) fn stopped(signal: i32) -> Error {
     Error::new(stopped_by(signal), "stopped")
 }
 
-/// What a process fails with that a signal told to stop.
+/// The error kind of a process that a signal stopped.
 pub(crate) fn stopped_by(signal: i32) -> ErrorKind {
     if signal == SIGINT { ErrorKind::Interrupted } else { ErrorKind::Terminated }
 }

@@ -1,4 +1,4 @@
-//! What `.env` adds to an agent's environment, and what is kept from it.
+//! What `.env` adds to an agent's environment, and what the agent does not get.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::received_keys;
 
-/// Variable that says how reports are printed.
+/// Variable for the format of reports.
 const FORMAT_VARIABLE: &str = "UWF_FORMAT";
 
-/// The environment of an agent: the engine's own plus `.env` (existing variables win), less every configured secret
-/// the agent is not given.
+/// The environment of an agent: the engine's own plus `.env` (existing variables win), without the configured secrets
+/// that the agent is not given.
 pub(crate) fn for_agent(
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     env_file: &[(String, String)],
@@ -24,7 +24,7 @@ pub(crate) fn for_agent(
     let mut variables: BTreeMap<OsString, OsString> =
         env_file.iter().map(|(name, value)| (name.into(), value.into())).collect();
     variables.extend(inherited);
-    // How a person likes reports is not for the scripts that read them.
+    // A person's preferred format must not affect scripts that read reports.
     variables.remove(&OsString::from(FORMAT_VARIABLE));
     for name in secrets.iter().filter(|name| !given.contains(name)) {
         variables.remove(&OsString::from(name));
@@ -35,7 +35,7 @@ pub(crate) fn for_agent(
 /// The whole environment of the agent process of an attempt.
 ///
 /// # Errors
-/// `Config` when `.env` is not readable, `Io` when it cannot be closed to others.
+/// `Config` when `.env` is not readable, `Io` when its permissions cannot be restricted.
 pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsString>> {
     let path = home.env_file();
     env_file::protect(&path)?;
@@ -46,14 +46,14 @@ pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsStri
     let given = [spec.env.as_slice(), &spec.own_keys].concat();
     let secrets = opened.secrets.iter().cloned().collect();
     let mut env = for_agent(received_keys::variables(), &env_file, &secrets, &given);
-    // Where uwf is the agent process it may hold the key of a model: variables are for the program that it starts.
+    // Where uwf is the agent process, it may hold a model's key. These variables are for the program that it starts.
     let own = spec.variables().filter(|_| spec.played_by().is_none());
     env.extend(own.map(|(name, value)| (name.into(), value.into())));
     env.extend(agents::protocol_variables(home, opened.thread.as_str(), &opened.role, &opened.attempt));
     Ok(env)
 }
 
-/// Configured secrets that have a value and that the agent of an attempt was not given, by their names.
+/// Names of configured secrets that have a value but were not given to the agent of an attempt.
 pub(crate) fn withheld(opened: &Opened, env_file: &[(String, String)]) -> Vec<String> {
     let spec = &opened.agent;
     let is_given = |name: &String| spec.env.contains(name) || spec.set.contains_key(name);

@@ -1,8 +1,8 @@
-//! Git as a process: the one module that knows its commands.
+//! Runs git as a process; no other module knows its commands.
 //!
-//! It runs in an environment that has no keys and says nothing about another repository (a hook that starts uwf has `GIT_DIR`
-//! set), with no editor, pager, hook or question, for a limited time, and in a language whose messages can be read. What an agent may
-//! have changed is only looked at as [`view`] describes.
+//! Git gets an environment without keys and without variables that name another repository (a hook that starts uwf has
+//! `GIT_DIR` set). It gets no editor, pager, hook or prompt, its time is limited, and its messages are in a language
+//! that uwf can parse. uwf reads files that an agent may have changed only as [`view`] describes.
 
 mod checkout;
 mod diff;
@@ -41,32 +41,32 @@ use crate::attempt::stop_signals::Watch;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{Error, ErrorCause, Result};
 
-/// Characters shown of what git says.
+/// Most characters shown of a git message.
 const SHOWN: usize = 400;
 
-/// How often one looks whether git has ended.
+/// Longest interval between checks whether git has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long git may take. A gigabyte of new files takes it less than a minute; what takes longer waits for something.
+/// Time limit of git. It adds a gigabyte of new files in less than a minute; a longer run is waiting for something.
 const LIMIT: Duration = Duration::from_mins(10);
 
-/// After that time one looks whether git waits for a pipe.
+/// Time after which uwf checks whether git waits for a pipe.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
 
-/// How long a call may take that begins after this process was told to stop: it tidies up, or stores what was paid for.
+/// Time limit of a call that begins after this process was told to stop: such a call cleans up, or stores paid work.
 const AFTER_STOP: Duration = Duration::from_secs(5);
 
-/// Time between TERM and KILL. Git removes its locks in it.
+/// Time between TERM and KILL, in which git removes its locks.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Files that git reads in every directory of a working tree.
 const READ_EVERYWHERE: [&str; 4] = [".git", ".gitattributes", ".gitignore", ".gitmodules"];
 
-/// Files that it reads in a repository.
+/// Files that git reads in a repository.
 const READ_ONCE: [&str; 6] = ["HEAD", "config", "index", "info/attributes", "info/exclude", "packed-refs"];
 
-/// Variables that git and the programs it starts may need: to be found, to know the person, to reach a remote, and to ask. All
-/// others stay here: keys, and what tells git of another repository.
+/// Variables that git and the programs it starts may need: to be found, to identify the person, to reach a remote, and
+/// to ask. Git gets no other variable: no keys, and none that names another repository.
 const KEPT_VARIABLES: [&str; 48] = [
     "ALL_PROXY",
     "CURL_CA_BUNDLE",
@@ -118,10 +118,10 @@ const KEPT_VARIABLES: [&str; 48] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// Tokens by which people let programs of their forge sign in to a remote. Only push and fetch get them.
+/// Tokens that a forge's programs use to sign in to a remote. Only push and fetch get them.
 const REMOTE_TOKENS: [&str; 4] = ["GH_TOKEN", "GITHUB_TOKEN", "GITLAB_TOKEN", "GITEA_TOKEN"];
 
-/// Settings of every call: nothing may ask, begin to work in the background, or be done by halves.
+/// Settings of every call: git must not ask, work in the background, or leave work half done.
 const SETTINGS: [&str; 8] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -133,32 +133,32 @@ const SETTINGS: [&str; 8] = [
     "maintenance.auto=false",
 ];
 
-/// A git directory that is named, so that git does not look for one.
+/// A named git directory, so that git does not search for one.
 #[derive(Debug, Clone)]
 struct Named {
     git_dir: PathBuf,
     /// The repository, if that directory belongs to one of its working trees.
     common: Option<PathBuf>,
-    /// Where objects are, if not in that directory.
+    /// The objects directory, if it is not in the git directory.
     objects: Option<PathBuf>,
 }
 
 /// Git in a directory.
 pub(crate) struct Git<'d> {
     dir: &'d Path,
-    /// The git directory, with `dir` as the working tree; git looks for one in `dir` if none is named.
+    /// The git directory, with `dir` as the working tree; without it, git searches in `dir`.
     named: Option<Named>,
-    /// How long it may take; `None` while a person waits for it.
+    /// Time limit; `None` while a person waits for the command.
     limit: Option<Duration>,
     /// Whether it signs in to a remote.
     is_remote: bool,
-    /// Variables that say who makes commits.
+    /// Variables that name the author of commits.
     author: &'static [(&'static str, &'static str)],
-    /// What it reads.
+    /// Its input.
     input: Option<File>,
     /// How its commits are signed.
     signing: Signing,
-    /// Whether programs that it starts may ask a person at the terminal, as one that signs commits does.
+    /// Whether programs that it starts may ask a person at the terminal, as a commit signer does.
     may_ask: bool,
 }
 
@@ -176,7 +176,7 @@ impl<'d> Git<'d> {
         }
     }
 
-    /// The same for a command that a person waits for: what it starts may ask them. Ctrl-C ends it too.
+    /// The same git for a command that a person waits for: programs it starts may ask the person. Ctrl-C also ends it.
     pub(crate) fn asking(self) -> Git<'d> {
         Git { may_ask: true, limit: None, ..self }
     }
@@ -218,22 +218,22 @@ impl<'d> Git<'d> {
         is_proxy || KEPT_VARIABLES.contains(&name) || self.is_remote && REMOTE_TOKENS.contains(&name)
     }
 
-    /// Runs git to its end, whatever its end is.
+    /// Runs git to its end, whether it succeeds or fails.
     fn output<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<Output> {
         let mut command = self.command();
         command.args(args);
         let (mut stdout, mut stderr) = (file()?, file()?);
         if !self.may_ask {
-            // In a group of its own it can be ended with the programs that it starts. A terminal does not let it ask there.
+            // In its own group, git can be ended with the programs that it starts. It cannot ask at a terminal there.
             command.process_group(0);
-            // Stopped there for asking, ssh would be waited for.
+            // Otherwise ssh would stop at its prompt, and uwf would wait for it.
             command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
         }
         if let Some(input) = &self.input {
             command.stdin(handle(input)?);
         }
         command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
-        // From before git is there: a signal that ends this process would leave git behind.
+        // Watch before git starts: a signal that ends this process would leave git behind.
         let watch = Watch::begin().map_err(not_run)?;
         let mut child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::config("git is not installed: there is no program `git` on PATH")
@@ -245,7 +245,7 @@ impl<'d> Git<'d> {
         Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
     }
 
-    /// Waits for the end of git, and ends it, with what it has started, when that takes too long or this process is to stop.
+    /// Waits for git to end. Ends it, with its child processes, if it takes too long or this process must stop.
     fn wait(&self, child: &mut Child, watch: &Watch) -> Result<ExitStatus> {
         let begun = Instant::now();
         let limit = errand::time_left().into_iter().chain(self.limit).min();
@@ -268,12 +268,12 @@ impl<'d> Git<'d> {
                 self.end(child);
                 return Err(why);
             }
-            // Most calls take some milliseconds.
+            // Most calls take a few milliseconds.
             std::thread::sleep(Duration::from_millis(1).max(begun.elapsed() / 10).min(LOOK));
         }
     }
 
-    /// A pipe in the place of a file that git reads: it would wait for a writer that never comes.
+    /// A pipe in the place of a file that git reads: git would wait forever for a writer.
     fn pipe_in_the_way(&self) -> Option<PathBuf> {
         let named =
             self.named.iter().flat_map(|named| [Some(&named.git_dir), named.common.as_ref()]).flatten().cloned();
@@ -283,21 +283,21 @@ impl<'d> Git<'d> {
         files.into_iter().find(is_pipe).or_else(|| pipe_below(self.dir))
     }
 
-    /// Ends git, with all that it has started.
+    /// Ends git and the processes that it started.
     fn end(&self, child: &mut Child) {
         match self.may_ask {
-            // It is in the group of this process.
+            // It is in this process's group.
             true => processes::end_tree(child, GRACE),
             false => processes::end_group(child, GRACE),
         }
     }
 
-    /// The same git, which reads nothing.
+    /// The same git without input.
     fn again(&self) -> Git<'d> {
         Git { named: self.named.clone(), signing: self.signing.clone(), input: None, ..*self }
     }
 
-    /// Runs git, which must succeed. Gives what it prints, without the last line break.
+    /// Runs git, which must succeed. Returns its output without the last line break.
     fn run<A: AsRef<OsStr>>(&self, action: &'static str, args: impl IntoIterator<Item = A>) -> Result<OsString> {
         let output = self.output(args)?;
         if !output.status.success() {
@@ -306,12 +306,12 @@ impl<'d> Git<'d> {
         Ok(printed(output.stdout))
     }
 
-    /// The same where only text is printed.
+    /// Like `run`, for output that is text.
     fn text<A: AsRef<OsStr>>(&self, action: &'static str, args: impl IntoIterator<Item = A>) -> Result<String> {
         Ok(self.run(action, args)?.to_string_lossy().into_owned())
     }
 
-    /// Runs git, which answers by succeeding or failing without a word.
+    /// Runs git, whose exit status is the answer.
     fn ask<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<bool> {
         Ok(self.output(args)?.status.success())
     }
@@ -335,12 +335,12 @@ fn pipe_below(dir: &Path) -> Option<PathBuf> {
     None
 }
 
-/// A file for what git prints: it needs no reader, as a pipe does, and whoever is killed leaves none.
+/// A file for git's output. Unlike a pipe it needs no reader, and a killed process leaves no file behind.
 fn file() -> Result<File> {
     tempfile::tempfile().map_err(not_run)
 }
 
-/// A file for git to read, which is at its beginning.
+/// A file with git's input, positioned at its beginning.
 fn input(bytes: &[u8]) -> Result<File> {
     let mut file = file()?;
     file.write_all(bytes).and_then(|()| file.rewind()).map_err(not_run)?;
@@ -370,12 +370,12 @@ fn failed(action: &str, output: &Output) -> Error {
     refused(action, &said(output))
 }
 
-/// What git was asked for and did not do; `action` completes "cannot …".
+/// The error for an action that git did not perform; `action` completes "cannot …".
 pub(crate) fn refused(action: &str, said: &str) -> Error {
     Error::io(format!("cannot {action}: git says: {said}")).with_cause(ErrorCause::GitFailed)
 }
 
-/// What git says about its failure, in one line: its advice is for those who type its commands.
+/// Git's error message in one line, without its advice, which is for people who type its commands.
 fn said(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let says_nothing = |line: &str| matches!(line, "" | "error:" | "fatal:") || line.starts_with("hint:");

@@ -1,6 +1,6 @@
-//! Window and keeper. `thread step` is a window: it starts uwf once more as a keeper, which performs the whole step in a
-//! session of its own, and reports what the keeper replies. Killing the window, closing its terminal or pressing Ctrl-C twice
-//! loses nothing: the keeper continues, or ends its agent in an orderly way, and what it did is on disk before it replies.
+//! Window and keeper. `thread step` is a window: it starts uwf again as a keeper, which performs the whole step in its
+//! own session, and prints the keeper's report. Killing the window, closing its terminal or pressing Ctrl-C twice loses
+//! nothing: the keeper continues, or ends its agent in an orderly way, and its work is on disk before it replies.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -25,7 +25,7 @@ use crate::root::store_keys::Handover;
 
 pub use crate::attempt::processes::KEEPER_ARGUMENT;
 
-/// How often a window looks around while its keeper works.
+/// Interval at which a window calls `tick` while its keeper works.
 const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,11 +35,11 @@ enum Reply<R> {
     Failed(SentError),
 }
 
-/// The window: has a keeper carry out a request about a thread, and waits for its report. `tick` is called about ten times a
-/// second.
+/// Runs the window: has a keeper carry out a request about a thread, and waits for its report. Calls `tick` about ten
+/// times a second.
 ///
 /// # Errors
-/// What the keeper reports; `Internal` when it dies without a report.
+/// The error that the keeper reports; `Internal` when it dies without a report.
 pub fn run<R: DeserializeOwned>(
     home: &Home,
     thread: &ThreadId,
@@ -53,15 +53,15 @@ pub fn run<R: DeserializeOwned>(
     let (mut keeper, mut reply) = start(home, thread, request)?;
     wait(&keeper, &reply, signals, tick);
     let mut bytes = Vec::new();
-    // A keeper that died has said nothing, or not all; both read as no reply.
+    // A keeper that died has written no reply or part of one; both count as no reply.
     let read = reply.read_to_end(&mut bytes).map(|_| bytes);
     let report = report(home, thread, signals, read);
-    // It has replied or is dead, so this is short.
+    // It has replied or is dead, so this wait is short.
     let _ = keeper.wait();
     report
 }
 
-/// What a keeper's reply says, if it could be read.
+/// The report in a keeper's reply, if it could be read.
 fn report<R: DeserializeOwned>(
     home: &Home,
     thread: &ThreadId,
@@ -90,33 +90,33 @@ fn keeper_log(home: &Home, thread: &ThreadId) -> std::path::PathBuf {
     home.thread_dir(thread).join("keeper.log")
 }
 
-/// Starts a keeper; what it replies comes through the pipe.
+/// Starts a keeper; its reply comes through the pipe.
 fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Child, PipeReader)> {
-    // Of a thread that is not active no directory is made: one that has ended may be being removed. Where one is and the store is
-    // far away, it is left to the keeper to ask.
+    // Don't create a directory for an inactive thread: another process may be removing it. If a directory exists and
+    // the store is shared, leave the question to the keeper, because the store may be far away.
     let is_left_to_keeper = home.shared().is_some() && home.thread_dir(thread).is_dir();
     if !is_left_to_keeper && home.heads().read(thread.as_str())?.is_none() {
         return Err(missing_thread::not_active(home, thread));
     }
     home.make_thread_dir(thread)?;
-    // Not the window's stderr: a reader of that would wait for the keeper after the window is gone.
+    // Not the window's stderr: its reader would wait for the keeper even after the window is gone.
     let log = keeper_log(home, thread);
     let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
     let cannot_start = |error: io::Error| Error::io(format!("cannot start the keeper: {error}")).hint(NO_ROOM);
     let (reply, stdout) = std::io::pipe().map_err(cannot_start)?;
     let request = serde_json::to_string(request).expect("a request is plain texts");
     let mut command = Command::new(home.bin());
-    // The root is among the arguments, too: a keeper that is closed to others shows nothing else.
+    // Pass the root as an argument as well: a keeper that is closed to others shows only its arguments.
     command.arg(KEEPER_ARGUMENT).arg(request).arg(home.root());
     command.env(crate::root::home::ROOT_VARIABLES[0], home.root()).env_remove(ATTEMPT_VARIABLE);
     let handover = Handover::prepare(home, &mut command);
     let mut keeper = command.stdout(stdout).stderr(stderr).spawn().map_err(cannot_start)?;
-    // The pipe of its reply tells when it is gone.
+    // The reply pipe shows when the keeper is gone.
     let _ = handover.send(&mut keeper);
     Ok((keeper, reply))
 }
 
-/// Waits until the keeper replies or is gone, passing on the wish to stop once. The keeper replies when all is done.
+/// Waits until the keeper replies or is gone. Forwards a stop signal once. The keeper replies after all its work.
 fn wait(keeper: &Child, reply: &PipeReader, signals: &mut Signals, tick: &mut dyn FnMut()) {
     let mut is_passed_on = false;
     while !signals.wait_or_readable(TICK, reply) {
@@ -124,17 +124,17 @@ fn wait(keeper: &Child, reply: &PipeReader, signals: &mut Signals, tick: &mut dy
         if let Some(signal) = signals.stop().filter(|_| !is_passed_on) {
             is_passed_on = true;
             if let Some(pid) = Pid::from_raw(keeper.id().cast_signed()) {
-                // It may have ended in this moment; then its report is already there.
+                // It may have just ended; then its report is already in the pipe.
                 let _ = rustix::process::kill_process(pid, Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
             }
         }
     }
 }
 
-/// The keeper: carries out the request and prints its reply.
+/// Runs the keeper: carries out the request and prints its reply.
 ///
 /// # Errors
-/// `Usage` when the request is not readable; failures of what was asked for are in the reply.
+/// `Usage` when the request is not readable; the reply has any errors of the request itself.
 pub fn main<Q: DeserializeOwned, R: Serialize, E: Into<SentError>>(
     request: &str,
     perform: impl FnOnce(&Q) -> Result<R, E>,
@@ -148,7 +148,7 @@ pub fn main<Q: DeserializeOwned, R: Serialize, E: Into<SentError>>(
         Err(error) => Reply::Failed(error.into()),
     };
     let reply = serde_json::to_vec(&reply).expect("reports are JSON");
-    // The window may be gone; what was done stays done.
+    // The window may be gone; the work is done in any case.
     let _ = std::io::stdout().write_all(&reply);
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! The lease of a step on a shared store: as long as this machine renews it, no other machine plays the role.
+//! The lease of a step on a shared store: while this machine renews it, no other machine plays the role.
 //!
-//! A thread of the keeper writes the claim anew six times a lease. When that has failed for so long that another machine may soon take
-//! the step over, the agent is ended here: there is then no time at which two agents are paid for one position. How long that is this
-//! machine's own clock says, which can't be set and runs while the machine sleeps, counted from before the last write that came
-//! through; the other machine counts from when the store took it, which is later.
+//! A thread of the keeper rewrites the claim six times per lease. If that fails until another machine may soon take the
+//! step over, uwf ends the agent here, so two agents never run for one position at once. This machine measures that
+//! time with its own clock, which can't be set and runs during sleep. It counts from before its last successful write.
+//! The other machine counts from when the store received the write, which is later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,23 +17,24 @@ use crate::attempt::ended::Lost;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::root::home::Home;
 
-/// Renewals in the time of a lease: several may fail before it is over.
+/// Renewals per lease: several may fail before it ends.
 pub(crate) const RENEWALS: u32 = 6;
 
-/// The least time between the end of an agent and the end of its lease. The age of a note may be two seconds more than it is.
+/// Shortest time between the end of an agent and the end of its lease. The store may report a note as two seconds older
+/// than it is.
 const LEAST_MARGIN: Duration = Duration::from_secs(4);
 
-/// Of the margin, what is not for the agent to end by itself.
+/// The part of the margin that an agent's grace period may not use.
 pub(super) const RESERVE: Duration = Duration::from_secs(3);
 
-/// A moment by the clock that leases are measured with.
+/// A moment on the clock that measures leases.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment(Timespec);
 
 impl Moment {
     /// Now.
     pub(crate) fn now() -> Moment {
-        // No other machine waits for this one to wake up.
+        // Includes sleep, because other machines don't wait for this one to wake up.
         #[cfg(target_os = "linux")]
         let clock = ClockId::Boottime;
         #[cfg(not(target_os = "linux"))]
@@ -41,7 +42,7 @@ impl Moment {
         Moment(clock_gettime(clock))
     }
 
-    /// A moment so long ago.
+    /// The moment this long ago.
     pub(super) fn ago(time: Duration) -> Moment {
         let now = Moment::now().0;
         Moment(Timespec::try_from(time).map_or(now, |time| now - time))
@@ -54,12 +55,12 @@ impl Moment {
     }
 }
 
-/// A step that is this machine's as long as [`Lease::lost`] says nothing.
+/// The lease of a step that belongs to this machine until [`Lease::lost`] returns a reason.
 #[derive(Clone)]
 #[must_use]
 pub(crate) struct Lease(Option<Arc<Renewed>>);
 
-/// What the keeper and the thread that renews both look at.
+/// State shared by the keeper and the thread that renews.
 struct Renewed {
     lease: Duration,
     state: Mutex<State>,
@@ -67,19 +68,19 @@ struct Renewed {
 }
 
 struct State {
-    /// When the last write that came through was begun.
+    /// When the last successful write began.
     renewed: Moment,
     is_gone: bool,
     is_over: bool,
 }
 
 impl Lease {
-    /// That of a thread which nobody else can step: its lock is on this machine.
+    /// The lease of a thread that only this machine can step: the thread's lock is here.
     pub(crate) fn of_one_machine() -> Lease {
         Lease(None)
     }
 
-    /// Renews a claim whose writing was begun at `since`, which is not said to be longer ago than it is.
+    /// Renews a claim. `since` is the moment at which its write began, and not an earlier one.
     pub(crate) fn renewing(home: &Home, thread: &ThreadId, claim: Claim, version: Version, since: Moment) -> Lease {
         let Some(notes) = home.notes() else { return Lease::of_one_machine() };
         let state = Mutex::new(State { renewed: since, is_gone: false, is_over: false });
@@ -93,12 +94,12 @@ impl Lease {
             since,
             renewed: Arc::clone(&renewed),
         };
-        // Should no thread be had, the lease runs out and the agent is ended in time.
+        // If the thread cannot be started, the lease runs out and the agent is ended in time.
         let _ = std::thread::Builder::new().name("lease".to_owned()).spawn(move || renewal.run());
         Lease(Some(renewed))
     }
 
-    /// Why the step is not this machine's any more, if it isn't.
+    /// Why the step no longer belongs to this machine; `None` while it does.
     pub(crate) fn lost(&self) -> Option<Lost> {
         let renewed = self.0.as_ref()?;
         let state = renewed.state.lock();
@@ -109,12 +110,12 @@ impl Lease {
         (silent >= renewed.lease.saturating_sub(renewed.margin())).then_some(Lost::Unrenewed(silent))
     }
 
-    /// How long an agent may take to end once the lease is lost.
+    /// How long an agent may take to end after the lease is lost.
     pub(crate) fn grace(&self, usual: Duration) -> Duration {
         self.0.as_ref().map_or(usual, |renewed| usual.min(renewed.margin().saturating_sub(RESERVE)))
     }
 
-    /// The step is done or given up: there is nothing to renew any more.
+    /// Stops renewing, because the step is done or given up.
     pub(crate) fn end(&self) {
         if let Some(renewed) = &self.0 {
             renewed.state.lock().is_over = true;
@@ -124,12 +125,12 @@ impl Lease {
 }
 
 impl Renewed {
-    /// Time before the end of the lease at which the agent is ended.
+    /// Time before the end of the lease at which uwf ends the agent.
     fn margin(&self) -> Duration {
         (self.lease / RENEWALS).max(LEAST_MARGIN)
     }
 
-    /// Waits until it is time to renew; `false` when there is nothing to renew any more.
+    /// Waits until the next renewal is due; `false` when no more are needed.
     fn wait(&self) -> bool {
         let mut state = self.state.lock();
         self.wake.wait_while_for(&mut state, |state| !state.is_over, self.lease / RENEWALS);
@@ -143,7 +144,7 @@ struct Renewal {
     thread: ThreadId,
     claim: Claim,
     version: Version,
-    /// For how long the attempt had been under way at `since`.
+    /// How long the attempt had been running at `since`.
     before: Duration,
     since: Moment,
     renewed: Arc<Renewed>,
@@ -159,7 +160,8 @@ impl Renewal {
         }
     }
 
-    /// Writes the claim anew; `false` when it is not this machine's any more. What fails otherwise is tried again at the next beat.
+    /// Rewrites the claim; `false` when it no longer belongs to this machine. After other failures, the next renewal
+    /// tries again.
     fn renew(&mut self) -> bool {
         let name = claim::name(&self.thread);
         loop {
@@ -171,7 +173,7 @@ impl Renewal {
                     self.renewed.state.lock().renewed = begun;
                     return true;
                 }
-                // The agent's own process has told what came of it, or an answer was lost.
+                // The agent's own process has recorded its result, or the reply to a write was lost.
                 Ok(NoteWritten::Moved(Some(note))) => match Claim::of(&note).filter(|now| self.is_same_and_open(now)) {
                     Some(now) => (self.claim, self.version) = (now, note.version),
                     None => return false,
@@ -182,7 +184,7 @@ impl Renewal {
         }
     }
 
-    /// Whether a claim is that of the same attempt, and nobody has closed it.
+    /// Whether a claim is for the same attempt and still open.
     fn is_same_and_open(&self, now: &Claim) -> bool {
         let own = self.claim.attempt(&self.thread).map(|attempt| attempt.opened.attempt);
         now.attempt(&self.thread)

@@ -1,5 +1,5 @@
-//! What the next step does about an attempt whose keeper died: end what is left of it, then adopt its result if it
-//! recorded one, else keep what it printed.
+//! How the next step handles an attempt whose keeper died: it ends the attempt's processes, then adopts its result if
+//! it recorded one. Otherwise it keeps the attempt's output.
 
 use std::time::Duration;
 
@@ -20,29 +20,29 @@ use crate::root::env_file;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 
-/// Source of a trace that does not say where it comes from.
+/// Source of a trace that names none.
 const UNTOLD_SOURCE: &str = "trace";
 
 /// What an open attempt left behind.
 pub enum Left {
     /// Nothing to take over.
     Nothing {
-        /// Attempt nodes a next try at this head inherits.
+        /// Attempt nodes that the next attempt at this head inherits.
         earlier: Vec<Hash>,
-        /// The newest attempt, concluded, if there was one.
+        /// The newest attempt, if there was one.
         last: Option<Box<Attempt>>,
-        /// The version of the note by which machines that share the store claim the step; `None` when there is none.
+        /// Version of the note with which machines that share the store claim the step; `None` without a note.
         note: Option<Version>,
     },
-    /// A step that was never linked: finished, or named by an agent and not yet verified.
+    /// A step that was never linked: finished, or named by an agent but not yet verified.
     Step(Box<Attempt>, Hash),
 }
 
-/// Deals with the thread's newest attempt, whether it was made here or on another machine that shares the store. The caller holds the
-/// thread's lock, so no live keeper of this machine owns it.
+/// Handles the thread's newest attempt, whether this machine or another one that shares the store made it. The caller
+/// holds the thread's lock, so no live keeper of this machine owns the attempt.
 ///
 /// # Errors
-/// Those of the record and the store, and of [`elsewhere::look`].
+/// Errors of the record and the store, and of [`elsewhere::look`].
 pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut Signals) -> Result<Left> {
     loop {
         if let Some(signal) = signals.stop() {
@@ -59,7 +59,7 @@ pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut Sign
     }
 }
 
-/// What an attempt in the record of this machine left.
+/// What an attempt in this machine's record left behind.
 enum LeftHere {
     Nothing(Option<Box<Attempt>>),
     Step(Box<Attempt>, Hash),
@@ -74,11 +74,11 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     }
     elsewhere::refuse_copied(home, &attempt)?;
     end_survivors(&attempt, grace)?;
-    // Its agent process may have finished between the first look and its end.
+    // Its agent process may have finished just before it was ended.
     let attempt = recorded::read(home, &thread.id)?.unwrap_or(attempt);
     if attempt.opened.expected_head != thread.head {
         if attempt.result().is_none() && has_output(home, &attempt)? {
-            // It was paid for, and could not be stored before another machine took this step.
+            // The answer was paid for, but another machine took the step before it could be stored.
             fail(home, &attempt, None, "the thread continued meanwhile, so this answer is kept but not used")?;
             return recorded::read(home, &thread.id).map(nothing);
         }
@@ -100,17 +100,17 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     recorded::read(home, &thread.id).map(nothing)
 }
 
-/// Whether the agent of an attempt said anything.
+/// Whether the agent of an attempt printed or answered anything.
 fn has_output(home: &Home, attempt: &Attempt) -> Result<bool> {
     let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
     Ok(attempt.answered.is_some() || files.have_anything()?)
 }
 
-/// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads continue:
-/// they have keepers of their own, and what they do is paid for.
+/// Ends processes of an attempt that outlived their keeper; never processes of another boot. Steps of child threads
+/// continue: they have their own keepers, and their work is paid for.
 ///
 /// # Errors
-/// Those of [`recorded::boot_id`].
+/// Errors of [`recorded::boot_id`].
 pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
@@ -119,26 +119,24 @@ pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Concludes the record of an attempt that must wait: there is nothing to keep of it.
-///
-/// # Errors
-/// Those of the record.
+/// Closes the record of an attempt that must wait; nothing else of it is kept.
 pub(crate) fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
     recorded::closed(home, &attempt.opened, Outcome::Suspended, why, None)
 }
 
-/// Keeps an attempt that failed, or whose agent asks something, as a node and concludes its record. Returns the node.
+/// Stores a failed attempt, or one whose agent asks a question, as a node and closes its record. Returns the node.
 ///
 /// # Errors
-/// Those of the store and the record.
+/// Errors of the store and the record.
 pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str) -> Result<Hash> {
     let opened = &attempt.opened;
-    // The rest of a question is in what the agent said.
+    // The agent's output has the rest of the question.
     let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_ref()?.lines().next());
     let asked = question.map(|line| format!("{}{line}", node::ASKED));
     let error = asked.as_deref().unwrap_or(error);
     let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
-    // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
+    // Nothing can be redacted without the secrets, and a node is permanent. So this fails and leaves the output in its
+    // files.
     let env_file = env_file::read(&home.env_file())?;
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
     let read = |path| agent_process::read_kept(path, opened.output_cap).map(|text| redactor.text(&text));
@@ -160,8 +158,8 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
         home.store().put_all(&batch.drafts).map(|_| hash)
     };
     let hash = match keep("", &partial_output::turns(home, opened, &files)) {
-        // Whoever knew beforehand what would be printed may have stored a text that has its hash. The id of this attempt
-        // nobody knew.
+        // A process that predicted the output may have stored another text under its hash. It could not predict this
+        // attempt's id.
         Err(StoreError::Collision { hash }) => {
             let lead = format!("[attempt {}: there was another text under its hash {hash}]\n", opened.attempt);
             keep(&lead, &Trace::default())
@@ -173,7 +171,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     Ok(hash)
 }
 
-/// The attempt with what its agent did until it failed, as far as that is known.
+/// The attempt with its agent's turns before the failure, as far as they are known.
 fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor: &Redactor) -> Hash {
     if trace.is_empty() {
         return batch.add(redactor.draft(attempt.draft()));

@@ -1,19 +1,21 @@
-//! What an agent has done so far, in files of its attempt: when the attempt fails, in whatever way, its turns are kept
-//! with it. A successful attempt hands its turns in with its answer, and these files are swept.
+//! An agent's turns so far, in files of its attempt, so that any failed attempt keeps its turns. A successful attempt
+//! submits its turns with its answer, and these files are removed.
 //!
-//! `attempts/<id>.trace` is appended to, a JSON line at a time and without sync: after a power loss the turns are not
-//! worth more than the output files. Its lines:
+//! uwf appends to `attempts/<id>.trace`, one JSON line at a time and without sync: after a power loss the turns are no
+//! more useful than the output files. Its lines:
 //!
-//! | line | says |
+//! | line | content |
 //! |---|---|
-//! | `{"text": "…"}` | the next text; texts are counted from 0 and each is written once, so the file grows linearly |
-//! | `{"turn": {…}}` | a turn that is over, its texts by number |
-//! | `{"session": {…}}` | where the trace comes from, the agent's own session id |
-//! | `{"total": {…}}` | tokens and cost of the turns so far, as the agent reports them for all of them |
+//! | `{"text": "…"}` | the next text; texts are numbered from 0 and each is written once, so the file grows linearly |
+//! | `{"turn": {…}}` | a finished turn, with its texts by number |
+//! | `{"session": {…}}` | the source of the trace, and the agent's own session id |
+//! | `{"total": {…}}` | tokens and cost of all turns so far, as the agent reports them |
 //!
-//! `attempts/<id>.given-up` has the same lines, of a session that the agent gave up to begin another one. Its turns were paid for.
+//! `attempts/<id>.given-up` has the same lines for a session that the agent abandoned for a new one. Its turns were
+//! paid for.
 //!
-//! `attempts/<id>.turn` is replaced whole: the turn that is under way, which is over once the other file has as many.
+//! `attempts/<id>.turn` is replaced as a whole. It has the current turn, which is over once the other file has as many
+//! turns.
 
 pub(crate) mod follow;
 
@@ -31,10 +33,10 @@ use crate::attempt::recorded::OutputFiles;
 use crate::attempt::turns::{ToolCall, Turn};
 use crate::error::{AtPath, Result};
 
-/// Bytes of a trace that are written, and read: the largest real sessions have some ten MB.
+/// Most bytes of a trace that are written and read: the largest real sessions have about ten MB.
 pub const MAX_BYTES: u64 = 64 << 20;
 
-/// Turns that are written, and read. Each becomes a few files.
+/// Most turns that are written and read. Each becomes a few files.
 pub const MAX_TURNS: usize = 5_000;
 
 /// A line of the file.
@@ -47,20 +49,20 @@ enum Line {
     Total(Tokens),
 }
 
-/// Whose trace it is.
+/// The session of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TracedSession {
-    /// Where it comes from: `wire`, `acp`, `export`…
+    /// Its source: `wire`, `acp`, `export`…
     pub source: String,
     /// The agent's own session id.
     pub id: Option<String>,
-    /// Turns the session had before: those of earlier visits of the role.
+    /// Turns that the session already had from earlier steps of the role.
     #[serde(default)]
     pub turns_before: usize,
 }
 
-/// A turn, its texts by their numbers; `I` is read of those that it was asked.
+/// A turn, with its texts by number; `I` is the type its input is read as.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StoredTurn<I = Vec<usize>> {
@@ -100,7 +102,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the trace of an attempt; one that is there is begun anew.
+    /// Begins the trace of an attempt, replacing an existing one.
     ///
     /// # Errors
     /// `Io`.
@@ -120,7 +122,7 @@ impl Writer {
         Writer::begin(&OutputFiles { trace: files.given_up.clone(), ..files.clone() })
     }
 
-    /// Whose trace it is; said again, the last counts.
+    /// Writes the session of the trace; the last one written counts.
     ///
     /// # Errors
     /// `Io`.
@@ -141,7 +143,7 @@ impl Writer {
         Ok(Writer { file, path, open_turn: files.turn.clone(), texts, turns: turns.len(), left })
     }
 
-    /// Tokens and cost of all turns so far, as the agent reports them.
+    /// Writes the tokens and cost of all turns so far, as the agent reports them.
     ///
     /// # Errors
     /// `Io`.
@@ -149,7 +151,7 @@ impl Writer {
         self.write(&Line::Total(tokens.clone()))
     }
 
-    /// A turn is over.
+    /// Writes a finished turn.
     ///
     /// # Errors
     /// `Io`.
@@ -162,7 +164,7 @@ impl Writer {
         self.write(&Line::Turn(stored))
     }
 
-    /// A turn as far as it has got; said again, the last counts.
+    /// Writes the current state of an unfinished turn; the last one written counts.
     ///
     /// # Errors
     /// `Io`.
@@ -191,7 +193,7 @@ impl Writer {
         })
     }
 
-    /// Number of a text, which is written when it is new.
+    /// Number of a text. Writes the text if it is new.
     fn text(&mut self, text: &str) -> Result<usize> {
         if let Some(number) = self.texts.get(text) {
             return Ok(*number);
@@ -202,7 +204,7 @@ impl Writer {
         Ok(number)
     }
 
-    /// Nothing is written beyond the limit: a turn whose texts are not all there is left out by the reader.
+    /// Writes nothing beyond the limit: readers skip a turn with missing texts.
     fn write(&mut self, line: &Line) -> Result<()> {
         let line = json(line) + "\n";
         match self.left.checked_sub(line.len() as u64) {
@@ -225,19 +227,20 @@ fn json(value: &impl Serialize) -> String {
 pub struct Trace {
     /// Turns, oldest first.
     pub turns: Vec<Turn>,
-    /// Whose they are, when the file says so.
+    /// Their session, if the file names it.
     pub session: Option<TracedSession>,
-    /// Reported total of the first turns, and how many they are.
+    /// Reported total, and the number of turns that it covers.
     pub total: Option<(Tokens, usize)>,
 }
 
 impl Trace {
-    /// Whether nothing is known.
+    /// Whether it has no turns and no total.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty() && self.total.is_none()
     }
 
-    /// Tokens of all turns; `None` when one of them was not counted. A reported cost counts even if that of later turns is unknown.
+    /// Tokens of all turns; `None` if a turn was not counted. A reported cost counts even if the cost of later turns is
+    /// unknown.
     pub fn tokens(&self) -> Option<Tokens> {
         if let Some((total, turns)) = &self.total {
             let later = self.turns.get(*turns..).unwrap_or_default().iter();
@@ -256,7 +259,7 @@ impl Trace {
     pub fn after(mut self, mut given_up: Trace) -> Trace {
         let total = match (given_up.tokens(), self.tokens()) {
             (Some(one), Some(other)) => Some(one.at_least(&other)),
-            // A total would hide that one of them isn't known.
+            // A total would hide that one of the two is unknown.
             _ => {
                 given_up.count_at_end();
                 self.count_at_end();
@@ -268,7 +271,7 @@ impl Trace {
         Trace { turns, session: self.session.or(given_up.session), total }
     }
 
-    /// Leaves the total, if it is known, with the last turn.
+    /// Moves the total, if it is known, to the last turn.
     fn count_at_end(&mut self) {
         let Some((tokens, (last, others))) = self.tokens().zip(self.turns.split_last_mut()) else { return };
         others.iter_mut().for_each(|turn| turn.tokens = None);
@@ -282,9 +285,9 @@ pub(crate) fn read_given_up(files: &OutputFiles) -> Trace {
     Trace { turns, session, total }
 }
 
-/// Forgets the session that the agent gave up, because its turns are in the trace.
+/// Removes the trace of the session that the agent gave up, because its turns are in the main trace.
 pub fn forget_given_up(files: &OutputFiles) {
-    // Most agents give up none.
+    // Most agents give up no session.
     let _ = std::fs::remove_file(&files.given_up);
 }
 
@@ -337,10 +340,10 @@ fn turn(stored: StoredTurn, texts: &[Arc<str>]) -> Option<Turn> {
     })
 }
 
-/// As much of a file as a trace may have; an absent one is empty.
+/// The beginning of a file, up to the size limit of a trace; an absent file is empty.
 fn beginning(path: &Path) -> String {
     let mut bytes = Vec::new();
-    // A trace that cannot be read must not keep the attempt itself from being kept.
+    // An unreadable trace must not prevent the attempt itself from being kept.
     let _ = regular::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -446,7 +449,7 @@ mod tests {
         assert_eq!(read(&OutputFiles { trace: dir.path().join("none"), ..files }), Trace::default());
     }
 
-    /// The turns that are new, and the turn that is under way; both without what they were asked.
+    /// The new turns and the current turn, both without their input.
     fn news(follower: &mut Follower, files: &OutputFiles) -> Option<(Vec<Turn>, Option<Turn>)> {
         let news = follower.look(files)?;
         let over = news.over.iter().map(|(_, turn)| news.texts.turn(turn).unwrap());

@@ -1,4 +1,4 @@
-//! Which attempt is the newest at the head of a thread, as it is written and read.
+//! The newest attempt at the head of a thread, as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-/// How there being no attempt is written.
+/// Text for no attempt.
 const NONE: &str = "none";
 
 /// The newest attempt at the head of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum NewestAttempt {
-    /// Nobody has tried yet.
+    /// There is no attempt yet.
     None,
     /// This one.
     Is(Ulid),

@@ -1,5 +1,5 @@
-//! The turns of a failed attempt whose agent did not record them: a program that prints its events, or keeps a session of
-//! its own. What these mean only the built-in agents know, so a process of uwf is asked to read them.
+//! The turns of a failed attempt whose agent did not record them: a program that prints its events, or keeps its own
+//! session. Only the built-in agents understand these, so uwf runs one of them to read the turns.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -17,18 +17,19 @@ use crate::root::home::Home;
 use crate::root::received_keys;
 use crate::root::store_keys::Handover;
 
-/// Name of the built-in agent that reads what was left. It is none of those one can configure.
+/// Name of the built-in agent that reads the turns. It cannot be configured.
 pub const AGENT: &str = "salvage";
 
-/// How long reading may take: whoever stepped the thread waits for it. An export of hermes takes two or three seconds,
-/// on a busy machine ten times that.
+/// Time limit for reading: the step waits for it. An export of hermes takes two or three seconds, and ten times that on
+/// a busy machine.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// How often is looked whether it has ended.
+/// Interval between checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The turns of a failed attempt: those of a session that it gave up, then those its agent recorded, else those that can be read
-/// from what it left. There may be none; that they cannot be read never keeps the attempt itself from being kept.
+/// The turns of a failed attempt: the turns of a session that it gave up, then the turns that its agent recorded or,
+/// without any, the turns that can be read from its output. There may be none. Unreadable turns never prevent the
+/// attempt itself from being kept.
 pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
     let given_up = live_trace::read_given_up(files);
     let trace = of_last_session(home, opened, files);
@@ -44,7 +45,7 @@ fn of_last_session(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
     recorded
 }
 
-/// Lets a process of uwf write down the turns it can read. Whether it came to its end.
+/// Runs a process of uwf that records the turns it can read. Returns whether it succeeded.
 fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> {
     let env_file = env_file::read(&home.env_file())?;
     let secrets = opened.secrets.iter().cloned().collect();
@@ -55,15 +56,15 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> 
     let stderr = agent_process::create(&files.err)?;
     let mut reader = Command::new(&argv[0]);
     reader.args(&argv[1..]).env_clear().envs(env).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-    // Programs that it runs to read a session must not find the keys in their environment or in this process.
+    // Programs that it runs to read a session must not find the keys in its environment or in this process.
     let keys = Handover::of(home);
     keys.through_stdin(&mut reader);
-    // A workspace that is gone is no reason not to look.
+    // Read the turns even if the workspace is gone.
     if opened.workspace.is_dir() {
         reader.current_dir(&opened.workspace);
     }
     let mut reader = reader.process_group(0).spawn().at("start", home.bin())?;
-    // One that is gone already has ended, which is noticed.
+    // If it is already gone, the loop below notices.
     let _ = keys.send(&mut reader);
     let begun = Instant::now();
     loop {
@@ -75,7 +76,7 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> 
         }
     }
     processes::end_abandoned(&opened.attempt, Duration::ZERO);
-    // It may have been collected with the others.
+    // It may have been reaped with the others.
     let _ = reader.wait();
     Ok(false)
 }

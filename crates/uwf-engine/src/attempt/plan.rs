@@ -1,4 +1,4 @@
-//! What a step depends on beside the thread itself: configuration, settings, workflow.
+//! What a step needs besides the thread itself: configuration, settings, workflow.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,10 +26,10 @@ use crate::root::store_keys;
 use crate::root::workplace::{self, Workplace};
 use crate::thread::load::Thread;
 
-/// Threads above a child thread that are asked for their limits. `maxDepth` keeps threads from being nested deeper.
+/// Most ancestors of a child thread whose limits are checked. `maxDepth` prevents deeper nesting.
 const MAX_ABOVE: usize = 64;
 
-/// A step as planned: everything that is decided before an agent runs.
+/// A planned step: everything that is decided before an agent runs.
 pub struct Plan {
     /// Configuration.
     pub config: Config,
@@ -39,7 +39,7 @@ pub struct Plan {
     pub workflow: Workflow,
 }
 
-/// Refuses a role that somebody named and the workflow does not have.
+/// Rejects a role that the workflow does not have.
 ///
 /// # Errors
 /// `Usage`.
@@ -57,7 +57,7 @@ impl Plan {
     /// Loads what a step of this thread depends on.
     ///
     /// # Errors
-    /// `Config` for the configuration, `Usage` when the workspace is unknown, those of the workflow node.
+    /// `Config` for the configuration, `Usage` when the workspace is unknown, errors of the workflow node.
     pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
         let home = thread.home();
         let settings = settings_of(home, &thread.id, cwd)?;
@@ -65,10 +65,10 @@ impl Plan {
         Ok(Plan { config, settings, workflow: thread.workflow()? })
     }
 
-    /// The same for whoever only looks: also of a thread that has ended, or that another machine began.
+    /// Loads a plan for display, even for a thread that has ended or that another machine began.
     ///
     /// # Errors
-    /// As [`Plan::load`], but for the workspace.
+    /// The errors of [`Plan::load`], except for the workspace.
     pub(crate) fn to_look_at(thread: &Thread<'_>) -> Result<Plan> {
         match Plan::load(thread, None) {
             Err(Error { cause: Some(ErrorCause::UnknownWorkspace), .. }) => {
@@ -93,23 +93,24 @@ impl Plan {
     /// The agent that plays a role.
     ///
     /// # Errors
-    /// Those of [`bindings::choose`].
+    /// The errors of [`bindings::choose`].
     pub fn agent(&self, role: &str, asked: Option<&Named>) -> Result<AgentSpec> {
         let Settings { bound, workspace, .. } = &self.settings;
         bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)
             .map(|spec| self.with_keys(spec))
     }
 
-    /// Warnings about limits that the thread's agents keep from working. An agent that can't be found is reported by its step.
+    /// Warnings about limits that have no effect with the thread's agents. The step itself reports an agent that can't
+    /// be found.
     pub(crate) fn unenforced(&self, limits: ThreadLimits) -> Vec<String> {
         let agents: Vec<_> = self.workflow.roles.keys().filter_map(|role| self.agent(role, None).ok()).collect();
         unenforced::unenforced(limits, &agents, &self.config)
     }
 
-    /// A built-in agent with the settings of the agent that plays the role, when that is the same; else with none.
+    /// A built-in agent, with the settings of the role's agent if that is the same one, otherwise without settings.
     ///
     /// # Errors
-    /// `Config` when it cannot do without them.
+    /// `Config` when the agent needs settings.
     pub fn built_in(&self, name: &str, role: &str) -> Result<AgentSpec> {
         if let Ok(spec) = self.agent(role, None)
             && spec.played_by() == Some(name)
@@ -126,7 +127,7 @@ impl Plan {
         Ok(self.with_keys(AgentSpec::new(&agent.command, &agent)))
     }
 
-    /// The version that an agent describes. Its program may be asked.
+    /// The version that an agent reports. May ask its program.
     pub(crate) fn version(&self, home: &Home, spec: &AgentSpec) -> Option<String> {
         if spec.built_in().is_some() {
             return Some(env!("CARGO_PKG_VERSION").to_owned());
@@ -141,7 +142,7 @@ impl Plan {
 
     fn with_keys(&self, spec: AgentSpec) -> AgentSpec {
         let own_keys = if spec.built_in() == Some(agents::WORKFLOW) {
-            // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.
+            // The agent is uwf itself: the keepers that it starts give each agent of the child thread its own secrets.
             agents::keys_of_all(&self.config)
         } else {
             agents::own_keys(&self.config, &spec)
@@ -149,10 +150,10 @@ impl Plan {
         AgentSpec { own_keys, ..spec }
     }
 
-    /// The attempt that would be made now, the first at its position; nothing is recorded.
+    /// The attempt that would be made now, as the first at its position; records nothing.
     ///
     /// # Errors
-    /// Those of [`recorded::boot_id`].
+    /// The errors of [`recorded::boot_id`].
     pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<Opened> {
         let home = thread.home();
         let last = recorded::read(home, &thread.id)?;
@@ -181,11 +182,11 @@ impl Plan {
         })
     }
 
-    /// Refuses a step of a thread that has gone as far as it may; `failed` are attempts at that step. What a child thread uses
-    /// is also used by its parent.
+    /// Rejects a step of a thread that has reached a limit; `failed` are attempts at that step. A child thread's usage
+    /// counts for its parent as well.
     ///
     /// # Errors
-    /// `Limit`; those of the nodes that say what was used, if that is limited.
+    /// `Limit`; errors of the nodes with the usage, if usage is limited.
     pub(crate) fn check_limits(&self, thread: &Thread<'_>, failed: &[Hash]) -> Result<()> {
         let above = self.above(thread)?;
         let plans = || std::iter::once((thread, self)).chain(above.iter().map(|(thread, plan)| (thread, plan)));
@@ -208,7 +209,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The threads above a child thread with their plans, its parent first. One that is not active any more limits nobody.
+    /// The ancestors of a child thread with their plans, its parent first. Ancestors that are not active impose no
+    /// limit.
     fn above<'h>(&self, thread: &Thread<'h>) -> Result<Vec<(Thread<'h>, Plan)>> {
         let mut above = Vec::new();
         let mut next = self.settings.parent.clone();
@@ -221,7 +223,7 @@ impl Plan {
         Ok(above)
     }
 
-    /// How far the thread may go: as it was started, else as its workflow says, else as the configuration does.
+    /// The thread's limits: set for the thread, otherwise by its workflow, otherwise by the configuration.
     pub fn limits(&self) -> ThreadLimits {
         self.settings.limits.or(self.workflow.limits).or(self.config.limits.thread)
     }
@@ -237,20 +239,20 @@ fn over_limit(thread: &ThreadId, reached: &Reached) -> Error {
     Error::limit(reached.to_string()).hint(format!("to continue: `uwf thread limit {thread} {more}`"))
 }
 
-/// How long ago a thread began; no time at all if its id does not tell.
+/// How long ago a thread began; zero if its id has no start time.
 pub fn age(thread: &Thread<'_>) -> Duration {
     age_at(thread, ids::now_ms())
 }
 
-/// How old a thread was at a time in Unix milliseconds.
+/// The age of a thread at a time in Unix milliseconds.
 pub(crate) fn age_at(thread: &Thread<'_>, at: u64) -> Duration {
     Duration::from_millis(at.saturating_sub(thread.started_at().unwrap_or(at)))
 }
 
-/// Settings of the thread; `cwd` replaces the workspace, or supplies it when this machine has no record of it.
+/// The thread's settings. `cwd` replaces the workspace, or supplies it if this machine has no record of it.
 fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
     let known = match Settings::load(home, thread) {
-        // They are given again.
+        // `cwd` supplies them again.
         Err(error) if error.cause == Some(ErrorCause::DamagedSettings) && cwd.is_some() => None,
         known => known?,
     };

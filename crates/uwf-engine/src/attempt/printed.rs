@@ -1,5 +1,5 @@
-//! What an agent's process prints, read while it prints it. Its files are kept as they are until the attempt is over, so what is
-//! shown of them is redacted here.
+//! Reads an agent's output while the agent prints it. The output files stay unredacted until the attempt is over, so
+//! this module redacts what is shown.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -8,18 +8,18 @@ use durable_files::regular;
 
 use crate::attempt::redactor::Redactor;
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const AT_ONCE: u64 = 64 << 10;
 
-/// What a file has after a position, without secrets; the position moves on. What could be the beginning of a secret is left for
-/// the next time, unless the attempt is over. `None` if there is nothing new, or if the file cannot be read just now.
+/// The redacted text of a file after a position; advances the position. Until the attempt is over, leaves a possible
+/// beginning of a secret for the next call. `None` if there is nothing new, or if the file cannot be read now.
 pub(crate) fn new_text(path: &Path, from: &mut u64, is_over: bool, redactor: &Redactor) -> Option<String> {
     let mut file = regular::open(path).ok()?;
     file.seek(SeekFrom::Start(*from)).ok()?;
     let mut bytes = Vec::new();
     file.take(AT_ONCE).read_to_end(&mut bytes).ok()?;
     let is_all = is_over && (bytes.len() as u64) < AT_ONCE;
-    // A symbol has four bytes at most; what is not text at all is not waited for.
+    // Wait for the rest of a UTF-8 character (at most four bytes), but not after bytes that are not UTF-8.
     let whole = match std::str::from_utf8(&bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         _ => bytes.len(),
@@ -28,7 +28,7 @@ pub(crate) fn new_text(path: &Path, from: &mut u64, is_over: bool, redactor: &Re
     if !is_all {
         let is_full = bytes.len() as u64 + 4 > AT_ONCE;
         let settled = redactor.settled(&bytes);
-        // An escape sequence that is not closed within so many bytes is not waited for.
+        // Don't wait for an escape sequence that is longer than this.
         let shown = if is_full && settled == 0 { bytes.len() } else { settled };
         bytes.truncate(shown);
     }
@@ -44,10 +44,10 @@ mod tests {
 
     use super::*;
 
-    /// Two secrets; one begins as the other ends.
+    /// Two secrets; the second begins as the first ends.
     const SECRETS: [&str; 2] = ["sk-0123456789", "789-ab\n\tcd9"];
 
-    /// What is not seen, or hides what is around it.
+    /// Invisible characters, and sequences that hide characters around them.
     fn unseen() -> impl Strategy<Value = String> {
         let whole = [
             "",
@@ -74,12 +74,12 @@ mod tests {
             "\u{90}q\u{9c}",
             "\u{1b}\u{1b}[0m[0m",
             "\u{9b}\u{1b}[0m1m",
-            // As JSON and URLs have them.
+            // Encoded as in JSON and URLs.
             "\\u001b[31m",
             "\\u0000",
             "%00",
             "%1b[0m",
-            // Only begun.
+            // Incomplete sequences.
             "\u{1b}[",
             "\u{1b}[1;",
             "\u{1b}]",
@@ -96,7 +96,7 @@ mod tests {
         prop_oneof![4 => whole, 1 => select(controls)]
     }
 
-    /// A secret, or a part of one, with such symbols in it.
+    /// A secret or part of one, with such characters inside.
     fn hidden() -> impl Strategy<Value = String> {
         let parts = proptest::collection::vec((unseen(), 0..14_usize), 0..4);
         (select(SECRETS.to_vec()), parts, 0..20_usize).prop_map(|(secret, parts, length)| {
@@ -129,7 +129,7 @@ mod tests {
         prop_oneof![3 => select(words.map(str::to_owned).to_vec()), 1 => unseen()]
     }
 
-    /// A text as it may be shown after cleaning, in several ways.
+    /// Ways in which a text may be shown after cleaning.
     fn shown(text: &str) -> Vec<String> {
         let once = without_escapes(text).into_owned();
         let twice = without_escapes(&once).into_owned();
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// What is shown of a text that grows to these lengths, one after the other.
+    /// The output shown for a text that grows to these lengths in turn.
     fn shown_live(text: &str, ends: &[proptest::sample::Index]) -> String {
         let (dir, redactor) = (tempfile::tempdir().unwrap(), redactor(&SECRETS));
         let path = dir.path().join("raw");
@@ -186,7 +186,7 @@ mod tests {
             parts in proptest::collection::vec(prop_oneof![hidden(), words()], 0..8),
             ends in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
         ) {
-            // Both secrets end with a digit that is nowhere.
+            // Both secrets end with a digit that the text lacks.
             let text = parts.concat().replace('9', "");
             prop_assert_eq!(redactor(&SECRETS).text(&text), text.clone());
             prop_assert_eq!(shown_live(&text, &ends), text);
@@ -221,7 +221,7 @@ mod tests {
     fn secret_is_never_shown_at_any_write_pace() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("raw");
-        // One ends as it begins, one begins as another does.
+        // One secret ends as it begins, and one is the beginning of another.
         let redactor = redactor(&["sk-0123456789", "abcdefga", "abcdefga-and-more"]);
         let text = "a sk-0123456789 b abcdefga c abcdefga-and-more sk-0123 abcdefgabcdefga sk-";
         for pace in 1..=text.len() {

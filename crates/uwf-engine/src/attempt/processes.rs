@@ -1,8 +1,8 @@
-//! Ending an attempt's processes: its group, and every descendant that got away from it.
+//! Ends an attempt's processes: its group, and every descendant that left the group.
 //!
-//! On Linux descendants are found in `/proc`, by parentage (the keeper is child subreaper, so orphans come back to
-//! it) and by the `UWF_ATTEMPT` they inherited, which also finds them when the keeper that started them is dead.
-//! Elsewhere only the process group is ended.
+//! On Linux, descendants are found in `/proc`: by parentage (the keeper is child subreaper, so it inherits orphans),
+//! and by the inherited `UWF_ATTEMPT`, which also works after the keeper that started them has died. On other systems
+//! only the process group is ended.
 
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-/// Hidden argument that makes `uwf` a keeper; a JSON request follows it.
+/// Hidden argument that makes `uwf` a keeper; followed by a JSON request.
 pub const KEEPER_ARGUMENT: &str = "__keeper";
 
-/// How long a KILLed process may take to disappear. The kernel needs that long only under extreme load.
+/// Time limit for a KILLed process to disappear. The kernel needs that long only under extreme load.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
-/// How long a process may take to begin a program or to end. The kernel needs that long only under extreme load.
+/// Time limit for a process to begin a program or to end. The kernel needs that long only under extreme load.
 const CHANGE_WAIT: Duration = Duration::from_millis(200);
 
-/// The bit of the kernel's own threads among the flags in `/proc/PID/stat` (`PF_KTHREAD`). They have no environment.
+/// Bit for the kernel's own threads in the flags of `/proc/PID/stat` (`PF_KTHREAD`). They have no environment.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// Makes this process the parent that orphaned descendants come back to. No effect where there is no such thing.
+/// Makes this process the parent that inherits orphaned descendants. No effect on systems without this feature.
 pub fn become_subreaper() {
     #[cfg(target_os = "linux")]
     {
@@ -32,48 +32,50 @@ pub fn become_subreaper() {
     }
 }
 
-/// Starts a session of this process's own, away from the terminal and its signals.
+/// Starts a new session for this process, away from the terminal and its signals.
 pub(crate) fn own_session() {
-    // It fails only for a process that already leads its group, which then has what it needs.
+    // Fails only for a process that already leads its group, which is sufficient.
     let _ = rustix::process::setsid();
 }
 
-/// What to do when a process of uwf cannot be started.
+/// Hint for a process of uwf that cannot be started.
 pub(crate) const NO_ROOM: &str = "nothing was changed: try again when the machine has room for another process";
 
-/// Argument of uwf that names the attempt its process is part of. What is closed to others shows no environment, but its arguments.
+/// Argument that names the attempt of a uwf process. A process that is closed to others shows its arguments, but no
+/// environment.
 pub(crate) const ATTEMPT_ARGUMENT: &str = "--attempt";
 
-/// Ends everything an attempt started: TERM, a grace, KILL, until nothing is left. `group` is the agent's process
-/// group, `attempt` the value of its `UWF_ATTEMPT`, `spared` a process that is not ended: the broker, which stores what is delivered
-/// meanwhile.
+/// Ends all processes of an attempt: TERM, a grace period, KILL, until none is left. `group` is the agent's process
+/// group and `attempt` the value of its `UWF_ATTEMPT`. `spared` is not ended: the broker, which stores results that
+/// arrive meanwhile.
 pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration, spared: Option<u32>) {
     end(group, attempt, Reach::Everything { spared }, grace);
 }
 
-/// Ends what an attempt started whose keeper is gone, but not the keepers among them: those perform steps of their own.
+/// Ends the processes of an attempt whose keeper is gone, except for keepers that it started: those perform other
+/// steps.
 pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
     end(None, attempt, Reach::NoKeepers, grace);
 }
 
-/// Ends a child that leads a process group, with its group: TERM, a grace, KILL.
+/// Ends a child that leads a process group, and its group: TERM, a grace period, KILL.
 pub(crate) fn end_group(child: &mut Child, grace: Duration) {
     let Some(group) = pid(child.id()) else { return };
     let is_there = || {
-        // The keeper inherits orphans, and they stay zombies until it waits for them.
+        // The keeper inherits orphans, which stay zombies until it waits for them.
         while let Ok(Some(_)) = rustix::process::waitpgid(group, WaitOptions::NOHANG) {}
         rustix::process::test_kill_process_group(group).is_ok()
     };
-    // It may have ended in this moment, which is as good.
+    // It may have just ended.
     let signal = |signal| {
         let _ = rustix::process::kill_process_group(group, signal);
     };
     end_child(child, grace, is_there, signal);
 }
 
-/// Ends a child and its descendants: TERM, a grace, KILL.
+/// Ends a child and its descendants: TERM, a grace period, KILL.
 pub(crate) fn end_tree(child: &mut Child, grace: Duration) {
-    // Once the child has ended, its orphans can't be recognized.
+    // After the child has ended, its orphans can't be recognized.
     let found: Vec<Pid> = with_descendants(child.id()).into_iter().filter_map(pid).collect();
     let is_there = || found.iter().any(|pid| rustix::process::test_kill_process(*pid).is_ok());
     let signal = |signal| {
@@ -100,7 +102,7 @@ fn end_child(child: &mut Child, grace: Duration, is_there: impl Fn() -> bool, si
     }
 }
 
-/// A process and all that it has started, as far as their parents are alive.
+/// A process and its descendants, as far as their parents are alive.
 fn with_descendants(root: u32) -> BTreeSet<u32> {
     let table = process_table();
     let mut found = BTreeSet::from([root]);
@@ -117,9 +119,9 @@ fn with_descendants(root: u32) -> BTreeSet<u32> {
 /// Which descendants of an attempt's processes are ended with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// All of them but one.
+    /// All of them except `spared`.
     Everything { spared: Option<u32> },
-    /// All but keepers and what those started.
+    /// All except keepers and the processes that those started.
     NoKeepers,
 }
 
@@ -137,7 +139,7 @@ fn end(group: Option<u32>, attempt: &str, reach: Reach, grace: Duration) {
     }
 }
 
-/// Collects dead children; tells whether any child is left. The caller has already waited for the agent itself.
+/// Reaps dead children. Returns whether any child is left. The caller has already waited for the agent itself.
 pub(crate) fn children_left() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -173,7 +175,7 @@ fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
     found
 }
 
-/// Live processes that inherited an attempt's `UWF_ATTEMPT`: what finds them when the keeper that started them is dead.
+/// Live processes that inherited an attempt's `UWF_ATTEMPT`. Finds them even if the keeper that started them is dead.
 pub(crate) fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     let own = std::process::id();
     process_table().into_keys().filter(|pid| *pid != own && carries(*pid, attempt)).collect()
@@ -190,14 +192,14 @@ pub(crate) fn ancestry() -> BTreeSet<u32> {
     found
 }
 
-/// The variables a live process was started with, as far as they are text and we may see them.
+/// The variables that a live process was started with, as far as they are text and readable.
 pub fn environment_of(pid: u32) -> Vec<(String, String)> {
     let bytes = environment(pid);
     let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The variables each live process was started with, as far as we may see them.
+/// The variables that each live process was started with, as far as they are readable.
 pub(crate) fn environments() -> Vec<(u32, BTreeMap<String, String>)> {
     process_table().into_keys().map(|pid| (pid, environment_of(pid).into_iter().collect())).collect()
 }
@@ -231,7 +233,7 @@ fn pid(raw: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(raw).ok()?)
 }
 
-/// Process id → parent, of those that are not dead.
+/// Process id → parent, for live processes.
 fn process_table() -> BTreeMap<u32, u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
     entries
@@ -250,7 +252,7 @@ fn is_keeper(pid: u32) -> bool {
     command.split(|byte| *byte == 0).nth(1) == Some(KEEPER_ARGUMENT.as_bytes())
 }
 
-/// Whether a process is part of an attempt, by the variable that it inherited or, where it is closed to others, by its arguments.
+/// Whether a process belongs to an attempt, by its inherited variable or, if it is closed to others, by its arguments.
 fn carries(pid: u32, attempt: &str) -> bool {
     let marker = format!("{ATTEMPT_VARIABLE}={attempt}");
     if environment(pid).split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes()) {
@@ -261,12 +263,11 @@ fn carries(pid: u32, attempt: &str) -> bool {
     words.windows(2).any(|pair| pair == [ATTEMPT_ARGUMENT.as_bytes(), attempt.as_bytes()])
 }
 
-/// What `/proc` has as a process's environment; nothing if we may not see it.
+/// A process's environment from `/proc`; empty if it is not readable.
 ///
-/// While a process begins a program (`execve`) and while it ends, the kernel shows an empty environment, though it still
-/// does something: an agent that was just started would be overlooked, and another one be paid for the same step; or a
-/// keeper would count as gone that still holds its thread's lock. Its command line is empty then, too. So it is looked at
-/// until it is something again.
+/// While a process begins a program (`execve`) or ends, the kernel shows an empty environment and command line,
+/// although the process is still active. Without the wait, uwf would overlook an agent that was just started, and pay
+/// another one for the same step. Or it would take a keeper for dead that still holds its thread's lock.
 fn environment(pid: u32) -> Vec<u8> {
     let read = |file| std::fs::read(format!("/proc/{pid}/{file}"));
     let deadline = Instant::now() + CHANGE_WAIT;
@@ -281,7 +282,7 @@ fn environment(pid: u32) -> Vec<u8> {
     }
 }
 
-/// Whether a process is neither dead nor a thread of the kernel.
+/// Whether a process is neither dead nor a kernel thread.
 fn lives(pid: u32) -> bool {
     // After the command name: state, parent, group, session, terminal, its group, flags.
     let flags = |fields: &[String]| fields.get(6)?.parse::<u64>().ok();
@@ -289,15 +290,15 @@ fn lives(pid: u32) -> bool {
         .is_some_and(|fields| !is_dead(&fields[0]) && flags(&fields).is_some_and(|flags| flags & KERNEL_THREAD == 0))
 }
 
-/// Zombies are dead and wait for a parent that is not us.
+/// Zombies are dead and wait for a parent other than this process.
 fn is_dead(state: &str) -> bool {
     matches!(state, "Z" | "X")
 }
 
-/// What `/proc/PID/stat` says after the command name: the state first. Never empty.
+/// The fields of `/proc/PID/stat` after the command name, beginning with the state. Never empty.
 fn stat(pid: u32) -> Option<Vec<String>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command name in parentheses may hold anything; the fields after the last `)` are clean.
+    // The command name in parentheses may contain anything; the fields after the last `)` are clean.
     let fields: Vec<String> = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect();
     (!fields.is_empty()).then_some(fields)
 }
@@ -308,7 +309,7 @@ mod tests {
 
     use super::*;
 
-    /// A process that is closed to others shows its arguments and nothing else.
+    /// A process that is closed to others shows only its arguments.
     #[test]
     fn process_of_attempt_is_found_by_arguments() {
         let attempt = crate::root::ids::new_ulid().to_string();

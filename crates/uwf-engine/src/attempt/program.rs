@@ -1,4 +1,4 @@
-//! From the name of a program to its file, and in words why there is none that could be started.
+//! Finds the file of a program, or explains why no such program can be started.
 
 use crate::error::Error;
 use std::fmt;
@@ -9,34 +9,34 @@ use std::path::{Path, PathBuf};
 
 use durable_files::regular;
 
-/// Bytes of a script that are looked at for its interpreter; Linux looks at 256.
+/// Bytes of a script that are read to find its interpreter; Linux reads 256.
 const FIRST_LINE: u64 = 256;
 
 /// Why a program cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
-    /// There is no file of that name on `PATH`, or at that path.
+    /// There is no such file on `PATH` or at that path.
     Missing(PathBuf),
-    /// It is a directory, a device, a pipe.
+    /// It is a directory, a device or a pipe.
     NotAFile(PathBuf),
-    /// The file is there, and nobody may execute it.
+    /// The file exists but is not executable.
     NotExecutable(PathBuf),
-    /// The script's first line names a program that is not there.
+    /// The first line of the script names a program that does not exist.
     NoInterpreter {
         /// The script.
         script: PathBuf,
-        /// What its first line names, without its arguments.
+        /// The interpreter in its first line, without arguments.
         interpreter: PathBuf,
     },
 }
 
 impl Unusable {
-    /// The refusal of an agent with this program.
+    /// The error for an agent with this program.
     pub fn refusal(&self, agent: &str) -> Error {
         Error::config(format!("cannot start agent `{agent}`: {self}")).hint(self.hint())
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> String {
         match self {
             Unusable::Missing(name) if is_path(name) => "check the path".to_owned(),
@@ -73,10 +73,10 @@ impl fmt::Display for Unusable {
     }
 }
 
-/// The file a command stands for: a path, relative to `dir`, or a bare name that is looked for on `PATH`.
+/// The file of a command: a path relative to `dir`, or a bare name on `PATH`.
 ///
 /// # Errors
-/// Why there is none that could be started.
+/// Why there is no file that can be started.
 pub fn look_up(command: &str, dir: &Path) -> Result<PathBuf, Unusable> {
     let found = if command.contains('/') {
         usable(&dir.join(command.strip_prefix("./").unwrap_or(command)))?
@@ -102,7 +102,7 @@ pub fn look_up(command: &str, dir: &Path) -> Result<PathBuf, Unusable> {
     }
 }
 
-/// The file a command stands for, whatever it holds: a path as it is, a bare name through `PATH`.
+/// The file of a command, whatever it contains: a path as given, or a bare name on `PATH`.
 pub fn find(command: &str) -> Option<PathBuf> {
     if command.contains('/') {
         return usable(Path::new(command)).ok();
@@ -111,7 +111,7 @@ pub fn find(command: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).find_map(|dir| usable(&dir.join(command)).ok())
 }
 
-/// Whether a file is the running program itself, whatever it is called there.
+/// Whether a file is the running program itself, under any name.
 pub fn is_own(file: &Path) -> bool {
     let identity = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     std::env::current_exe().ok().and_then(|own| identity(&own)).is_some_and(|own| identity(file) == Some(own))
@@ -135,7 +135,7 @@ fn usable(path: &Path) -> Result<PathBuf, Unusable> {
     }
 }
 
-/// What the first line of a script names; `None` for other files, and for those that cannot be read.
+/// The interpreter in the first line of a script; `None` for other or unreadable files.
 fn interpreter(path: &Path) -> Option<PathBuf> {
     let mut beginning = Vec::new();
     regular::open(path).ok()?.take(FIRST_LINE).read_to_end(&mut beginning).ok()?;

@@ -1,6 +1,6 @@
-//! What the record of a thread says of its newest attempt: what was tried, by which processes, and what came of it.
+//! The newest attempt in a thread's record: its plan, its processes and its outcome.
 //!
-//! The newest `opened` line begins it; what stands before that is of earlier attempts. Lines:
+//! It begins with the newest `opened` line; earlier lines belong to earlier attempts. Lines:
 //!
 //! | event | written by | when |
 //! |---|---|---|
@@ -11,10 +11,10 @@
 //! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
 //! | `gaveUp` | agent process | instead, when it knows why there is no result |
 //! | `closed` | keeper | when the head moved, or the attempt failed |
-//! | `replied` | `thread answer` | when a person has replied to what the agent asked; fsynced |
-//! | `ended` | whoever ended the thread | when its line is in the history: a second copy of it |
+//! | `replied` | `thread answer` | when a person has replied to the agent's question; fsynced |
+//! | `ended` | the process that ended the thread | when its line is in the history: a second copy of it |
 //!
-//! A line of another attempt (a late result) is ignored: the `opened` line says whose record it is.
+//! Lines of other attempts (late results) are ignored: the `opened` line names the attempt.
 
 mod attempt;
 mod by_hand;
@@ -40,8 +40,7 @@ use crate::root::marks::{self, Mark};
 use crate::root::{history, ids, record};
 use crate::thread::digest::Digest;
 
-/// Reads the newest attempt; `None` when there was none, or its first line never got written whole (then no agent
-/// was started).
+/// Reads the newest attempt; `None` if there was none, or if its first line is incomplete (then no agent was started).
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
@@ -49,8 +48,8 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
     Ok(newest(&record::read(home, thread)?, thread))
 }
 
-/// The attempt that a process is part of: the thread's newest, or one that is run by hand. `running` is the id the process
-/// was told.
+/// The attempt of a process: the thread's newest attempt, or one that is run by hand. `running` is the id that the
+/// process was given.
 ///
 /// # Errors
 /// `Io` when the record cannot be read.
@@ -63,8 +62,8 @@ pub fn of_process(home: &Home, thread: &ThreadId, role: &str, running: Option<&s
     Ok(attempt.filter(|attempt| attempt.opened.attempt == running && attempt.opened.role == role))
 }
 
-/// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
-/// stands before that is of earlier attempts.
+/// The newest attempt in a record. Reads the lines from the end back to its `opened` line: lines before that belong to
+/// earlier attempts.
 fn newest(record: &[u8], thread: &ThreadId) -> Option<Attempt> {
     let mut lines = record::newest_first(record).filter_map(Line::parse);
     let mut later = Vec::new();
@@ -89,7 +88,7 @@ fn lines_of_newest(home: &Home, thread: &ThreadId) -> Result<Vec<Line>> {
         };
         lines.push(line);
         if let Some(attempt) = opened {
-            // A late line of an earlier one may stand among them.
+            // A late line of an earlier attempt may be among them.
             lines.retain(|line| line.attempt() == Some(&attempt));
             lines.reverse();
             return Ok(lines);
@@ -98,7 +97,7 @@ fn lines_of_newest(home: &Home, thread: &ThreadId) -> Result<Vec<Line>> {
     Ok(Vec::new())
 }
 
-/// The digests that attempts of a thread were recorded with, each with the node it is the digest at, newest first.
+/// The recorded digests of a thread's attempts, each with the node it applies to, newest first.
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
@@ -112,8 +111,8 @@ pub(crate) fn digests(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Diges
     Ok(stated.collect())
 }
 
-/// The step that came of the newest attempt at a role but `current`; `None` when none came of it, or when the record does
-/// not go back so far.
+/// The step of the newest attempt at a role except `current`; `None` if it produced none, or if the record does not go
+/// back that far.
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
@@ -133,7 +132,7 @@ pub fn last_step_of(home: &Home, thread: &ThreadId, role: &str, current: &str) -
     Ok(None)
 }
 
-/// The attempt that a step of the thread came of; `None` when the record does not go back so far.
+/// The attempt that produced a step of the thread; `None` if the record does not go back that far.
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
@@ -173,7 +172,7 @@ pub(crate) fn all(home: &Home, thread: &ThreadId) -> Result<Vec<Attempt>> {
     Ok(attempts)
 }
 
-/// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
+/// The newest entry about the thread's end; `None` if the thread has not ended, or has an attempt after that.
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
@@ -193,8 +192,8 @@ pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished
     Ok(newest.flatten())
 }
 
-/// Opens an attempt. Written before the agent starts; not synced, because after a power loss no agent is alive and a
-/// record that lacks the line means just that.
+/// Opens an attempt, before the agent starts. Not synced: after a power loss no agent is alive, and a record without
+/// the line means the same.
 ///
 /// # Errors
 /// `Io`.
@@ -220,8 +219,8 @@ pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
     Ok(())
 }
 
-/// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now, if anything, or with the value that was
-/// handed in.
+/// Records that the agent has answered, with the current content of [`OutputFiles::raw`], if any, or with the submitted
+/// value.
 ///
 /// # Errors
 /// `Io`.
@@ -235,7 +234,7 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
     Ok(())
 }
 
-/// Records the step an agent named, so that it need not run again whatever becomes of its verification.
+/// Records the step that an agent named, so that the agent need not run again if the verification is interrupted.
 ///
 /// # Errors
 /// `Io`.
@@ -259,7 +258,7 @@ pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, diges
     Ok(())
 }
 
-/// Writes into the claim what the record says of its attempt now: for the process of the agent, which does not reach the store.
+/// Updates the claim from the record, on behalf of the agent's process, which has no access to the store.
 pub(crate) fn tell(home: &Home, thread: &ThreadId) {
     claim::tell(home, thread);
 }
@@ -276,23 +275,23 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
     Ok(())
 }
 
-/// Records durably what a person said to the question of an attempt. Gives the reply that counts, which is another one where somebody
-/// on another machine was quicker.
+/// Durably records a person's reply to the question of an attempt. Returns the reply that counts, which is another one
+/// if a person on another machine replied first.
 ///
 /// # Errors
-/// `Io`, those of the store, `ClaimMoved` when another machine has begun anew meanwhile.
+/// `Io`, errors of the store, `Busy` when another machine has begun a new attempt meanwhile.
 pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: Hash, reply: Hash) -> Result<Hash> {
     let line = Replied { attempt: attempt.to_owned(), question, reply, replied_at: ids::now_ms() };
     let counts = claim::reply(home, thread, line)?;
     let reply = counts.reply;
     let file = record::append(home, thread, &Line::Replied(counts))?;
     file.sync_data().at("sync", home.record_file(thread))?;
-    // What else the claim lacks, such as that the attempt was closed.
+    // Adds whatever else the claim lacks, such as that the attempt was closed.
     claim::tell(home, thread);
     Ok(reply)
 }
 
-/// Records how an attempt was concluded: why it failed, and its node, if it did.
+/// Records how an attempt ended, with its error and node if it failed.
 ///
 /// # Errors
 /// `Io`.
@@ -302,7 +301,7 @@ pub fn closed(home: &Home, opened: &Opened, outcome: Outcome, error: Option<Stri
     conclude(home, opened, closed)
 }
 
-/// Records that the step of an attempt became the head; `adopted` when its own keeper did not live to see that.
+/// Records that the step of an attempt became the head; `adopted` if its own keeper died before that.
 ///
 /// # Errors
 /// `Io`.
@@ -312,7 +311,7 @@ pub(crate) fn linked(home: &Home, opened: &Opened, adopted: bool) -> Result<()> 
 }
 
 fn conclude(home: &Home, opened: &Opened, closed: Closed) -> Result<()> {
-    // Once the head has moved, nobody asks for the attempt any more.
+    // Once the head has moved, no machine needs the attempt's claim.
     let is_over = matches!(closed.outcome, Outcome::Linked | Outcome::Quarantined);
     record::append(home, &opened.thread, &Line::Closed(closed))?;
     if !is_over {
@@ -321,15 +320,15 @@ fn conclude(home: &Home, opened: &Opened, closed: Closed) -> Result<()> {
     marks::clear(home, &opened.thread, &[Mark::Open])
 }
 
-/// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.
+/// Keeps a copy of a thread's line in the history. The copy may fail: it matters only if the history is damaged.
 pub fn ended(home: &Home, finished: &history::Finished) {
     let _ = record::append(home, &finished.thread, &Line::Ended(finished.clone()));
 }
 
-/// Id of this boot, so that process ids of an earlier one are never acted upon. Empty on a system that has none.
+/// Id of this boot, so that uwf never acts on process ids of an earlier boot. Empty on systems without such ids.
 ///
 /// # Errors
-/// `Io` when it cannot be told just now: taken for another boot, processes would not be ended and answers not be read.
+/// `Io` when it cannot be read now. If uwf assumed another boot instead, it would not end processes nor read answers.
 pub fn boot_id() -> Result<String> {
     let path = Path::new("/proc/sys/kernel/random/boot_id");
     match std::fs::read_to_string(path) {

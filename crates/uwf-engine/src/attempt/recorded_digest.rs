@@ -1,4 +1,4 @@
-//! The digests that the record of a thread holds.
+//! The digests in the record of a thread.
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
@@ -10,11 +10,11 @@ use crate::root::home::Home;
 use crate::thread::digest::{self, Digest};
 use crate::thread::load::Thread;
 
-/// All digests that the record of a thread still has, newest first. Older ones are dropped with the attempts they belong to; the
-/// newest stands for them too.
+/// All digests that the record of a thread still has, newest first. Older digests are dropped with their attempts,
+/// because the newest digest covers them.
 ///
 /// # Errors
-/// Those of the record.
+/// Errors of the record.
 pub fn all(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
     let mut found = recorded::digests(home, thread)?;
     let settings = match Settings::load(home, thread) {
@@ -28,16 +28,15 @@ pub fn all(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
 /// The recorded digest at a node of a thread.
 ///
 /// # Errors
-/// Those of the record.
+/// Errors of the record.
 pub fn at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> {
     Ok(all(home, thread)?.into_iter().find(|(at, _)| *at == node).map(|(_, digest)| digest))
 }
 
-/// The digest at a thread's head, to continue from: the recorded one, otherwise one computed from the nodes as they
-/// are.
+/// The digest at a thread's head, to continue from: the recorded digest, otherwise one computed from the current nodes.
 ///
 /// # Errors
-/// Those of record and nodes.
+/// Errors of the record and the nodes.
 pub(crate) fn at_head(thread: &Thread<'_>) -> Result<Digest> {
     match at(thread.home(), &thread.id, thread.head)? {
         Some(digest) => Ok(digest),

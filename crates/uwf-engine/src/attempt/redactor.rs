@@ -1,4 +1,4 @@
-//! What is redacted before it is stored, logged or shown.
+//! Redacts secrets before text is stored, logged or shown.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,23 +15,24 @@ use crate::root::home::Home;
 use crate::root::received_keys;
 use crate::root::store_keys;
 
-/// Replaces secrets in everything that is about to be stored, logged or shown: a node is for ever.
+/// Replaces secrets in everything that is about to be stored, logged or shown: a node is permanent.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Names, in the order of the values that are searched for.
+    /// Names, in the order of the values in `search`.
     names: Vec<String>,
     search: Arc<SecretSearch>,
-    /// The broker of the attempt, which knows secrets that this process does not have.
+    /// The attempt's broker, which knows secrets that this process lacks.
     broker: Option<Arc<BrokerLink>>,
 }
 
 impl Redactor {
-    /// Knows every configured secret by name, and whatever in `.env` or the environment is named like one.
+    /// A redactor for every configured secret, and for variables in `.env` or the environment that are named like
+    /// secrets.
     pub fn new(names: impl IntoIterator<Item = String>, env_file: &[(String, String)]) -> Redactor {
         Redactor::knowing(names, env_file, &own_environment())
     }
 
-    /// The same for a root, whose configuration names the secrets.
+    /// A redactor for a root, whose configuration names the secrets.
     ///
     /// # Errors
     /// `Config` when configuration or `.env` is not readable.
@@ -42,7 +43,8 @@ impl Redactor {
         Ok(Redactor::new(names, &env_file).asking_broker_of(home))
     }
 
-    /// The same for a process that does not have every secret in its own environment: `environment` is what others have.
+    /// A redactor for a process whose own environment lacks some secrets: `environment` has the variables of other
+    /// processes.
     pub fn knowing(
         names: impl IntoIterator<Item = String>,
         env_file: &[(String, String)],
@@ -55,13 +57,13 @@ impl Redactor {
             .filter(|(name, value)| names.contains(name) || is_named_secret(name) && !value.starts_with('/'));
         let mut secrets: Vec<(String, String)> = in_file
             .chain(in_environment)
-            // White space around a key is no part of what is sent, and so of what comes back.
+            // White space around a key is not sent, so it does not come back either.
             .map(|(name, value)| (name, value.trim().to_owned()))
             .flat_map(|(name, value)| secret_parts::of(value).into_iter().map(move |part| (name, part)))
             .map(|(name, value)| (name.clone(), value))
             .filter(|(_, value)| value.len() >= SHORTEST)
             .collect();
-        // Of several variables with the same value, the first one by name is told.
+        // If several variables have the same value, report the first one by name.
         secrets.sort();
         secrets.dedup();
         let search = Arc::new(SecretSearch::new(secrets.iter().map(|(_, value)| value.as_str())));
@@ -74,24 +76,24 @@ impl Redactor {
         Redactor { broker: home.broker().cloned(), ..self }
     }
 
-    /// The name of a secret that is in a text.
+    /// The name of a secret that occurs in a text.
     pub fn found_in(&self, text: &str) -> Option<&str> {
         let found = self.search.found(text.as_bytes());
         found.first().map(|found| self.names[found.value].as_str())
     }
 
-    /// The node without secrets in any text of it.
+    /// The node, with all its texts redacted.
     pub fn draft(&self, draft: Draft) -> Draft {
         let clean = self.value(draft.payload());
         if clean == *draft.payload() {
             return draft;
         }
-        // Only texts are others, so what could be written before can be now.
+        // Only texts have changed, so it can still be written.
         Draft::new(draft.type_hash(), clean).map_or(draft, Draft::trusted)
     }
 
-    /// The text without secrets, whatever stands within one that is not seen, and also as base64, in hexadecimal digits, and as JSON
-    /// and URLs have it. A text without a secret stays as it is.
+    /// The text without secrets. Also finds secrets that contain invisible characters or are encoded as base64,
+    /// hexadecimal digits, JSON or URLs. A text without secrets is unchanged.
     pub fn text(&self, text: &str) -> String {
         match self.value(&Value::from(text)) {
             Value::String(clean) => clean,
@@ -99,7 +101,7 @@ impl Redactor {
         }
     }
 
-    /// An error without secrets in what it says and suggests.
+    /// An error with its message and hints redacted.
     pub fn error(&self, error: &Error) -> Error {
         let hints = error.hints.iter().map(|hint| self.text(hint)).collect();
         Error { hints, ..Error::new(error.kind, self.text(&error.message)) }
@@ -116,15 +118,15 @@ impl Redactor {
         clean + &text[from..]
     }
 
-    /// How much of a text that grows can be shown.
+    /// Length of a growing text that can already be shown.
     pub(crate) fn settled(&self, text: &[u8]) -> usize {
         self.search.settled(text)
     }
 
-    /// The value with every text in it, keys included, without secrets.
+    /// The value with every text in it redacted, including keys.
     pub fn value(&self, value: &Value) -> Value {
         let clean = self.own_value(value);
-        // Without it nothing is stored either, and what is kept in files is cleaned again before it is.
+        // Without the broker nothing is stored, and text kept in files is redacted again before it is stored.
         self.broker.as_ref().and_then(|broker| broker.redacted(&clean)).unwrap_or(clean)
     }
 
@@ -143,20 +145,21 @@ impl Redactor {
     }
 }
 
-/// The variables of this process and the keys that were handed to it, as far as they are text.
+/// The variables of this process and the keys it received, as far as they are text.
 pub fn own_environment() -> Vec<(String, String)> {
     received_keys::text_variables().collect()
 }
 
-/// Words of names that only secrets have.
+/// Words that occur only in names of secrets.
 const SECRET_WORDS: [&str; 10] =
     ["KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PGPASSWORD"];
 
-/// Names of secrets without such a word: of Azure, the key of an account among other things, and what a machine shows to get a token.
+/// Names of secrets without such a word: the first is Azure's and includes an account's key, and a machine sends the
+/// second to get a token.
 const SECRET_NAMES: [&str; 2] = ["AZURE_STORAGE_CONNECTION_STRING", "IDENTITY_HEADER"];
 
-/// Whether a variable of an environment is named like a secret. Unlike a `.env` an environment is full of other things, so
-/// only whole words count: `KEYCLOAK_URL` is none.
+/// Whether an environment variable is named like a secret. Unlike `.env`, an environment has many other variables, so
+/// only whole words count: `KEYCLOAK_URL` is not a secret.
 fn is_named_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_NAMES.contains(&&*name) || name.split('_').any(|word| SECRET_WORDS.contains(&word))

@@ -18,7 +18,7 @@ use crate::root::home::Home;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
 
-/// Most bytes of nodes that an attempt may store: a hundred outputs of the greatest size with their traces.
+/// Most bytes of nodes that an attempt may store: a hundred outputs of the maximum size with their traces.
 const MAX_STORED: u64 = 4 << 30;
 
 /// Access limits of an attempt.
@@ -33,7 +33,7 @@ pub(super) struct Bounds {
 struct NodeSets {
     /// Nodes of the thread.
     of_thread: HashSet<Hash>,
-    /// Nodes that the attempt stored and that are not known to be of the thread.
+    /// Nodes that the attempt stored and that are not known to belong to the thread.
     own: HashSet<Hash>,
     /// Bytes it stored.
     stored: u64,
@@ -52,7 +52,7 @@ impl Bounds {
         of_thread.extend(opened.earlier.iter().chain(&opened.reextract));
         let exchanges = opened.replies.iter();
         of_thread.extend(exchanges.flat_map(|exchange| [exchange.attempt, exchange.question, exchange.reply]));
-        // Without them each step leads to the one before.
+        // Without them, each step references the previous one.
         for record in thread.chain().map(Chain::records).unwrap_or_default() {
             of_thread.extend([record.step, record.output, record.detail]);
         }
@@ -61,7 +61,7 @@ impl Bounds {
         Ok(Bounds { start: thread.start_hash, prev, role: opened.role.clone(), known })
     }
 
-    /// Refuses nodes that are not of the thread.
+    /// Rejects nodes that don't belong to the thread.
     pub(super) fn check_read(&self, hashes: &[Hash]) -> std::result::Result<(), Failure> {
         let known = self.known.lock();
         let is_known = |hash: &&Hash| known.of_thread.contains(hash) || known.own.contains(hash);
@@ -71,13 +71,13 @@ impl Bounds {
         }
     }
 
-    /// Lets the attempt read what a node of the thread leads to.
+    /// Lets the attempt read the nodes that a node of the thread references.
     pub(super) fn opened(&self, store: &Store, hash: Hash, bytes: &[u8]) {
         if !self.known.lock().of_thread.contains(&hash) {
             return;
         }
         let Some(node) = Node::stored_as(hash, bytes) else { return };
-        // References of an unknown type are unknown. Hashes in texts are found all the same.
+        // The references of an unknown type are unknown. Hashes in texts are still found.
         let mut found = store.refs(&node).unwrap_or_default();
         found.push(node.type_hash);
         in_texts(&node.payload, &mut found);
@@ -114,12 +114,12 @@ impl Bounds {
         }
         let typed = Draft::new(node.type_hash, node.payload.clone());
         let draft = typed.ok().filter(|draft| draft.hash() == hash);
-        // A schema that is its own type.
+        // A schema can be its own type.
         let draft = draft.or_else(|| Draft::self_typed(node.payload).ok().filter(|draft| draft.hash() == hash));
         draft.ok_or_else(|| refuse("its payload cannot be written"))
     }
 
-    /// Nodes were stored for the attempt.
+    /// Records nodes that were stored for the attempt.
     pub(super) fn stored(&self, drafts: &[Draft]) {
         let mut known = self.known.lock();
         known.stored += drafts.iter().map(|draft| draft.cbor().len() as u64).sum::<u64>();
@@ -128,7 +128,7 @@ impl Bounds {
     }
 }
 
-/// Hashes that texts of a value name: an agent may be told to read the node.
+/// Collects the hashes named in the texts of a value: a text may ask an agent to read the node.
 fn in_texts(value: &Value, found: &mut Vec<Hash>) {
     match value {
         Value::String(text) => {

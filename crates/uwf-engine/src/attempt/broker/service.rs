@@ -17,16 +17,16 @@ use crate::root::broker_link::wire::{self, Failure, Reply, Request};
 use crate::root::env_file;
 use crate::root::home::Home;
 
-/// Most connections at a time. An agent needs one for each process of uwf it starts.
+/// Most connections at a time. An agent needs one for each process of uwf that it starts.
 const MAX_CONNECTIONS: usize = 64;
 
-/// Most holds of a connection.
+/// Most holds per connection.
 const MAX_HOLDS: usize = 8;
 
 /// How long a connection may hold the nodes without a request, because `gc` waits for it. New nodes are safe without the hold.
 const HOLD_LIMIT: Duration = Duration::from_mins(1);
 
-/// How long to wait when no connection can be taken, such as at the limit of open files.
+/// Pause when no connection can be accepted, for example at the limit of open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
 type Answer = std::result::Result<(Reply, Vec<Vec<u8>>), Failure>;
@@ -36,7 +36,7 @@ pub(super) struct Service {
     home: Home,
     opened: Opened,
     redactor: Redactor,
-    /// Made when it is first needed: until then the store is not asked.
+    /// Computed on first use: the store is not read before.
     bounds: Mutex<Option<Arc<Bounds>>>,
     connections: AtomicUsize,
 }
@@ -52,12 +52,12 @@ impl Service {
         &self.home
     }
 
-    /// Reads what the bounds of the attempt are made of, while its agent starts. A failure is met again by the first request.
+    /// Computes the attempt's access limits while its agent starts. The first request reports a failure again.
     pub(super) fn prepare(&self) {
         let _ = self.bounds();
     }
 
-    /// Serves each connection in a thread of its own.
+    /// Serves each connection in its own thread.
     pub(super) fn accept(self: &Arc<Service>, listener: &UnixListener) {
         loop {
             match listener.accept() {

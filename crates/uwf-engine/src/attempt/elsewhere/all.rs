@@ -1,7 +1,8 @@
 //! What other machines do or did about all threads, for lists.
 //!
-//! Each thread that was stepped has a claim, and a list must know all of them. So what a claim says is remembered on this machine as long
-//! as the store names the same version of it, and read again only if it was written since. That of a machine at work is, every few seconds.
+//! Every thread that was ever stepped has a claim, and a list must know all of them. So this machine remembers what a
+//! claim says, and reads it again only when the store lists a new version. A machine that is running a step writes a
+//! new version every few seconds.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -18,14 +19,14 @@ use crate::error::Result;
 use crate::root::cache_file;
 use crate::root::home::Home;
 
-/// The shortest time within which a claim may be that of a machine at work: other machines may have a longer lease than this one.
+/// Claims at most this old may belong to a running machine: other machines may have a longer lease than this one.
 const RECENT: Duration = Duration::from_mins(1);
 
-/// What other machines do or did last about threads that are at these heads, by the names of the threads. Nothing is said of a thread
-/// about which the record here knows as much.
+/// What other machines do or last did about threads at these heads, by thread name. Leaves out threads about which the
+/// local record knows as much.
 ///
 /// # Errors
-/// Those of the store, the records and the configuration.
+/// Errors of the store, the records and the configuration.
 pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<String, Elsewhere>> {
     let (Some(notes), Some(path)) = (home.notes(), home.claims_cache()) else { return Ok(BTreeMap::new()) };
     let recent = home.config()?.lease().max(RECENT);
@@ -33,7 +34,7 @@ pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<Stri
     let mut listed = notes.notes(claim::KIND)?;
     listed.retain(|listed| listed.name.strip_prefix(claim::KIND).is_some_and(|thread| heads.contains_key(thread)));
     let mut memory = Memory::load(path);
-    // Whether a machine is at work says the age of its claim, and the rest is in the claim.
+    // The age of a claim shows whether its machine is running; the rest is in the claim.
     let may_be_at_work = |listed: &ListedNote, said: &Said| said.over.is_none() && listed.age < recent;
     let unknown = listed.iter().filter(|listed| memory.of(listed).is_none_or(|said| may_be_at_work(listed, said)));
     let unknown: Vec<String> = unknown.map(|listed| listed.name.clone()).collect();
@@ -62,7 +63,7 @@ enum Found {
     Over(Over),
 }
 
-/// A concluded attempt.
+/// An attempt that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Over {
     head: Hash,
@@ -81,14 +82,15 @@ impl Over {
         })
     }
 
-    /// What it says that the record of this machine does not.
+    /// What it says beyond the record of this machine.
     fn told_to(self, home: &Home, thread: &ThreadId) -> Result<Option<Elsewhere>> {
         let own = recorded::read(home, thread)?;
         Ok(is_news(own.as_ref(), &self.attempt, self.was_replied_to).then_some(Elsewhere::Stands(self.stand)))
     }
 }
 
-/// What a version of a claim said: of an attempt that nobody has concluded nothing, once its machine is gone.
+/// What one version of a claim said. If its attempt has not ended, there is nothing to remember once its machine is
+/// gone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Said {
     name: String,
@@ -122,7 +124,7 @@ impl Memory {
         self.by_name.get(&listed.name).filter(|said| said.version == listed.version.token())
     }
 
-    /// Remembers what a note said. It may be newer than in the list: then that names another version the next time.
+    /// Remembers what a note said. It may be newer than the list: then the next list has another version.
     fn learn(
         &mut self,
         home: &Home,
@@ -146,7 +148,7 @@ impl Memory {
         Ok(at_work.map(|at_work| Found::AtWork(Elsewhere::AtWork(Box::new(at_work)))).or(found))
     }
 
-    /// Keeps what is known of the notes there are.
+    /// Saves what is known about the listed notes.
     fn save(&self, home: &Home, listed: &[ListedNote]) {
         if self.has_learned {
             let known: Vec<&Said> = listed.iter().filter_map(|listed| self.of(listed)).collect();

@@ -1,4 +1,4 @@
-//! Why a thread stands still that another machine stepped last: here there is no mark of it.
+//! Why a thread that another machine stepped last does not continue: this machine has no mark for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::error::ErrorKind;
 use crate::root::marks::{Mark, Reason};
 use crate::thread::state::State;
 
-/// What a concluded attempt leaves its thread in.
+/// The state of a thread after an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stand {
     pub(crate) state: State,

@@ -1,4 +1,4 @@
-//! What a directory is to git: the working tree it is in, and the commit that is checked out there.
+//! The working tree that a directory is in, and the commit checked out there.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::root::inner_path::InnerPath;
 pub(crate) struct Checkout {
     /// The directory of the working tree.
     pub(crate) top: PathBuf,
-    /// Where the directory is in it; empty for the top.
+    /// The directory's path in it; empty for the top.
     pub(crate) inside: InnerPath,
     /// The repository: the `.git` that all its working trees share.
     pub(crate) repository: PathBuf,
@@ -20,10 +20,10 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
-    /// The working tree that a directory is in.
+    /// The working tree that contains a directory.
     ///
     /// # Errors
-    /// `NoRepository`, `NoWorkTree` and `NoCommit`; `Failed` when git refuses to look.
+    /// `Usage` without a repository, a working tree or a commit; `Io` when git cannot look.
     pub(crate) fn of(dir: &Path) -> Result<Checkout> {
         let git = Git::at(dir);
         let looked = git.output(["rev-parse", "--is-inside-work-tree"])?;
@@ -46,7 +46,7 @@ impl Checkout {
 }
 
 impl Git<'_> {
-    /// The commit that a name stands for, if there is one.
+    /// The commit that a name resolves to, if it exists.
     pub(crate) fn commit(&self, name: &str) -> Result<Option<String>> {
         let found =
             self.output(["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])?;
@@ -60,7 +60,7 @@ impl Git<'_> {
         self.run("look at the git repository", args).map(PathBuf::from)
     }
 
-    /// How many files of the working tree differ from its commit, those that nobody has added included, ignored ones not.
+    /// Number of files that differ from the commit, including untracked files, excluding ignored files.
     pub(crate) fn uncommitted(&self) -> Result<usize> {
         let status = [
             "--no-optional-locks",
@@ -89,7 +89,7 @@ fn no_work_tree(dir: &Path) -> Error {
         .with_cause(ErrorCause::NoWorkingTree)
 }
 
-/// The refusal of a repository that has nothing to begin at.
+/// The error for a repository without a commit to begin at.
 pub(crate) fn no_commit(repository: &Path) -> Error {
     Error::usage(format!("the git repository {} has no commit yet", repository.display()))
         .hint("a worktree begins at a commit: `git commit` the files first")

@@ -8,30 +8,30 @@ use serde::{Serialize, Serializer};
 use super::{Git, refused};
 use crate::error::Result;
 
-/// Options of every comparison: only what git does itself, whatever the person has configured for their eyes.
+/// Options of every comparison: git's own output, regardless of the person's configuration.
 const PLAIN: [&str; 7] =
     ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--submodule=short", "-O/dev/null"];
 
-/// The same of a patch, which `git apply` is to understand.
+/// Further options of a patch that `git apply` must understand.
 const PATCH: [&str; 5] = ["--patch", "--binary", "--unified=3", "--src-prefix=a/", "--dst-prefix=b/"];
 
-/// How one file differs.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
     /// Its path.
     pub path: String,
-    /// The path it had, if it was renamed.
+    /// Its earlier path, if it was renamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Lines that were added; absent for a file that is no text.
+    /// Added lines; absent for a binary file.
     pub added: Option<u64>,
-    /// Lines that were removed; absent for a file that is no text.
+    /// Removed lines; absent for a binary file.
     pub removed: Option<u64>,
 }
 
 impl Git<'_> {
-    /// The files that differ, with how many lines of each.
+    /// The files that differ, with the number of lines added and removed.
     pub(crate) fn changed_files(&self, one: &str, other: &str) -> Result<Vec<FileChange>> {
         let listed = self.text("compare the files", PLAIN.into_iter().chain(["--numstat", "-z", one, other]))?;
         changes(&listed).ok_or_else(|| refused("compare the files", &listed))
@@ -48,8 +48,8 @@ impl Git<'_> {
     }
 }
 
-/// A patch as `git apply` takes it. It has the lines of the files as they are, in whatever encoding; as a text, and so in JSON, what
-/// is not UTF-8 is replaced.
+/// A patch that `git apply` accepts. It has the files' bytes in any encoding; as text, and so in JSON, invalid UTF-8 is
+/// replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch(pub Vec<u8>);
 
@@ -66,13 +66,13 @@ impl Serialize for Patch {
     }
 }
 
-/// Reads what `--numstat -z` prints: added, removed, path; of a rename the path is empty, and two follow.
+/// Parses the output of `--numstat -z`: added, removed, path. For a rename, the path is empty and two paths follow.
 fn changes(listed: &str) -> Option<Vec<FileChange>> {
     let mut parts = listed.split_terminator('\0');
     let mut found = Vec::new();
     while let Some(part) = parts.next() {
         let mut columns = part.splitn(3, '\t');
-        // Of a binary file both are `-`.
+        // A binary file has `-` for both.
         let (added, removed) = (columns.next()?.parse().ok(), columns.next()?.parse().ok());
         let (before, path) = match columns.next()? {
             "" => (Some(parts.next()?.to_owned()), parts.next()?.to_owned()),

@@ -15,15 +15,15 @@ struct Scope {
     until: Option<Instant>,
 }
 
-/// As long as it lives, git is run for this.
+/// While this value lives, git runs on its behalf.
 #[must_use]
 pub(crate) struct Errand {
     before: Scope,
 }
 
 impl Errand {
-    /// For an attempt: what is left of git when its keeper is killed ends as what is left of the agent. All calls together
-    /// have until then.
+    /// Runs git for an attempt: if its keeper is killed, leftover git processes are ended like the agent's processes.
+    /// All calls together must end by `until`.
     pub(crate) fn begin(attempt: Option<&str>, until: Option<Instant>) -> Errand {
         let scope = Scope { attempt: attempt.map(str::to_owned), until };
         Errand { before: ERRAND.replace(scope) }
@@ -40,7 +40,7 @@ pub(super) fn attempt() -> Option<String> {
     ERRAND.with_borrow(|errand| errand.attempt.clone())
 }
 
-/// How long git may take.
+/// Time left for git.
 pub(super) fn time_left() -> Option<Duration> {
     ERRAND.with_borrow(|errand| errand.until).map(|until| until.saturating_duration_since(Instant::now()))
 }

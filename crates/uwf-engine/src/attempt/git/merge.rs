@@ -1,4 +1,4 @@
-//! Bringing a branch into the one that is checked out.
+//! Merges a branch into the branch that is checked out.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -7,51 +7,51 @@ use std::process::Output;
 use super::{Git, failed, input, said};
 use crate::error::{Error, ErrorCause, Result};
 
-/// How a branch is brought in.
+/// How to merge a branch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Manner {
-    /// By moving the branch forward if that is all it takes, else by a merge commit.
+    /// Fast-forward if possible, otherwise create a merge commit.
     #[default]
     AsNeeded,
-    /// By moving the branch forward, or not at all.
+    /// Fast-forward or fail.
     FastForwardOnly,
-    /// By a merge commit in any case.
+    /// Always create a merge commit.
     MergeCommit,
-    /// By one commit with all the changes, which does not have the branch among its parents.
+    /// Create one commit with all changes, without the branch as a parent.
     Squash,
 }
 
-/// What came of it.
+/// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Brought {
-    /// It is in.
+    /// The branch was merged.
     In(How),
     /// These files have conflicts that a person must resolve.
     Conflicts(Vec<String>),
 }
 
-/// How a branch was brought in.
+/// How a branch was merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
-    /// It was in already.
+    /// It was already merged.
     UpToDate,
-    /// The branch that is checked out was moved forward.
+    /// The branch that is checked out was fast-forwarded.
     FastForward,
-    /// There is a merge commit.
+    /// A merge commit was created.
     Merge,
-    /// There is one commit with all the changes.
+    /// One commit with all changes was created.
     Squash,
 }
 
 impl Git<'_> {
-    /// The branch that is checked out; `None` when it is a bare commit.
+    /// The branch that is checked out; `None` for a detached HEAD.
     pub(crate) fn checked_out(&self) -> Result<Option<String>> {
         let found = self.output(["symbolic-ref", "--quiet", "--short", "HEAD"])?;
         Ok(found.status.success().then(|| String::from_utf8_lossy(found.stdout.trim_ascii()).into_owned()))
     }
 
-    /// Files with conflicts that nobody has resolved.
+    /// Files with unresolved conflicts.
     pub(crate) fn conflicts(&self) -> Result<Vec<String>> {
         let listed = self.text("look for conflicts", ["ls-files", "--unmerged", "--full-name", "-z", ":/"])?;
         // `MODE OBJECT STAGE<tab>PATH`, for each side of a conflict.
@@ -61,18 +61,18 @@ impl Git<'_> {
         Ok(paths)
     }
 
-    /// Whether the index holds something that the commit does not.
+    /// Whether the index differs from the commit.
     pub(crate) fn has_staged(&self) -> Result<bool> {
         Ok(!self.ask(["diff", "--cached", "--quiet", "--no-ext-diff"])?)
     }
 
-    /// The commit of a merge that somebody has begun and not concluded.
+    /// The commit being merged, if a merge is unfinished.
     pub(crate) fn merging(&self) -> Result<Option<String>> {
         self.commit("MERGE_HEAD")
     }
 
-    /// Commits a tree on the branch that is checked out in a working tree, by whom the repository says that the person is. No file
-    /// is looked at. `false` when the commit has that tree already.
+    /// Commits a tree on the branch of a working tree, with the author that is configured for the repository. Reads no
+    /// files. `false` when the commit already has that tree.
     pub(crate) fn commit_on_branch(&self, tree: &str, message: &str) -> Result<bool> {
         let action = "commit the changes of the worktree";
         let before = self.commit("HEAD")?;
@@ -84,7 +84,7 @@ impl Git<'_> {
         let made = self.output(["commit-tree", sign, tree, "-m", message].into_iter().chain(parents))?;
         if !made.status.success() {
             let why = self.uncommitted_because(action, &made);
-            // The object alone is written here: whatever fails is the signer, which need not say a word.
+            // This only writes the commit object, so a failure comes from the signer, which may print nothing.
             let is_unsigned = why.cause == Some(ErrorCause::GitFailed) && self.signing.is_on && !is_full(&why.message);
             return Err(if is_unsigned { not_signed(&said(&made)) } else { why });
         }
@@ -95,7 +95,7 @@ impl Git<'_> {
         Ok(true)
     }
 
-    /// Brings in a branch. The index holds nothing but the commit.
+    /// Merges a branch. The index must equal the commit.
     pub(crate) fn bring_in(&self, branch: &str, manner: Manner, message: &str) -> Result<Brought> {
         let before = self.commit("HEAD")?;
         let how: &[&str] = match manner {
@@ -120,12 +120,12 @@ impl Git<'_> {
         }
         if manner == Manner::Squash {
             if !self.has_staged()? {
-                // Git offers the text of a commit that there is none of.
+                // Git has prepared a message although there is nothing to commit.
                 self.abort_squash()?;
                 return Ok(Brought::In(How::UpToDate));
             }
             if let Err(error) = self.commit_staged("commit the changes of the branch", &["-m", message]) {
-                // Nothing was staged before. What keeps this from working as well is told by the first error.
+                // Nothing was staged before. If this fails as well, the first error already says why.
                 let _ = self.abort_squash();
                 return Err(error);
             }
@@ -139,7 +139,7 @@ impl Git<'_> {
         }))
     }
 
-    /// Why git did not bring a branch in.
+    /// Why git did not merge a branch.
     fn why_not(&self, branch: &str, merged: &Output) -> Error {
         let said = said(merged);
         let stderr = String::from_utf8_lossy(&merged.stderr);
@@ -159,7 +159,7 @@ impl Git<'_> {
         }
     }
 
-    /// Why git did not make a commit.
+    /// Why git did not create a commit.
     fn uncommitted_because(&self, action: &'static str, output: &Output) -> Error {
         let said = said(output);
         let is_unsigned = self.signing.is_on && NOT_SIGNED.iter().any(|words| said.contains(words));
@@ -181,67 +181,67 @@ impl Git<'_> {
         }
     }
 
-    /// Puts everything back to how it was before a merge.
+    /// Restores the state before a merge.
     pub(crate) fn abort_merge(&self) -> Result<()> {
         self.run("abort the merge", ["merge", "--abort"]).map(drop)
     }
 
-    /// The same for one that squashes: of it git only knows the conflicts. Changes that nobody has staged stay.
+    /// Like `abort_merge`, for a squash, of which git only knows the conflicts. Keeps unstaged changes.
     pub(crate) fn abort_squash(&self) -> Result<()> {
         self.run("abort the merge", ["reset", "--quiet", "--merge"].map(OsStr::new)).map(drop)?;
-        // What the next commit would have said otherwise.
+        // Otherwise the next commit would offer this message.
         let path = self.run("abort the merge", ["rev-parse", "--path-format=absolute", "--git-path", "SQUASH_MSG"])?;
-        // It is no more than a text that is offered.
+        // It is only a suggested text.
         let _ = std::fs::remove_file(path);
         Ok(())
     }
 
-    /// The files that a merge of a commit into another one would leave; the files of that commit, where git cannot tell.
+    /// The files that merging `tip` into `into` would produce; `tip` itself where git cannot compute them.
     pub(crate) fn merged_tree(&self, into: &str, tip: &str) -> Result<String> {
         let merged = self.output(["merge-tree", "--write-tree", into, tip])?;
         let tree = String::from_utf8_lossy(&merged.stdout).lines().next().unwrap_or_default().to_owned();
         Ok(if merged.status.success() { tree } else { tip.to_owned() })
     }
 
-    /// Paths of files that differ between two trees.
+    /// Paths of the files that differ between two trees.
     pub(crate) fn changed_paths(&self, one: &str, other: &str) -> Result<Vec<String>> {
         let args = ["diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other];
         let listed = self.text("look at the merge", args)?;
         Ok(listed.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// The content of a file in a tree; `None` where there is none.
+    /// The content of a file in a tree; `None` if it is not in the tree.
     pub(crate) fn file_at(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>> {
         let found = self.output(["cat-file", "--filters", &format!("{tree}:{path}")])?;
         Ok(found.status.success().then_some(found.stdout))
     }
 
-    /// Paths with changes that are not committed, and of files that git does not know.
+    /// Paths of files with uncommitted changes, and of untracked files.
     pub(crate) fn own_changes(&self) -> Result<Vec<String>> {
         let args = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
         let listed = self.text("look for uncommitted changes", args)?;
         Ok(listed.split_terminator('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
     }
 
-    /// A commit with the uncommitted changes of files that git knows, if there are any. No ref leads to it.
+    /// A commit with the uncommitted changes of tracked files, if any. No ref points to it.
     pub(crate) fn stash(&self) -> Result<Option<String>> {
         let stash = self.text("save the uncommitted changes", ["stash", "create"])?;
         Ok(Some(stash).filter(|stash| !stash.is_empty()))
     }
 
-    /// Gives files their content in a commit. Their entries in the index stay.
+    /// Restores files from a commit, but not their index entries.
     pub(crate) fn restore_files_of(&self, commit: &str, paths: &[String]) -> Result<()> {
         let source = format!("--source={commit}");
         self.of_paths(paths, ["restore", &source, "--worktree"])
     }
 
-    /// Makes files and their entries in the index those of a commit.
+    /// Restores files and their index entries from a commit.
     pub(crate) fn restore_paths(&self, commit: &str, paths: &[String]) -> Result<()> {
         let source = format!("--source={commit}");
         self.of_paths(paths, ["restore", &source, "--staged", "--worktree"])
     }
 
-    /// Takes files out of the index.
+    /// Removes files from the index.
     pub(crate) fn forget_paths(&self, paths: &[String]) -> Result<()> {
         self.of_paths(paths, ["rm", "--cached", "--quiet", "--ignore-unmatch"])
     }
@@ -261,12 +261,12 @@ impl Git<'_> {
         self.run("look at the git repository", ["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
     }
 
-    /// Whether the changes of a branch with this newest commit were being squashed, and there are conflicts.
+    /// Whether a squash of a branch with this tip is under way and has conflicts.
     pub(crate) fn squashing(&self, tip: &str) -> Result<bool> {
         Ok(self.squash_lists(tip)? && !self.conflicts()?.is_empty())
     }
 
-    /// Whether the text that git offers for a squash lists a commit.
+    /// Whether git's suggested squash message lists a commit.
     pub(crate) fn squash_lists(&self, commit: &str) -> Result<bool> {
         let path =
             self.run("look at the merge", ["rev-parse", "--path-format=absolute", "--git-path", "SQUASH_MSG"])?;
@@ -276,7 +276,7 @@ impl Git<'_> {
     }
 }
 
-/// Words of git about a commit that it could not sign.
+/// Git's words about a commit that it could not sign.
 const NOT_SIGNED: [&str; 5] = ["cannot exec", "failed to write commit object", "failed to sign", "signing", "key"];
 
 /// Whether the disk is full.
@@ -284,7 +284,7 @@ fn is_full(said: &str) -> bool {
     said.contains("No space left")
 }
 
-/// Whether git does not know who makes a commit.
+/// Whether git does not know the author of a commit.
 fn is_nobody(said: &str) -> bool {
     said.contains("dentity unknown") || said.contains("empty ident name") || said.contains("auto-detect email")
 }

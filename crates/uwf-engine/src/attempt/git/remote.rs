@@ -1,22 +1,22 @@
-//! Commits that go to another repository and come from there. Nothing is ever forced.
+//! Pushes commits to another repository and fetches them. Never forces.
 
 use super::{Git, said};
 use crate::error::{Error, Result};
 
-/// What became of a commit that was to go to a branch of a remote.
+/// Result of a push to a branch of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pushed {
-    /// The branch is there.
+    /// The branch is at the commit.
     Done,
-    /// The branch has commits that this one does not have: it stays as it is.
+    /// The branch has commits that this commit lacks, and was left unchanged.
     Behind,
 }
 
 impl Git<'_> {
-    /// Moves a branch of a remote forward to a commit, or makes it. Hooks of this repository are not run.
+    /// Fast-forwards a branch of a remote to a commit, or creates the branch. Doesn't run this repository's hooks.
     ///
     /// # Errors
-    /// `NotPushed` for whatever keeps it from that.
+    /// `Busy` if the push fails for any other reason than [`Pushed::Behind`].
     pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed> {
         let to = format!("{commit}:refs/heads/{branch}");
         let args = [
@@ -46,11 +46,11 @@ impl Git<'_> {
         }
     }
 
-    /// Fetches a branch of a remote and lets the ref `into` point to it; `false` if the remote has no such branch. The remote's
-    /// branches in this repository stay as they are.
+    /// Fetches a branch of a remote and points the ref `into` to it; `false` if the remote has no such branch. Leaves
+    /// the remote's branches in this repository unchanged.
     ///
     /// # Errors
-    /// `Unreachable` for whatever keeps it from that.
+    /// `Busy` if the fetch fails.
     pub(crate) fn fetch(&self, remote: &str, branch: &str, into: &str) -> Result<bool> {
         let from = format!("+refs/heads/{branch}:{into}");
         let args = [
@@ -76,12 +76,12 @@ impl Git<'_> {
         }
     }
 
-    /// Whether a commit is another one, or among those it came from.
+    /// Whether a commit is another one or its ancestor.
     pub(crate) fn is_in(&self, commit: &str, other: &str) -> Result<bool> {
         self.ask(["merge-base", "--is-ancestor", commit, other])
     }
 
-    /// The newest commit with this line in its message, among those that a commit came from.
+    /// The newest commit with this line in its message, among a commit and its ancestors.
     pub(crate) fn newest_with_line(&self, line: &str, tip: &str) -> Result<Option<String>> {
         let grep = format!("--grep={line}");
         let found =
@@ -94,7 +94,7 @@ impl Git<'_> {
         self.text("look at recorded files", ["show", "--no-patch", "--format=%B", commit])
     }
 
-    /// The same with what signs in to a remote.
+    /// The same git with the tokens that sign in to a remote.
     fn signing_in(&self) -> Git<'_> {
         Git { is_remote: true, ..self.again() }
     }

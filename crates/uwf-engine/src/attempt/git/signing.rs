@@ -1,12 +1,12 @@
-//! How commits are signed: as the person's own configuration says.
+//! Signs commits as the person's own configuration says.
 //!
-//! An agent may be able to write the configuration of the repository, and a signer is a program that has the person's keys. So what
-//! is set there counts for nothing: whether commits are signed, by which key and by which program.
+//! An agent may be able to write the repository's configuration, and a signer is a program with the person's keys. So
+//! uwf ignores the repository's settings for whether to sign, with which key and with which program.
 
 use super::Git;
 use crate::error::Result;
 
-/// Settings of signing, each with its default.
+/// Settings for signing, each with its default.
 const SETTINGS: [(&str, &str); 8] = [
     ("commit.gpgsign", "false"),
     ("user.signingkey", ""),
@@ -18,7 +18,7 @@ const SETTINGS: [(&str, &str); 8] = [
     ("gpg.ssh.defaultkeycommand", "false"),
 ];
 
-/// Parts of the configuration that are the person's, or their machine's.
+/// Configuration scopes that belong to the person or the machine.
 const OF_PERSON: [&str; 3] = ["system", "global", "command"];
 
 /// How a person signs commits.
@@ -31,17 +31,17 @@ pub(crate) struct Signing {
 }
 
 impl<'d> Git<'d> {
-    /// How the person signs the commits that are made here.
+    /// The person's way of signing the commits that are created here.
     ///
     /// # Errors
-    /// `Failed` if the configuration can't be read.
+    /// `Io` if the configuration can't be read.
     pub(crate) fn signing_of_person(&self) -> Result<Signing> {
         let args = ["config", "--null", "--show-scope", "--list", "--includes"];
         let listed = self.text("read the configuration of git", args)?;
         let mut signing = Signing::of(&listed);
         let has_no_key = signing.settings.iter().any(|setting| setting == "user.signingkey=");
         if signing.is_on && has_no_key && value(&listed, "gpg.format", true) != Some("ssh") {
-            // Without a key, git takes the committer's.
+            // Without a key, git uses the committer's.
             let ident = self.text("look who makes commits", ["var", "GIT_COMMITTER_IDENT"])?;
             let who = ident.rsplitn(3, ' ').last().unwrap_or_default();
             signing.settings.push(format!("user.signingkey={who}"));
@@ -49,14 +49,14 @@ impl<'d> Git<'d> {
         Ok(signing)
     }
 
-    /// The same git, whose commits are signed so.
+    /// The same git with this way of signing commits.
     pub(crate) fn signing(self, signing: &Signing) -> Git<'d> {
         Git { signing: signing.clone(), ..self }
     }
 }
 
 impl Signing {
-    /// Reads what `--list` says: part, key and value of each setting.
+    /// Parses the output of `--list`: scope, key and value of each setting.
     fn of(listed: &str) -> Signing {
         let mut settings = Vec::new();
         for (key, none) in SETTINGS {
@@ -74,7 +74,7 @@ fn value<'l>(listed: &'l str, key: &str, of_person: bool) -> Option<&'l str> {
     let mut parts = listed.split_terminator('\0');
     let mut found = None;
     while let (Some(scope), Some(setting)) = (parts.next(), parts.next()) {
-        // A key alone means that it is so.
+        // A key without a value means true.
         let (known, value) = setting.split_once('\n').unwrap_or((setting, "true"));
         if known == key && OF_PERSON.contains(&scope) == of_person {
             found = Some(value);

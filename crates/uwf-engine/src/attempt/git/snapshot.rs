@@ -1,4 +1,5 @@
-//! The files of a working tree as a commit that no branch has, and back. The person's index is never written to.
+//! Keeps the files of a working tree as a commit that is on no branch, and restores them. Never writes to the person's
+//! index.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::is_commit;
 
-/// Format of `git show` that tells of a snapshot: its tree, then two trailers.
+/// Format of `git show` for a snapshot: its tree, then two trailers.
 const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trailers:key=Uwf-Directory,valueonly)";
 
-/// Who makes commits that are on no branch: they are no work of a person.
+/// Author of commits that are on no branch, because they are not a person's work.
 const AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "uwf"),
     ("GIT_AUTHOR_EMAIL", "uwf@localhost"),
@@ -23,41 +24,41 @@ const AUTHOR: [(&str, &str); 4] = [
 /// Mode of an entry that is a commit of another repository.
 const GITLINK: &str = "160000";
 
-/// Characters kept of what git says of files that it left out.
+/// Most characters kept of git's message about files that it left out.
 const MOST_SAID: usize = 400;
 
-/// Exit code of `git add` that has left some files out, and done the rest.
+/// Exit code of `git add` when it left some files out and added the rest.
 const SOME_LEFT_OUT: i32 = 1;
 
 /// The files of a working tree, as git keeps them.
 pub(crate) struct Files {
     /// The tree of all files that git does not ignore.
     pub(crate) tree: String,
-    /// Why some files are not in it.
+    /// Why some files are missing from it.
     pub(crate) left_out: Option<String>,
 }
 
-/// A commit that holds files, told apart.
+/// A commit that holds files, with its parsed parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// The commit.
     pub(crate) commit: String,
     /// The files.
     pub(crate) tree: String,
-    /// The commit that was checked out then.
+    /// The commit that was checked out at that time.
     pub(crate) head: String,
-    /// The directory that was worked in, where it was not the top.
+    /// The working directory below the top; empty for the top.
     pub(crate) directory: InnerPath,
 }
 
 impl Git<'_> {
-    /// Puts the files of the working tree into the repository; this is a [`Git::view`].
+    /// Stores the files of the working tree in the repository; call it on a [`Git::view`].
     pub(crate) fn keep_files(&self) -> Result<Files> {
         let added = self.output(["add", "--all", "--ignore-errors"])?;
         let nested = self.new_repositories()?;
         let left_out = match added.status.code() {
             Some(0) if !nested.is_empty() => Some(format!("{}: a git repository of its own", nested.join(", "))),
-            // Git passes over what it can't open, and says so beside its success.
+            // Git skips directories that it can't open, prints that, and still succeeds.
             Some(0) => Some(said(&added)).filter(|said| said.contains("could not open directory")),
             Some(SOME_LEFT_OUT) => Some(said(&added)),
             _ => return Err(failed("record the files", &added)),
@@ -66,10 +67,10 @@ impl Git<'_> {
         Ok(Files { tree: self.text("record the files", ["write-tree"])?, left_out })
     }
 
-    /// The tree of all files of the working tree that git does not ignore; this is a [`Git::view`].
+    /// The tree of all files of the working tree that git does not ignore; call it on a [`Git::view`].
     ///
     /// # Errors
-    /// `Nested` when git would leave files out.
+    /// `Usage` when git would leave files out.
     pub(crate) fn all_files(&self) -> Result<String> {
         self.run("add the changes of the worktree", ["add", "--all"])?;
         let repositories = self.new_repositories()?;
@@ -79,8 +80,8 @@ impl Git<'_> {
         self.text("add the changes of the worktree", ["write-tree"])
     }
 
-    /// Repositories in the index that the commit does not have, submodules left out: of them git keeps the name of a commit and no
-    /// file.
+    /// Repositories in the index that the commit lacks, without submodules. For a repository, git keeps the id of a
+    /// commit and no files.
     pub(crate) fn new_repositories(&self) -> Result<Vec<String>> {
         let args =
             ["diff", "--cached", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", "-z", "HEAD"];
@@ -104,15 +105,15 @@ impl Git<'_> {
         Ok(found)
     }
 
-    /// Makes the files of the working tree those of a tree, also where nobody has added them; this is a
-    /// [`Git::view`]. What git ignores stays as it is.
+    /// Makes the files of the working tree equal to a tree, including untracked files; call it on a [`Git::view`].
+    /// Leaves ignored files unchanged.
     pub(crate) fn restore_files(&self, tree: &str) -> Result<()> {
-        // What it leaves out stays where it is.
+        // Files that this leaves out stay as they are.
         self.output(["add", "--all", "--ignore-errors"])?;
         self.run("restore the files", ["read-tree", "--reset", "-u", tree]).map(drop)
     }
 
-    /// Makes a commit of a tree that is on no branch.
+    /// Creates a commit of a tree on no branch.
     pub(crate) fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String> {
         let parents = parents.iter().flat_map(|parent| ["-p", parent]);
         let args = ["commit-tree", tree, "-m", message].into_iter().chain(parents);
@@ -120,17 +121,17 @@ impl Git<'_> {
         git.text("record the files", args)
     }
 
-    /// What a ref, or the newest that a pattern means, points to, told apart; `None` when there is none.
+    /// The parsed commit of a ref, or of the newest ref that a pattern matches; `None` if there is no such ref.
     pub(crate) fn kept(&self, pattern: &str) -> Result<Option<Kept>> {
         let newest = ["for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(objectname)", pattern];
         let commit = self.text("look for recorded files", newest)?;
         if commit.is_empty() { Ok(None) } else { self.kept_in(&commit).map(Some) }
     }
 
-    /// What a commit has, told apart.
+    /// The parsed parts of a commit.
     ///
     /// # Errors
-    /// `Strange` if uwf didn't write the commit message.
+    /// `Data` if uwf didn't write the commit message.
     pub(crate) fn kept_in(&self, commit: &str) -> Result<Kept> {
         let commit = commit.to_owned();
         let told = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
@@ -145,7 +146,7 @@ impl Git<'_> {
         Ok(Kept { commit, tree, head, directory })
     }
 
-    /// The trees of the commits that refs below a name point to.
+    /// The trees of the commits that the refs below a name point to.
     pub(crate) fn trees_below(&self, below: &str) -> Result<Vec<String>> {
         let listed = self.text("list git refs", ["for-each-ref", "--format=%(tree)", below])?;
         Ok(listed.lines().map(str::to_owned).collect())

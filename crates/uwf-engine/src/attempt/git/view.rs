@@ -1,10 +1,10 @@
-//! The working tree of a thread, as uwf looks at it.
+//! Git's view of a thread's working tree.
 //!
-//! An agent may write what it likes there: another `.git`, attributes that name programs, pipes in the place of files. So git never
-//! looks for the repository in that directory. It gets a git directory of uwf's own, made anew for each look: with the commit and
-//! the index of the worktree, and with no settings but some that say how files are to be read. Objects go to the repository.
-//! Settings of the repository itself do not count either, as an agent may be able to write them: those of the person and of
-//! the system do, and with them filters like that of Git LFS.
+//! An agent may write anything there: another `.git`, attributes that name programs, pipes instead of files. So git
+//! never searches that directory for the repository. Each look creates a separate git directory, with the commit and
+//! index of the worktree, and with only those settings that control how files are read. Objects go to the repository.
+//! Other settings of the repository are ignored as well, because an agent may be able to write them. Settings of the
+//! person and the system apply, including filters such as Git LFS.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -15,13 +15,13 @@ use durable_files::{FileError, regular};
 use super::{Git, Named};
 use crate::error::{Error, ErrorCause, Result};
 
-/// Settings of a repository that say how its files are to be read. None of them names a program or a file.
+/// Repository settings that control how files are read. None of them names a program or a file.
 const SETTINGS: &str = r"^(core\.(autocrlf|eol|filemode|ignorecase|precomposeunicode|symlinks|sparsecheckout|sparsecheckoutcone)|extensions\.objectformat)$";
 
-/// The directory in which a repository keeps what belongs to one of its working trees alone.
+/// The directory in which a repository keeps the data of one of its working trees.
 ///
 /// # Errors
-/// `NotItsWorktree` when the repository has no such working tree; `File` when a file that would say so can't be read.
+/// `Data` when the repository has no such working tree; `Io` when a file that could name it can't be read.
 pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
     let entries = repository.join("worktrees");
     let is_of_dir = |entry: &Path| -> Result<bool> {
@@ -29,7 +29,7 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
         let names = missing_is_none(regular::read(&file, regular::MAX_TEXT)).map_err(FileError::at("read", &file))?;
         Ok(names.is_some_and(|names| names.trim_ascii_end() == dir.join(".git").as_os_str().as_encoded_bytes()))
     };
-    // Git names it as the directory, unless that name was taken.
+    // Git gives the entry the directory's name, unless that name was taken.
     if let Some(first) = dir.file_name().map(|name| entries.join(name))
         && is_of_dir(&first)?
     {
@@ -48,24 +48,24 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
 }
 
 impl<'d> Git<'d> {
-    /// Git for branch and commit of a working tree. It must not look at the files: see [`Git::view`].
+    /// Git for the branch and commit of a working tree. It must not look at the files: see [`Git::view`].
     ///
     /// # Errors
-    /// As [`own_dir`].
+    /// The errors of [`own_dir`].
     pub(crate) fn of_worktree(repository: &Path, dir: &'d Path) -> Result<Git<'d>> {
         let named = Named {
             git_dir: own_dir(repository, dir)?,
-            // What the directory says itself of the repository may be the agent's word.
+            // The directory's own information about the repository may come from the agent.
             common: Some(repository.to_owned()),
             objects: None,
         };
         Ok(Git { named: Some(named), ..Git::at(dir) })
     }
 
-    /// Git for the files of a working tree. `scratch` is a directory of this call alone; it is made anew.
+    /// Git for the files of a working tree. `scratch` is a directory for this call alone, and is recreated.
     ///
     /// # Errors
-    /// As [`own_dir`], and those of git and of the files.
+    /// The errors of [`own_dir`], of git and of the files.
     pub(crate) fn view(repository: &Path, dir: &'d Path, scratch: &Path) -> Result<Git<'d>> {
         let of_worktree = Git::of_worktree(repository, dir)?;
         let own = own_dir(repository, dir)?;
@@ -90,7 +90,7 @@ impl<'d> Git<'d> {
         Ok(git)
     }
 
-    /// The settings that say how files are to be read, as a file of settings.
+    /// The settings that control how files are read, as the text of a configuration file.
     fn settings(&self) -> Result<String> {
         let listed = self.output(["config", "--null", "--get-regexp", SETTINGS])?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -105,10 +105,10 @@ impl<'d> Git<'d> {
     }
 }
 
-/// Copies a file if it is there.
+/// Copies a file if it exists.
 ///
 /// # Errors
-/// `File`, also when something else than a regular file is in its place.
+/// If a file cannot be read or written, or `from` is not a regular file.
 fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
     let Some(mut file) = missing_is_none(regular::open(from)).map_err(FileError::at("open", from))? else {
         return Ok(());
@@ -117,7 +117,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Copies an index with the time of its last change: git looks again at the content of files that are as young as that.
+/// Copies an index and its modification time: git compares the content of files that are as recent as the index.
 fn copy_index(from: &Path, to: &Path) -> Result<(), FileError> {
     copy(from, to)?;
     let Some(of_copy) =

@@ -9,27 +9,29 @@ use super::{Git, input, refused};
 use crate::error::Result;
 
 impl Git<'_> {
-    /// Makes a working tree on a branch that begins at a commit. A branch that is there is refused, unless it may be `moved` to
-    /// the commit. Hooks are not run.
+    /// Creates a working tree on a new branch at a commit. Fails if the branch exists, unless it may be `moved` to the
+    /// commit. Doesn't run hooks.
     pub(crate) fn add_worktree(&self, dir: &Path, branch: &str, commit: &str, moved: bool) -> Result<()> {
         let on = if moved { "-B" } else { "-b" };
         let args = ["worktree", "add", "--quiet", "--no-track", on, branch].map(OsStr::new);
         self.run("make a git worktree", args.into_iter().chain([dir.as_os_str(), OsStr::new(commit)])).map(drop)
     }
 
-    /// Lets a branch begin at a commit, and the working tree be on it. No file of the working tree is written.
+    /// Points a branch to a commit, and puts the working tree on the branch. Writes no file of the working tree.
     pub(crate) fn be_on(&self, branch: &str, commit: &str) -> Result<()> {
         let name = format!("refs/heads/{branch}");
         self.update_ref(&name, commit)?;
         self.run("move the worktree to its branch", ["symbolic-ref", "HEAD", &name])?;
-        // The next look at the files compares their contents, which `update-index --refresh` would do here, with filters.
+        // The next look at the files compares their contents. Don't run `update-index --refresh` here, because it would
+        // do so with filters.
         self.run("move the worktree to its branch", ["read-tree", "--reset", commit]).map(drop)
     }
 
-    /// Makes git forget a working tree whose directory is gone, also one that it was killed at making.
+    /// Makes git forget a working tree whose directory is gone, including one left by a git that was killed while
+    /// creating it.
     pub(crate) fn forget_worktree(&self, repository: &Path, dir: &Path) -> Result<()> {
         let args = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
-        // One that it never came to know is none to remove.
+        // This fails if git does not know the working tree; then there is nothing to remove.
         self.ask(args.into_iter().chain([dir.as_os_str()]))?;
         let Some(name) = dir.file_name() else { return Ok(()) };
         let entry = repository.join("worktrees").join(name);
@@ -42,20 +44,20 @@ impl Git<'_> {
         }
     }
 
-    /// The branches and tags, also those of other repositories, that have a commit.
+    /// The branches and tags that contain a commit, including remote branches.
     pub(crate) fn branches_with(&self, commit: &str) -> Result<Vec<String>> {
         let args =
             ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes", "refs/tags"];
         Ok(self.text("look for the branches of a commit", args)?.lines().map(str::to_owned).collect())
     }
 
-    /// Deletes a ref and those below it, as far as they are there.
+    /// Deletes a ref and the refs below it, if they exist.
     pub(crate) fn delete_refs(&self, below: &str) -> Result<()> {
         let names: Vec<String> = self.refs(below)?.into_iter().map(|(name, _)| name).collect();
         self.delete(&names)
     }
 
-    /// Deletes these refs, all of them or none.
+    /// Deletes all of these refs or none.
     pub(crate) fn delete(&self, names: &[String]) -> Result<()> {
         if names.is_empty() {
             return Ok(());
@@ -65,14 +67,14 @@ impl Git<'_> {
         git.run("delete git refs", ["update-ref", "--stdin"]).map(drop)
     }
 
-    /// The ref of a name and those below it, each with what it points to.
+    /// The ref of a name and the refs below it, each with its target.
     pub(crate) fn refs(&self, below: &str) -> Result<Vec<(String, String)>> {
         let listed = self.text("list git refs", ["for-each-ref", "--format=%(refname) %(objectname)", below])?;
         let pair = |line: &str| line.split_once(' ').map(|(name, object)| (name.to_owned(), object.to_owned()));
         Ok(listed.lines().filter_map(pair).collect())
     }
 
-    /// Makes a ref, or lets it point to another commit.
+    /// Creates a ref, or points it to another commit.
     pub(crate) fn update_ref(&self, name: &str, commit: &str) -> Result<()> {
         self.run("make a git ref", ["update-ref", name, commit]).map(drop)
     }

@@ -1,7 +1,7 @@
-//! Looks at the trace of an agent that is at work: each look reads what was written since the one before.
+//! Follows the trace of a running agent: each look reads the lines written since the previous one.
 //!
-//! Between two looks it keeps where each text is in the file, never a text: a running agent may have written 64 MB, and a
-//! server follows many of them.
+//! Between looks it keeps the position of each text in the file, never a text: a running agent may have written 64 MB,
+//! and a server follows many agents.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -17,13 +17,13 @@ use crate::attempt::recorded::OutputFiles;
 use crate::attempt::turns::{ToolCall, Turn};
 use crate::root::file_sign::{self, FileSign};
 
-/// How a line with a text begins.
+/// Beginning of a line with a text.
 const TEXT: &[u8] = br#"{"text":"#;
 
-/// Bytes before the end of the last look that are compared at the next one: a trace that was begun again has others there.
+/// Bytes before the end of the last look that the next look compares: a trace that was restarted has others there.
 const KNOWN: usize = 64;
 
-/// A line of the file. What a turn was asked is passed over: each turn repeats the numbers of all texts before it.
+/// A line of the file. Skips a turn's input, because each turn repeats the numbers of all earlier texts.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum SeenLine {
@@ -37,32 +37,32 @@ type SeenTurn = StoredTurn<IgnoredAny>;
 pub(crate) struct Follower {
     /// Signs of the two files at the last look.
     signs: Option<[FileSign; 2]>,
-    /// Bytes of the trace that were read, whole lines.
+    /// Bytes read of the trace, in whole lines.
     read: u64,
-    /// The last of them.
+    /// The last bytes that were read.
     known: Vec<u8>,
     /// Offset and length of each text's line, by number.
     texts: Vec<(u64, u64)>,
-    /// Turns that are over.
+    /// Number of finished turns.
     turns: usize,
-    /// Their tokens; `None` when one of them was not counted.
+    /// Their tokens; `None` if one of them was not counted.
     counted: Option<Tokens>,
 }
 
 /// New turns.
 pub(crate) struct News<'f> {
-    /// The turns that are over since the last look, and the number of each, from 0. After an agent began its trace again
-    /// they are counted from 0 once more.
+    /// Turns finished since the last look, each with its number from 0. If the agent restarts its trace, numbering
+    /// begins at 0 again.
     pub(crate) over: Vec<(usize, SeenTurn)>,
-    /// The turn that is under way.
+    /// The current turn.
     pub(crate) open: Option<SeenTurn>,
-    /// Tokens of all turns so far; `None` when there are none, or one that is over was not counted.
+    /// Tokens of all turns so far; `None` without turns, or if a finished turn was not counted.
     pub(crate) tokens: Option<Tokens>,
     /// The texts of these turns.
     pub(crate) texts: Texts<'f>,
 }
 
-/// The texts of a trace, which are read when they are asked for.
+/// The texts of a trace, read on demand.
 pub(crate) struct Texts<'f> {
     lines: &'f [(u64, u64)],
     file: Option<File>,
@@ -78,7 +78,7 @@ impl Follower {
         let file = regular::open(&files.trace).ok();
         let over = file.as_ref().and_then(|file| self.new_turns(file).ok()).unwrap_or_default();
         let under_way: Option<SeenTurn> = regular::open(&files.turn).ok().and_then(|file| {
-            // Its size is limited like that of the trace.
+            // Its size has the same limit as the trace.
             serde_json::from_reader(BufReader::new(file.take(MAX_BYTES))).ok()
         });
         let open = under_way.filter(|stored| stored.number == self.turns);
@@ -110,13 +110,13 @@ impl Follower {
         Ok(over)
     }
 
-    /// Whether the file still has what was read last where it was.
+    /// Whether the file still has the last bytes read at the same position.
     fn continues(&self, file: &File) -> bool {
         let mut bytes = vec![0; self.known.len()];
         file.read_exact_at(&mut bytes, self.read - self.known.len() as u64).is_ok() && bytes == self.known
     }
 
-    /// Takes a line; the turn it says is over.
+    /// Processes a line. Returns the turn that it finishes.
     fn line(&mut self, line: &[u8]) -> Option<(usize, SeenTurn)> {
         if line.starts_with(TEXT) {
             self.texts.push((self.read, line.len() as u64));
@@ -136,7 +136,7 @@ impl Follower {
 }
 
 impl Texts<'_> {
-    /// A turn with its texts but for what it was asked; `None` when one of them cannot be read.
+    /// A turn with its texts, without its input; `None` if one of them cannot be read.
     pub(crate) fn turn(&self, stored: &SeenTurn) -> Option<Turn> {
         let calls = stored.calls.iter().map(|call| {
             let (arguments, result) = (self.text(call.arguments)?, self.text(call.result)?);

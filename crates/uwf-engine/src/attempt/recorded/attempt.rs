@@ -1,4 +1,4 @@
-//! An attempt as far as its record tells, and what follows from that.
+//! An attempt as its record describes it.
 
 use json_cas::Hash;
 
@@ -9,33 +9,33 @@ use crate::attempt::agents::HUMAN;
 use crate::error::{AtPath, ErrorKind, Result};
 use crate::root::home::Home;
 
-/// How often a kept answer is read by processes that end without a word before its agent is run again: they may be dying
-/// of that answer. Those that say why, the disk being full for instance, are not counted.
+/// How many times processes may end without an error while reading a kept answer before its agent runs again: the
+/// answer may be what kills them. Processes that record an error, such as a full disk, don't count.
 const MAX_REREADS: u32 = 3;
 
-/// The newest attempt as far as it got.
+/// The newest attempt, as far as it got.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
-    /// What was planned.
+    /// Its plan.
     pub opened: Opened,
-    /// Process of the agent.
+    /// The agent's process.
     pub started: Option<Started>,
-    /// That the agent answered in full.
+    /// Set once the agent has answered in full.
     pub answered: Option<Answered>,
-    /// Its result as the agent named it.
+    /// The result that the agent named.
     pub named: Option<Named>,
     /// Its result.
     pub finished: Option<Finished>,
-    /// Why it has none.
+    /// Why it has no result.
     pub gave_up: Option<GaveUp>,
-    /// How it was concluded.
+    /// How it ended.
     pub closed: Option<Closed>,
-    /// What a person said to its question.
+    /// A person's reply to its question.
     pub replied: Option<Replied>,
 }
 
 impl Attempt {
-    /// One of which nothing is known but how it was planned.
+    /// An attempt that was only planned so far.
     pub fn begun(opened: Opened) -> Attempt {
         Attempt {
             opened,
@@ -49,7 +49,7 @@ impl Attempt {
         }
     }
 
-    /// The same with what one more line says about it; a line of another attempt says nothing.
+    /// This attempt with one more line applied; lines of other attempts are ignored.
     pub(super) fn with(self, line: Line) -> Attempt {
         let id = &self.opened.attempt;
         match line {
@@ -72,7 +72,7 @@ impl Attempt {
         }
     }
 
-    /// Whether it is known what a line of this kind says.
+    /// Whether it already has a line of this kind.
     pub(super) fn has(&self, line: &Line) -> bool {
         match line {
             Line::Opened(_) => true,
@@ -83,7 +83,7 @@ impl Attempt {
             Line::GaveUp(_) => self.gave_up.is_some(),
             Line::Closed(_) => self.closed.is_some(),
             Line::Replied(_) => self.replied.is_some(),
-            // That says the history.
+            // The history has this.
             Line::Ended(_) => true,
         }
     }
@@ -94,17 +94,17 @@ impl Attempt {
         finished.or_else(|| self.named.as_ref().map(|named| named.step))
     }
 
-    /// What [`Opened::rereads`] of an attempt to read its text again is.
+    /// Value of [`Opened::rereads`] for the next attempt to read its text.
     pub fn rereads(&self) -> u32 {
         self.opened.rereads.saturating_add(u32::from(self.gave_up.is_none()))
     }
 
-    /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full, the store
-    /// was away or let nobody in any more, another node stands in the place of one of its nodes, or a process was killed. What
-    /// the agent was paid for is then in the attempt node, or in the file of the value it handed in.
+    /// Whether its agent answered as `role` at this head and only keeping the answer failed: the disk was full, the
+    /// store was unreachable or denied access, another node was in the place of one of its nodes, or a process was
+    /// killed. The paid answer is then in the attempt node, or in the file of the submitted value.
     ///
     /// # Errors
-    /// `Io` when it cannot be told: taken for "no", the agent would be paid again.
+    /// `Io` when this is unknown: if uwf assumed "no", the agent would be paid again.
     pub(crate) fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> Result<bool> {
         let opened = &self.opened;
         let is_kept = self.closed.as_ref().is_some_and(|closed| closed.node.is_some());
@@ -122,10 +122,10 @@ impl Attempt {
         }
     }
 
-    /// Whether all of an answer is in its file. That of a value is durable. Of a text neither the line nor the file was
-    /// synced: after a power loss the one may be there without the other.
+    /// Whether an answer is complete in its file. The file of a value is durable. For a text, neither the line nor the
+    /// file was synced: after a power loss, one may exist without the other.
     fn is_whole(&self, home: &Home, answered: &Answered) -> Result<bool> {
-        // The machine it was made on has closed it, and kept all of the answer in its node.
+        // The machine that made the attempt has closed it, and kept the whole answer in its node.
         if self.opened.machine.is_some() {
             return Ok(true);
         }
@@ -136,31 +136,31 @@ impl Attempt {
         Ok(answered.bytes == size(&files.raw)? && self.opened.boot_id == boot_id()?)
     }
 
-    /// Whether it ended without an answer and yet nothing failed: the agent gave up because it must wait, or it was
-    /// a person's.
+    /// Whether it ended without an answer but did not fail: the agent gave up because it must wait, or the agent is a
+    /// person.
     pub(crate) fn only_waits(&self) -> bool {
         let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Waiting);
         self.finished.is_none() && !self.asks() && (waits || self.opened.agent.is_built_in(HUMAN))
     }
 
-    /// Whether its agent asks a person something.
+    /// Whether its agent asks a person a question.
     pub(crate) fn asks(&self) -> bool {
         self.gave_up.as_ref().is_some_and(|gave_up| gave_up.question.is_some())
     }
 
-    /// What the agent of this role asks at this head, as long as nobody has replied.
+    /// The question of this role's agent at this head, unless a person has replied.
     pub(crate) fn question_at(&self, head: Hash, role: &str) -> Option<&GaveUp> {
         let has_asked = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Asked);
         let is_open = has_asked && self.replied.is_none();
         self.gave_up.as_ref().filter(|_| is_open && self.opened.expected_head == head && self.opened.role == role)
     }
 
-    /// Whether a person has replied to what its agent asked at this head.
+    /// Whether a person has replied to its agent's question at this head.
     pub(crate) fn was_replied_to_at(&self, head: Hash) -> bool {
         self.replied.is_some() && self.opened.expected_head == head
     }
 
-    /// What a next try of this role at this head knows of questions and replies.
+    /// Questions and replies for the next attempt of this role at this head.
     pub(crate) fn replies_at(&self, head: Hash, role: &str) -> Vec<Exchange> {
         if self.opened.expected_head != head || self.opened.role != role {
             return Vec::new();
@@ -175,13 +175,13 @@ impl Attempt {
         self.opened.replies.iter().copied().chain(own).collect()
     }
 
-    /// Whether it was the wait of this role at this head.
+    /// Whether this role was suspended in it at this head.
     pub(crate) fn was_suspended_at(&self, head: Hash, role: &str) -> bool {
         let suspended = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Suspended);
         suspended && self.opened.expected_head == head && self.opened.role == role
     }
 
-    /// Attempt nodes a next try at `head` inherits.
+    /// Attempt nodes that the next attempt at `head` inherits.
     pub(crate) fn earlier_at(&self, head: Hash) -> Vec<Hash> {
         if self.opened.expected_head != head {
             return Vec::new();
@@ -200,7 +200,7 @@ mod tests {
     use crate::attempt::agents::AgentSpec;
     use crate::root::record;
 
-    /// An attempt whose agent has answered and which was closed as failed, with what else is given.
+    /// An attempt whose agent has answered and that was closed as failed, with further fields.
     fn answered(home: &Home, more: &serde_json::Value, gave_up: Option<ErrorKind>) -> Attempt {
         let agent = json!({ "name": "a", "command": "a", "args": [], "config": {} });
         let agent = serde_json::from_value(agent).unwrap();

@@ -1,5 +1,5 @@
-//! An agent that somebody runs by hand: all an attempt has, but no keeper waits for it and no head moves. What it is
-//! played with is in a file of its own, and the record of the thread knows nothing of it.
+//! An agent that a person runs by hand. The attempt has everything except a keeper that waits for it, and moves no
+//! head. Its plan is in a separate file, and the record of the thread does not mention it.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -13,32 +13,32 @@ use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::sharing;
 
-/// How the ids of such attempts begin, in front of a ULID.
+/// Prefix of the ids of such attempts, before a ULID.
 const PREFIX: &str = "hand-";
 
-/// File in the directory of the attempt that holds what it is played with.
+/// File with the plan, in the directory of the attempt.
 const OPENED: &str = "opened.json";
 
-/// Whether an attempt is none of the thread's record.
+/// Whether an attempt was started by hand and is not in the thread's record.
 pub(crate) fn is_by_hand(attempt: &str) -> bool {
-    // Checked before a path is made of it: it comes from the environment.
+    // Check it before building a path from it: it comes from the environment.
     let ulid = attempt.strip_prefix(PREFIX).unwrap_or_default();
     ulid.len() == 26 && ulid.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 impl Opened {
-    /// Whether somebody runs the agent by hand: of that the record of the thread knows nothing.
+    /// Whether a person runs the agent by hand; such an attempt is not in the thread's record.
     pub fn is_by_hand(&self) -> bool {
         is_by_hand(&self.attempt)
     }
 }
 
-/// Directory of the files of such an attempt.
+/// Directory for the files of such an attempt.
 pub(crate) fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> PathBuf {
     home.thread_dir(thread).join("by-hand").join(attempt)
 }
 
-/// Makes an attempt one that is run by hand: gives it an id and a directory.
+/// Turns an attempt into one that is run by hand, with a new id and a directory.
 ///
 /// # Errors
 /// `Io`.
@@ -53,8 +53,7 @@ pub(crate) fn open_by_hand(home: &Home, opened: Opened) -> Result<Opened> {
     Ok(opened)
 }
 
-/// What an agent that is run by hand is played with; `None` when the id is that of another kind of attempt, or of one that
-/// is over.
+/// The plan of an attempt that is run by hand; `None` for another kind of attempt, or one that is over.
 pub(super) fn read(home: &Home, thread: &ThreadId, attempt: &str) -> Option<Opened> {
     if !is_by_hand(attempt) {
         return None;

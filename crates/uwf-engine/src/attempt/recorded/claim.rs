@@ -1,11 +1,11 @@
-//! A claim: what other machines know of the newest attempt at a thread, where the store is shared.
+//! A claim: what other machines know about the newest attempt at a thread, with a shared store.
 //!
-//! It is a note beside the head, `attempt.THREAD`, with the lines that the record on the machine of the attempt has of it. That
-//! machine writes it before it starts an agent, and anew while the agent is at work (see [`crate::attempt::lease`]), so that its age
-//! tells whether the machine is alive. No clock of one machine is compared with that of another: how old a note is the store says, and
-//! for how long an attempt had been under way the machine that is at it.
+//! It is a note beside the head, `attempt.THREAD`, with the attempt's lines from the record of its machine. That
+//! machine writes it before it starts an agent, and rewrites it while the agent runs (see [`crate::attempt::lease`]),
+//! so its age shows whether the machine is alive. Clocks of different machines are never compared: the store reports
+//! the age of a note, and the machine of an attempt reports how long it has been running.
 //!
-//! A claim says something about one position. Once the head has moved, nobody looks at it any more, and the next one takes its place.
+//! A claim applies to one position. Once the head has moved, no machine reads it, and the next claim replaces it.
 
 use std::time::Duration;
 
@@ -26,53 +26,54 @@ use crate::root::home::Home;
 use crate::root::log::{Log, log};
 use crate::root::{ids, machine, record};
 
-/// How often a claim is told again what the record says when somebody wrote it in between. Its own machine renews it every few seconds.
+/// How often an update of a claim is retried if another write came in between. Its own machine renews it every few
+/// seconds.
 const TRIES: usize = 5;
 
-/// What the note says.
+/// Content of the note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Claim {
     /// Machine that wrote it.
     #[serde(deserialize_with = "machine::deserialize")]
     pub(crate) machine: String,
-    /// How long it holds without being renewed, milliseconds.
+    /// How long it is valid without a renewal, milliseconds.
     lease: u64,
-    /// For how long the attempt had been under way when this was written, milliseconds.
+    /// How long the attempt had been running when this was written, milliseconds.
     elapsed: u64,
     /// The lines of the attempt, oldest first.
     lines: Vec<Value>,
 }
 
 impl Claim {
-    /// What a note says; `None` for one that is no claim.
+    /// The claim in a note; `None` if it has none.
     pub(crate) fn of(note: &Note) -> Option<Claim> {
         serde_json::from_value(note.value.clone()).ok()
     }
 
-    /// The attempt that it is about; `None` when its lines are none of an attempt at this thread.
+    /// Its attempt; `None` if its lines contain no attempt at this thread.
     pub(crate) fn attempt(&self, thread: &ThreadId) -> Option<Attempt> {
         let lines: Vec<String> = self.lines.iter().map(Value::to_string).collect();
         super::newest(lines.join("\n").as_bytes(), thread)
     }
 
-    /// What a note says of an attempt at this thread; `None` for any other note.
+    /// The attempt at this thread in a note, with the claim; `None` for any other note.
     pub(crate) fn with_attempt(note: &Note, thread: &ThreadId) -> Option<(Attempt, Claim)> {
         let claim = Claim::of(note)?;
         Some((claim.attempt(thread)?, claim))
     }
 
-    /// How long it holds without being renewed, at most [`LONGEST_LEASE`].
+    /// How long it is valid without a renewal, at most [`LONGEST_LEASE`].
     pub(crate) fn lease(&self) -> Duration {
         Duration::from_millis(self.lease).min(LONGEST_LEASE)
     }
 
-    /// For how long the attempt had been under way when this was written.
+    /// How long the attempt had been running when this was written.
     pub(crate) fn elapsed(&self) -> Duration {
         Duration::from_millis(self.elapsed)
     }
 
-    /// Who is at work on an attempt that it is about, when it was written so long ago.
+    /// The machine that runs its attempt, for a claim of this age.
     pub(crate) fn at_work(&self, attempt: Attempt, age: Duration) -> AtWork {
         AtWork {
             thread: attempt.opened.thread,
@@ -84,20 +85,20 @@ impl Claim {
         }
     }
 
-    /// The same, written so much later.
+    /// The same claim with a new running time.
     pub(crate) fn renewed(self, elapsed: Duration) -> Claim {
         Claim { elapsed: millis(elapsed), ..self }
     }
 
-    /// The same, with what the record says and it doesn't yet. What it says already stays: another machine may have closed the attempt,
-    /// and the keeper knows more secrets than the process of an agent.
+    /// The claim with the record's lines that it lacks. Keeps its own lines: another machine may have closed the
+    /// attempt, and the keeper knows more secrets than an agent's process.
     fn with_news(mut self, told: &Attempt, lines: Vec<Line>, redactor: &Redactor) -> Claim {
         let news: Vec<Line> = lines.into_iter().filter(|line| !told.has(line)).collect();
         self.lines.extend(written(&news, redactor));
         self
     }
 
-    /// The same, closed by this machine because the one that was at work is gone.
+    /// The claim, closed by this machine because the machine that ran the attempt is gone.
     pub(crate) fn taken_over(self, attempt: &str, why: &str) -> Claim {
         self.over(attempt, Outcome::Failed, why)
     }
@@ -120,32 +121,32 @@ impl Claim {
         self.lines.iter().filter_map(|line| Line::parse(line.to_string().as_bytes()))
     }
 
-    /// The note.
+    /// The content of the note.
     pub(crate) fn value(&self) -> Value {
         serde_json::to_value(self).expect("a claim is texts and numbers")
     }
 }
 
-/// Name of the note that has the claim on a thread.
+/// Name of the note with the claim on a thread.
 pub(crate) fn name(thread: &ThreadId) -> String {
     format!("{KIND}{thread}")
 }
 
-/// What stands for the boot of another machine. It is none of this machine, so that no process here is taken for one of there.
+/// Boot id of attempts of other machines. Never equal to a boot id here, so their process ids are not looked up here.
 const ELSEWHERE: &str = "elsewhere";
 
-/// What the name of such a note begins with.
+/// Prefix of such names.
 pub(crate) const KIND: &str = "attempt.";
 
-/// The thread that a note has the claim on; `None` for other notes.
+/// The thread of a claim's note; `None` for other notes.
 pub(crate) fn thread_of(name: &str) -> Option<ThreadId> {
     name.strip_prefix(KIND)?.parse().ok()
 }
 
-/// All claims, each with how long ago it was written.
+/// All claims, each with its age.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
     let Some(notes) = home.notes() else { return Ok(Vec::new()) };
     let names: Vec<String> = notes.notes(KIND)?.into_iter().map(|listed| listed.name).collect();
@@ -153,22 +154,22 @@ pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
     Ok(notes.read_notes(&names)?.into_iter().filter_map(claim).collect())
 }
 
-/// How the claiming of the next step ended.
+/// Result of claiming the next step.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Claimed {
-    /// Nobody shares the store: the lock of the thread is all there needs to be.
+    /// The store is not shared: the lock of the thread is sufficient.
     Alone,
-    /// The step is this machine's as long as it renews the claim.
+    /// The step belongs to this machine while it renews the claim.
     Ours(Claim, Version),
-    /// Somebody else was quicker.
+    /// Another machine claimed it first.
     Theirs(Option<Claim>),
 }
 
-/// Claims the next step for an attempt that is about to be put on record, if the claim there is still the one that was looked at.
+/// Claims the next step for an attempt that is about to be recorded, if the claim has not changed since it was read.
 ///
 /// # Errors
-/// Those of the store, and `Config` when it cannot be told what is secret.
+/// Errors of the store, and `Config` when the secrets can't be determined.
 pub(crate) fn claim(home: &Home, opened: &Opened, seen: Option<&Version>) -> Result<Claimed> {
     let Some(notes) = home.notes() else { return Ok(Claimed::Alone) };
     let config = home.config()?;
@@ -177,22 +178,22 @@ pub(crate) fn claim(home: &Home, opened: &Opened, seen: Option<&Version>) -> Res
     let expected = seen.map_or(Expected::Nothing, Expected::At);
     Ok(match notes.write_note(&name(&opened.thread), expected, &claim.value())? {
         NoteWritten::Done(version) => Claimed::Ours(claim, version),
-        // An answer was lost, and the write was made again.
+        // The reply was lost, and the write was repeated.
         NoteWritten::Moved(Some(note)) if note.value == claim.value() => Claimed::Ours(claim, note.version),
         NoteWritten::Moved(note) => Claimed::Theirs(note.as_ref().and_then(Claim::of)),
     })
 }
 
-/// Gives a claim up that nothing came of, since its attempt was not begun: others need not wait for its lease.
+/// Gives up a claim whose attempt was not begun, so that other machines need not wait for its lease.
 pub(crate) fn give_up(home: &Home, opened: &Opened, claim: &Claim, version: &Version, why: &str) {
     let Some(notes) = home.notes() else { return };
     let over = claim.clone().over(&opened.attempt, Outcome::Suspended, why);
-    // Should that fail, they do.
+    // If this fails, they wait.
     let _ = notes.write_note(&name(&opened.thread), Expected::At(version), &over.value());
 }
 
-/// Writes into the claim what the record says of its attempt now. The record is what counts here, and its lines are written
-/// already: when this fails, another machine waits for the lease instead, and is told nothing.
+/// Updates the claim from the record. The lines are already in the record, which is what counts here: if this fails,
+/// other machines get no news and wait for the lease.
 pub(super) fn tell(home: &Home, thread: &ThreadId) {
     if let Some(broker) = home.broker() {
         return broker.tell();
@@ -237,23 +238,23 @@ fn told(home: &Home, thread: &ThreadId) -> Result<()> {
     Ok(())
 }
 
-/// The refusal when another machine was quicker to claim the next step, and did not say for what.
+/// The error when another machine claimed the next step first, without an attempt in its claim.
 pub(crate) fn moved(thread: &ThreadId) -> Error {
     Error::busy(format!("another machine took the next step of thread {thread} in this moment"))
         .hint("look at it with `uwf thread show`, then try again")
 }
 
-/// Writes a reply into the claim of its attempt, before it is put on record: of two machines whose people reply in one moment, one is
-/// the first. Gives the reply that is there then.
+/// Writes a reply into the claim of its attempt before it is recorded: if people on two machines reply at the same
+/// time, the first reply counts. Returns the reply that is in the claim.
 ///
 /// # Errors
-/// Those of the store, `ClaimMoved` when the claim is about another attempt.
+/// Errors of the store, `Busy` when the claim is for another attempt.
 pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<Replied> {
     let Some(notes) = home.notes() else { return Ok(replied) };
     let name = name(thread);
     let mut note = notes.note(&name)?;
     loop {
-        // Only a store that was shared afterwards has none; or somebody has spoiled it.
+        // There is no claim if the store was shared later, or if the note was damaged.
         let Some(there) = note.filter(|note| !note.value.is_null()) else { return Ok(replied) };
         let of_it = Claim::with_attempt(&there, thread).filter(|(told, _)| told.opened.attempt == replied.attempt);
         let Some((told, mut claim)) = of_it else { return Err(moved(thread)) };
@@ -268,14 +269,15 @@ pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<
     }
 }
 
-/// Whether all that the agent of a failed attempt has answered is in its node. A value that it handed in is not, and a text may be cut
-/// short by a power loss.
+/// Whether the node of a failed attempt has its agent's whole answer. A submitted value is not in it, and a power loss
+/// may cut a text short.
 fn is_kept(home: &Home, own: &Attempt) -> Result<bool> {
     let files = OutputFiles::of(home, &own.opened.thread, &own.opened.attempt);
     Ok(!files.has_value()? && own.opened.boot_id == boot_id()?)
 }
 
-/// Takes the claim on a thread away, which has ended or is gone: whoever is still at work on it sees that and ends its agent.
+/// Removes the claim on a thread that has ended or is gone. A machine that is still running a step notices and ends its
+/// agent.
 pub(crate) fn remove(home: &Home, thread: &ThreadId) {
     if let Err(error) = forget(home, thread) {
         log!(
@@ -287,16 +289,16 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId) {
     }
 }
 
-/// The same for whoever removes the thread: as long as there is a note of it, the thread is taken for one whose head was lost.
+/// Like [`remove`], for removing the thread: while the note exists, the thread counts as one whose head was lost.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
     Ok(home.notes().map_or(Ok(()), |notes| notes.remove_note(&name(thread)))?)
 }
 
-/// Adds to the record what a claim knows and the record does not: an attempt of another machine, or what became of one elsewhere.
-/// Whether there was anything.
+/// Adds lines of a claim that the record lacks: an attempt of another machine, or how one ended elsewhere. Returns
+/// whether it added any.
 ///
 /// # Errors
 /// `Io`.
@@ -306,14 +308,14 @@ pub(crate) fn bring_in(home: &Home, thread: &ThreadId, claim: &Claim) -> Result<
     let known = own.as_ref().filter(|own| own.opened.attempt == theirs.opened.attempt);
     let of_it = claim.lines().filter(|line| line.attempt() == Some(&theirs.opened.attempt));
     let mut new: Vec<Line> = of_it.filter(|line| known.is_none_or(|known| !known.has(line))).collect();
-    // What it answered is on that machine. Of an attempt that was closed there it is in a node, too.
+    // The answer is on that machine. If the attempt was closed there, its node has the answer as well.
     new.retain(|line| !matches!(line, Line::Answered(_)) || theirs.closed.is_some());
     for line in &mut new {
         if let Line::Opened(opened) = line {
             let before = own.as_ref().map(|own| own.earlier_at(opened.expected_head)).unwrap_or_default();
             opened.earlier = union(before, &opened.earlier);
             opened.machine.get_or_insert_with(|| claim.machine.clone());
-            // Its process ids say nothing here.
+            // Its process ids mean nothing here.
             opened.boot_id = ELSEWHERE.to_owned();
         }
     }
@@ -321,7 +323,7 @@ pub(crate) fn bring_in(home: &Home, thread: &ThreadId, claim: &Claim) -> Result<
     Ok(!new.is_empty())
 }
 
-/// Failed attempts of both, each once.
+/// Failed attempts of both lists, without duplicates.
 fn union(mut all: Vec<json_cas::Hash>, more: &[json_cas::Hash]) -> Vec<json_cas::Hash> {
     for hash in more {
         if !all.contains(hash) {
@@ -331,7 +333,7 @@ fn union(mut all: Vec<json_cas::Hash>, more: &[json_cas::Hash]) -> Vec<json_cas:
     all
 }
 
-/// Lines as they are written where others read them: without what is secret here.
+/// Lines for other machines, redacted with the secrets of this one.
 fn written(lines: &[Line], redactor: &Redactor) -> Vec<Value> {
     lines.iter().filter_map(|line| serde_json::to_value(line).ok()).map(|line| redactor.value(&line)).collect()
 }

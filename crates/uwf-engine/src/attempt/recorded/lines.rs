@@ -1,4 +1,4 @@
-//! What the lines of an attempt say.
+//! The lines of an attempt's record.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::root::history;
 use crate::root::record;
 use crate::thread::digest::Digest;
 
-/// One line of the record of a thread.
+/// One line of a thread's record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(super) enum Line {
@@ -30,8 +30,8 @@ pub(super) enum Line {
 }
 
 impl Line {
-    /// Reads a line; `None` when it is none, being torn for instance. The field `event` is looked for first: serde's own way
-    /// with tagged enums keeps all fields until it has met the tag, and a step reads the record often.
+    /// Parses a line; `None` if it is torn or otherwise not valid. Finds the field `event` first: serde's tagged enums
+    /// buffer all fields until they meet the tag, and a step reads the record often.
     pub(super) fn parse(line: &[u8]) -> Option<Line> {
         Some(match record::event(line)? {
             // The id becomes part of file names.
@@ -50,7 +50,7 @@ impl Line {
 }
 
 impl Line {
-    /// The attempt that it is of.
+    /// The attempt that it belongs to.
     pub(super) fn attempt(&self) -> Option<&String> {
         match self {
             Line::Opened(line) => Some(&line.attempt),
@@ -66,7 +66,7 @@ impl Line {
     }
 }
 
-/// An attempt as planned.
+/// A planned attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
@@ -74,7 +74,7 @@ pub struct Opened {
     pub attempt: String,
     /// Thread it belongs to.
     pub thread: ThreadId,
-    /// Head the thread had, and must still have when the result is linked.
+    /// Head of the thread, which must be unchanged when the result is linked.
     pub expected_head: Hash,
     /// Role.
     pub role: String,
@@ -84,15 +84,15 @@ pub struct Opened {
     pub workspace: PathBuf,
     /// Names of all configured secrets, so that the agent process can redact them.
     pub secrets: Vec<String>,
-    /// Bytes the prompt may have.
+    /// Most bytes of the prompt.
     pub prompt_budget: usize,
-    /// Rungs of the extraction ladder that are tried.
+    /// Enabled rungs of the extraction ladder.
     #[serde(default)]
     pub extract: ExtractRungs,
-    /// A failed attempt whose text is to be read again; then no agent is started.
+    /// A failed attempt whose text is read again instead of starting an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reextract: Option<Hash>,
-    /// How many attempts to read that text have ended without a word.
+    /// How many attempts to read that text have ended without an error.
     #[serde(default)]
     pub rereads: u32,
     /// Bytes kept of each output stream.
@@ -100,17 +100,17 @@ pub struct Opened {
     /// Digest of the thread at `expected_head`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
-    /// The machine it was made on, if that was another one.
+    /// The machine that made it, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Attempt nodes of earlier failed tries at this position, oldest first.
+    /// Attempt nodes of earlier failed attempts at this position, oldest first.
     pub earlier: Vec<Hash>,
-    /// What the agent has asked a person at this position, oldest first, and what that said.
+    /// The agent's questions to a person at this position, with the replies, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<Exchange>,
     /// Process id of the keeper.
     pub keeper: u32,
-    /// Boot the process ids belong to.
+    /// Boot that the process ids belong to.
     pub boot_id: String,
     /// Unix milliseconds.
     pub opened_at: u64,
@@ -121,7 +121,7 @@ impl Opened {
         self.attempt.parse::<ulid::Ulid>().is_ok()
     }
 
-    /// Whether uwf itself is the agent process, which runs a command and records what came of it.
+    /// Whether uwf is the agent process, runs a command, and records the result.
     pub fn is_wrapped(&self) -> bool {
         self.reextract.is_none() && self.agent.is_wrapped()
     }
@@ -133,7 +133,8 @@ impl Opened {
             None => {
                 let mut words = self.agent.command_line(bin, self.thread.as_str(), &self.role);
                 if self.agent.holds_store() {
-                    // It is closed to others, so that this finds it once its keeper is gone: its environment is not shown.
+                    // Its environment is closed to other processes. The argument identifies it after its keeper is
+                    // gone.
                     words.splice(3..3, [processes::ATTEMPT_ARGUMENT.to_owned(), self.attempt.clone()]);
                 }
                 words
@@ -142,7 +143,7 @@ impl Opened {
     }
 }
 
-/// What an agent asked, and the reply.
+/// An agent's question and the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exchange {
@@ -164,17 +165,17 @@ pub struct Started {
     pub pid: u32,
 }
 
-/// The agent has answered: from now on only keeping the answer can fail.
+/// The agent has answered: from now on, only keeping the answer can fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answered {
     /// Attempt.
     pub attempt: String,
-    /// Bytes its answer has in [`OutputFiles::raw`](super::OutputFiles::raw).
+    /// Size of its answer in [`OutputFiles::raw`](super::OutputFiles::raw), bytes.
     pub bytes: u64,
 }
 
-/// The agent says that this step is its result; what it stored is neither verified nor synced.
+/// The agent named this step as its result; its nodes are neither verified nor synced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
@@ -199,34 +200,34 @@ pub struct Finished {
     pub finished_at: u64,
 }
 
-/// The agent process knows why there is no result.
+/// The agent process knows why it has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GaveUp {
     /// Attempt.
     pub attempt: String,
-    /// Which kind of failure.
+    /// Kind of failure.
     pub kind: ErrorKind,
-    /// Why, one line or more.
+    /// The reason, one line or more.
     pub error: String,
     /// What to try next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// Exit code of the command inside, if there was one.
+    /// Exit code of the wrapped command, if there was one.
     pub exit_code: Option<i32>,
-    /// Question of the agent to a person; the reply lets it continue.
+    /// The agent's question to a person; it continues after the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
 }
 
 impl GaveUp {
-    /// That there is no result, for a reason that is neither the agent's nor a question.
+    /// No result, for a reason that is neither the agent's fault nor a question.
     pub(crate) fn because(attempt: &str, kind: ErrorKind, error: String) -> GaveUp {
         GaveUp { attempt: attempt.to_owned(), kind, error, hints: Vec::new(), exit_code: None, question: None }
     }
 }
 
-/// A person has replied to what the attempt asked.
+/// A person has replied to the question of the attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Replied {
@@ -234,7 +235,7 @@ pub struct Replied {
     pub attempt: String,
     /// A `Content` node with the question.
     pub question: Hash,
-    /// A `Content` node with what the person said.
+    /// A `Content` node with the person's reply.
     pub reply: Hash,
     /// Unix milliseconds.
     pub replied_at: u64,
@@ -246,22 +247,22 @@ pub struct Replied {
 pub struct Closed {
     /// Attempt.
     pub attempt: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Attempt node of a failed one.
+    /// Attempt node, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Hash>,
-    /// Whether its step was linked by a later keeper than its own.
+    /// Whether a later keeper linked its step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
     /// Unix milliseconds.
     pub closed_at: u64,
 }
 
-/// What came of an attempt.
+/// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -269,11 +270,11 @@ pub enum Outcome {
     Linked,
     /// It has no result.
     Failed,
-    /// It has a result, but the head had moved: kept, not linked.
+    /// It has a result, but the head had moved: the result is kept and not linked.
     Quarantined,
-    /// Its agent asked a person something. What it said is kept, and it continues with the reply.
+    /// Its agent asked a person a question. Its output is kept, and the agent continues after the reply.
     Asked,
-    /// It waits for a person or for room below a limit: nothing has failed, and nothing came of it yet.
+    /// It waits for a person or for room below a limit: it has not failed, and has no result yet.
     Suspended,
 }
 

@@ -1,4 +1,4 @@
-//! The files an attempt's output is kept in until it is read.
+//! The files with an attempt's output, until uwf has read it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -11,20 +11,20 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 
-/// Files one attempt writes its output to.
+/// Output files of an attempt.
 #[derive(Debug, Clone)]
 pub struct OutputFiles {
     /// Stdout of the agent process.
     pub out: PathBuf,
     /// Stderr of everything in the attempt.
     pub err: PathBuf,
-    /// Stdout of the command inside, for agents with `output: text` or `json`.
+    /// Stdout of the wrapped command, for agents with `output: text` or `json`.
     pub raw: PathBuf,
-    /// Value that was handed in through the submit tool.
+    /// Value submitted through the submit tool.
     pub submitted: PathBuf,
-    /// What the agent has done so far: see [`crate::attempt::live_trace`].
+    /// The agent's turns so far: see [`crate::attempt::live_trace`].
     pub trace: PathBuf,
-    /// The turn it is at.
+    /// The current turn.
     pub turn: PathBuf,
     /// The trace of a session that the agent gave up to begin another one.
     pub(crate) given_up: PathBuf,
@@ -53,8 +53,8 @@ impl OutputFiles {
         }
     }
 
-    /// Reserves disk space for an answer before the agent starts, because an answer that can't be saved would be paid for again. Does nothing
-    /// on file systems that can't reserve space.
+    /// Reserves disk space for an answer before the agent starts, because an answer that can't be saved would be paid
+    /// for again. Does nothing on file systems that can't reserve space.
     ///
     /// # Errors
     /// `Io` if the disk is too full. Nothing was paid yet.
@@ -66,12 +66,13 @@ impl OutputFiles {
 
     /// Frees the reserved space.
     pub fn release(&self) {
-        // Should it stay, the next sweep removes it.
+        // If it stays, the next sweep removes it.
         let _ = std::fs::remove_file(&self.room);
     }
 }
 
-/// Reserves space for an answer in a file without changing its length. Does nothing on file systems that can't reserve space.
+/// Reserves space for an answer in a file without changing its length. Does nothing on file systems that can't reserve
+/// space.
 ///
 /// # Errors
 /// Errors of the system.
@@ -83,10 +84,10 @@ pub fn room_in(file: &File) -> io::Result<()> {
 }
 
 impl OutputFiles {
-    /// Whether anything was written to one of the files that are kept with an attempt.
+    /// Whether a file that is kept with an attempt has any content.
     ///
     /// # Errors
-    /// `Io` when it cannot be told.
+    /// `Io` when that is unknown.
     pub(crate) fn have_anything(&self) -> Result<bool> {
         for file in [&self.out, &self.raw, &self.err] {
             if size(file)? > 0 {
@@ -96,11 +97,11 @@ impl OutputFiles {
         Ok(false)
     }
 
-    /// Whether there is a value that was handed in. It was written whole or not at all, and durably; whatever else stands
-    /// there was not handed in.
+    /// Whether a value was submitted. Submitting writes the whole value durably or nothing, so other content does not
+    /// count.
     ///
     /// # Errors
-    /// `Io` when it cannot be told.
+    /// `Io` when that is unknown.
     pub(crate) fn has_value(&self) -> Result<bool> {
         let is_no_value =
             [ErrorKind::NotFound, ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
@@ -111,7 +112,7 @@ impl OutputFiles {
     }
 }
 
-/// Bytes of a file; none when there is none.
+/// Size of a file in bytes; 0 if it does not exist.
 pub(super) fn size(path: &Path) -> Result<u64> {
     match path.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
@@ -119,7 +120,7 @@ pub(super) fn size(path: &Path) -> Result<u64> {
     }
 }
 
-/// Gives a new attempt the value that was handed in to an earlier one, if there is one.
+/// Gives a new attempt the value that was submitted in an earlier one, if there is one.
 ///
 /// # Errors
 /// `Io`.
@@ -131,7 +132,7 @@ pub(crate) fn hand_on(home: &Home, thread: &ThreadId, from: &str, to: &str) -> R
     }
 }
 
-/// Removes output files of attempts other than `keep`, and of `keep` too when it is `None`.
+/// Removes the output files of attempts other than `keep`; of all attempts if it is `None`.
 pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
     let Ok(entries) = std::fs::read_dir(home.attempts_dir(thread)) else { return };
     for entry in entries.flatten() {
