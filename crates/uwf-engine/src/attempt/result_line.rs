@@ -1,4 +1,4 @@
-//! How an agent's process ended, and what that means: the hash it printed, or why there is none.
+//! The hash in an agent's output, or why there is none, from how its process ended.
 
 use json_cas::Hash;
 use uwf_core::config::OutputMode;
@@ -49,7 +49,7 @@ fn last_line(text: &str) -> String {
     text.trim_end().lines().last().unwrap_or_default().trim().to_owned()
 }
 
-/// The last line that says what happened; what an agent made of uwf suggests after it is for whoever runs that by hand.
+/// The last line about what happened. Skips hints of an agent that is part of uwf: they are for running it by hand.
 fn last_words(text: &str) -> String {
     text.lines()
         .map(str::trim)

@@ -1,12 +1,12 @@
-//! What is secret within the value of a variable: an agent may print it alone.
+//! Secret parts of a variable's value, which an agent may print on their own.
 
 use serde_json::Value;
 
-/// Parts of a connection string of Azure that are secret.
+/// Secret parts of an Azure connection string.
 const PARTS: [&str; 2] = ["accountkey", "sharedaccesssignature"];
 
-/// The value, and what is secret within it: the key in a connection string of Azure, the signature in its SAS tokens, and the
-/// private key in the JSON of a service account of Google.
+/// The value and its secret parts: the key in an Azure connection string, the signature in an Azure SAS token, and the
+/// private key in the JSON of a Google service account.
 pub(super) fn of(value: String) -> Vec<String> {
     let of_json =
         || serde_json::from_str::<Value>(&value).ok()?["private_key"].as_str().map(|key| key.trim().to_owned());

@@ -1,7 +1,7 @@
-//! What agents that are not built in say of themselves: in the configuration, or by their program when it is asked.
+//! Descriptions of agents that are not built in, from the configuration or from their program.
 //!
-//! Only a program that is known to understand the question is asked: one named `uwf-…` that stores its steps itself, and
-//! one that the configuration says may be asked. Any other might take the question for its task.
+//! uwf only asks programs that are known to understand the question: those named `uwf-…` that store their steps
+//! themselves, and those for which the configuration allows it. Any other program might take the question for its task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::attempt::{agents, bindings, program};
 use crate::root::home::Home;
 use crate::root::{cache_file, file_sign};
 
-/// Characters kept of a version.
+/// Most characters kept of a version.
 const LONGEST_VERSION: usize = 100;
 
-/// Whether the program of an agent is asked.
+/// Whether uwf asks the program of an agent.
 fn is_asked(agent: &Agent) -> bool {
     match &agent.describe {
         Some(Describe::Asked(is_asked)) => *is_asked,
@@ -31,11 +31,11 @@ fn is_asked(agent: &Agent) -> bool {
     }
 }
 
-/// What an agent says of itself; `None` when it says nothing. A relative path to its program is one below `dir`; without
-/// it such a program is not asked.
+/// An agent's description; `None` if it has none. A relative path to its program is below `dir`; without `dir`, such a
+/// program is not asked.
 ///
 /// # Errors
-/// In words, when it is to be asked by the configuration and does not answer.
+/// A message, when the configuration allows asking but the program does not answer.
 pub fn of(agent: &Agent, dir: Option<&Path>, secrets: &BTreeSet<String>) -> Option<Result<AgentDescription, String>> {
     if let Some(Describe::Given(description)) = &agent.describe {
         return Some(Ok(description.clone()));
@@ -47,19 +47,19 @@ pub fn of(agent: &Agent, dir: Option<&Path>, secrets: &BTreeSet<String>) -> Opti
     let program = program::look_up(&agent.command, dir.unwrap_or(Path::new("/"))).ok()?;
     let answered = answer(&program, agent, secrets);
     match (&agent.describe, answered) {
-        // By its name alone it need not know the question.
+        // A program with such a name need not know the question.
         (None, Err(_)) => None,
         (_, answered) => Some(answered),
     }
 }
 
-/// What each agent of a configuration says of itself, by its alias. They are asked at the same time.
+/// The descriptions of a configuration's agents, by alias. Asks their programs at the same time.
 pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, Result<AgentDescription, String>> {
     let (asked, others): (Vec<_>, Vec<_>) = config.agents.iter().partition(|(_, agent)| is_asked(agent));
     let described = |(alias, agent): (&String, &Agent)| Some((alias.clone(), of(agent, None, secrets)?));
     let mut descriptions: BTreeMap<_, _> = others.into_iter().filter_map(described).collect();
     std::thread::scope(|scope| {
-        // A machine that gives no more threads asks one agent after the other.
+        // If no more threads can be started, ask one agent after the other.
         let mut begun = Vec::new();
         for agent in asked {
             match Builder::new().spawn_scoped(scope, move || described(agent)) {
@@ -72,8 +72,8 @@ pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, R
     descriptions
 }
 
-/// The version that an agent that is not built in describes; `None` if it describes none. `dir` is where it works. Each version of
-/// a program is asked once, because every step of the agent needs it.
+/// The version in the description of an agent that is not built in; `None` if it has none. `dir` is where the agent
+/// works. Each version of a program is asked once, because every step of the agent needs the answer.
 pub(crate) fn version(home: &Home, agent: &Agent, dir: &Path, secrets: &BTreeSet<String>) -> Option<String> {
     let ask = || {
         let described = of(agent, Some(dir), secrets)?.ok()?.version?;

@@ -1,5 +1,5 @@
-//! A thread's local settings: where it works, which agents it uses, how far it may go. Never part of a node, since
-//! they are a choice of the machine it runs on.
+//! A thread's local settings: its workspace, agents and limits. Never part of a node, because they are a choice of the
+//! machine it runs on.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -22,25 +22,25 @@ use crate::root::workplace::{self, SharedWorktree, Workplace};
 use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 
-/// A line of the thread's record; of several the newest holds.
+/// A line of the thread's record; the newest one applies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
-    /// Directory agents of this thread work in, absolute.
+    /// Directory in which agents of this thread work, absolute.
     pub workspace: PathBuf,
-    /// Agents it is bound to, as given by `--agent`.
+    /// Agents bound to it with `--agent`.
     #[serde(flatten)]
     pub bound: Bindings,
-    /// Workflows that play its roles and those of its child threads, as they were when it started.
+    /// Workflows for its roles and those of its child threads, as of its start.
     #[serde(default, skip_serializing_if = "Decisions::is_empty")]
     pub workflows: Decisions,
-    /// The git worktree it has of its own; the workspace is in it, unless it was given another one since.
+    /// Its own git worktree, which contains the workspace unless that was changed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
-    /// How far this thread may go; what is absent is for its workflow to say, and then for the configuration.
+    /// The thread's limits. Its workflow supplies absent ones, then the configuration.
     #[serde(flatten)]
     pub limits: ThreadLimits,
-    /// The head the thread had when this record was made: what the index is rebuilt from while there is no attempt.
+    /// The thread's head when this record was created. The index is rebuilt from it while there is no attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_at: Option<Hash>,
     /// Digest of the thread at that head.
@@ -54,12 +54,12 @@ pub struct Settings {
 /// A directory as the workspace of a thread: absolute, without links.
 ///
 /// # Errors
-/// `NotFound` when there is no such directory; `Io` when it cannot be looked for; `Data` when its path is no UTF-8, which the record of a thread,
-/// prompts and agents' arguments need.
+/// `NotFound` when the directory does not exist; `Io` when uwf cannot look for it; `Data` when its path is not UTF-8,
+/// which the record of a thread, prompts and agents' arguments need.
 pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
     match std::fs::canonicalize(cwd.join(dir)) {
         Ok(found) if found.is_dir() => as_text(found),
-        // A current directory that was deleted is no mistake in what was asked for.
+        // A deleted current directory is not an error in the request.
         Err(error) if dir == cwd || !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(error).at("find the workspace", dir)?
         }
@@ -67,11 +67,11 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
     }
 }
 
-/// A directory as the workspace of a thread that this machine has no record of; `None` when it has one, which says where the
-/// thread works, and when the thread has files in a worktree elsewhere that do not come there.
+/// A directory as the workspace of a thread that this machine has no record of. `None` if there is a record, which
+/// names the workspace, or if the thread has a worktree elsewhere whose files do not come to this directory.
 ///
 /// # Errors
-/// Those of [`workspace`], the configuration and the store, and `Io` when the record cannot be read.
+/// Errors of [`workspace`], the configuration and the store, and `Io` when the record cannot be read.
 pub fn workspace_if_unknown(home: &Home, thread: &ThreadId, cwd: &Path, dir: &Path) -> Result<Option<PathBuf>> {
     if !record::read(home, thread)?.trim_ascii().is_empty() {
         return Ok(None);
@@ -91,10 +91,10 @@ pub(crate) fn as_text(dir: PathBuf) -> Result<PathBuf> {
         .hint("agents can work in another directory: --cwd DIR"))
 }
 
-/// The project a thread belongs to: that of its workspace.
+/// The project of a thread's workspace.
 ///
 /// # Errors
-/// As [`project::of`], and those of the thread's record.
+/// Errors of [`project::of`] and of the thread's record.
 pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
     match Settings::load(home, thread)? {
         Some(settings) => Ok(project::of(home, &settings.workspace)?),
@@ -102,7 +102,7 @@ pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
     }
 }
 
-/// Whether this machine has a record of a thread from which the settings are gone: they are its first line.
+/// Whether this machine has a record of a thread without its first line, the settings.
 ///
 /// # Errors
 /// `Io` when the record cannot be read.
@@ -111,21 +111,21 @@ pub(crate) fn are_lost(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(!record.trim_ascii().is_empty() && record::settings_line(&record).is_none())
 }
 
-/// The refusal of a thread whose settings are lost.
+/// The error for a thread whose settings are lost.
 pub(crate) fn lost(thread: &ThreadId, message: String) -> Error {
     Error::data(message)
         .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
         .hint("agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`")
 }
 
-/// The refusal of a thread that no record of this machine is about.
+/// The error for a thread without a record on this machine.
 pub(crate) fn unknown_workspace(thread: &ThreadId) -> Error {
     Error::usage(format!("this machine does not know where thread {thread} works"))
         .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))
         .with_cause(ErrorCause::UnknownWorkspace)
 }
 
-/// The line, with what it is about.
+/// The line, tagged with its event.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 enum Line<'s> {
@@ -136,7 +136,7 @@ impl Settings {
     /// Reads a thread's settings; `None` when this machine has no record of the thread.
     ///
     /// # Errors
-    /// `Io` when the record cannot be read, `Data` when they are not what was written.
+    /// `Io` when the record cannot be read, `Data` when the settings are damaged.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
         let record = record::read(home, thread)?;
         record::settings_line(&record).map(serde_json::from_slice).transpose().map_err(|error| {
@@ -159,12 +159,12 @@ impl Settings {
         record::write(home, thread, record, &Line::Settings(self))
     }
 
-    /// The worktree in which agents of this thread work now.
+    /// The worktree in which agents of this thread currently work.
     pub(crate) fn worktree_in_use(&self) -> Option<&Worktree> {
         self.worktree.as_ref().filter(|worktree| self.workspace.starts_with(&worktree.dir))
     }
 
-    /// Where the thread works and has the files of a node, for other machines.
+    /// The thread's workspace on this machine, which has the files of a node, for other machines.
     pub(crate) fn workplace(&self, node: Hash) -> Workplace {
         let worktree = self.worktree_in_use().map(|worktree| SharedWorktree {
             base: worktree.base.clone(),
@@ -174,12 +174,12 @@ impl Settings {
         Workplace::here(&self.workspace, node, worktree)
     }
 
-    /// These settings, as those of a thread that is begun at a head.
+    /// These settings for a thread that begins at a head.
     pub(crate) fn begun_at(&self, head: Hash) -> Settings {
         Settings { begun_at: Some(head), ..self.clone() }
     }
 
-    /// Adds these settings to a thread's record durably; it is made if need be.
+    /// Durably adds these settings to a thread's record, creating the record if necessary.
     ///
     /// # Errors
     /// `Io`.

@@ -1,7 +1,8 @@
-//! The files of a thread's worktree as each step left them: commits in its repository that are on no branch.
+//! The files of a thread's worktree after each step: commits in its repository that are on no branch.
 //!
-//! A ref `refs/uwf/<thread>/<node>` leads from a node of the thread to its files, and keeps them from git's own collection of
-//! garbage. A step has a tree of files for each thread that came to it: equal threads share their nodes, but not their worktrees.
+//! A ref `refs/uwf/<thread>/<node>` points from a node of the thread to its files, and protects them from git's garbage
+//! collection. A step has a tree of files for each thread that reached it: equal threads share nodes, but not
+//! worktrees.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -22,34 +23,34 @@ use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::Worktree;
 
-/// What became of the files that a step left in its worktree.
+/// What happened to the files that a step left in its worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepFiles {
-    /// They are in the repository.
+    /// They were recorded in the repository.
     #[serde(rename_all = "camelCase")]
     Recorded {
-        /// The tree of git that has them.
+        /// The git tree of the files.
         tree: String,
-        /// The commit that has the tree.
+        /// The commit of that tree.
         commit: String,
-        /// Why some files are not in it.
+        /// Why some files are missing from it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         left_out: Option<String>,
-        /// Whether they are at the remote, too; absent when there is none.
+        /// Whether they were pushed; absent without a remote.
         #[serde(flatten)]
         pushed: Option<PushedFiles>,
     },
-    /// They are not.
+    /// They were not recorded.
     #[serde(rename_all = "camelCase")]
     NotRecorded {
-        /// Why.
+        /// The reason.
         not_recorded: String,
     },
 }
 
 impl StepFiles {
-    /// The tree that has them.
+    /// Their tree.
     pub(crate) fn tree(&self) -> Option<&str> {
         match self {
             StepFiles::Recorded { tree, .. } => Some(tree),
@@ -58,31 +59,30 @@ impl StepFiles {
     }
 }
 
-/// What became of files that were to be pushed to a remote.
+/// What happened to files that uwf tried to push to a remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PushedFiles {
-    /// They are at this remote.
+    /// They were pushed to this remote.
     PushedTo(String),
-    /// They are not, and why.
+    /// They were not pushed, for this reason.
     NotPushed(String),
 }
 
-/// Records the files of a worktree as a step at a node leaves them. `before` is the node before, `workspace` the directory in the
-/// worktree that was worked in.
+/// Records the files of a worktree after the step at a node.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash) -> Result<StepFiles> {
     let scratch = home.attempts_dir(&opened.thread).join(format!("{}.files", opened.attempt));
     let kept = Git::view(&worktree.repository, &worktree.dir, &scratch).and_then(|view| view.keep_files());
-    // What is left of it is swept with the files of the attempt.
+    // The sweep of the attempt's files removes any rest.
     let _ = fs::remove_dir_all(&scratch);
     let Files { tree, left_out } = kept?;
     let git = Git::of_worktree(&worktree.repository, &worktree.dir)?;
     let head = git.commit("HEAD")?;
     let name = files_ref(&opened.thread, node);
-    // Of a step that is taken over they may have been recorded, and pushed.
+    // The files of a step that is taken over may already be recorded and pushed.
     if let Some(known) = git.kept(&name)?
         && known.tree == tree
         && Some(&known.head) == head.as_ref()
@@ -99,10 +99,11 @@ pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash
     Ok(StepFiles::Recorded { tree, commit, left_out, pushed: None })
 }
 
-/// Lets the files that a thread begins with be known by its id and node to whoever fetches them.
+/// Names the thread and its first node in the commit with the files that the thread begins with, so that other machines
+/// can find them.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: Hash, workspace: &Path) -> Result<()> {
     let (git, name) = (Git::at(&worktree.repository), files_ref(thread, at));
     let Some(Kept { commit, tree, head, .. }) = git.kept(&name)? else { return Ok(()) };
@@ -111,12 +112,12 @@ pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: Hash, works
     git.update_ref(&name, &git.commit_tree(&tree, &[&commit], &text)?)
 }
 
-/// The line of such a commit's message that says which thread it is of.
+/// The line in such a commit's message that names its thread.
 pub(crate) fn thread_line(thread: &ThreadId) -> String {
     format!("Uwf-Thread: {thread}")
 }
 
-/// The line that says which node it has the files of.
+/// The line that names the node of its files.
 pub(crate) fn node_line(node: Hash) -> String {
     format!("Uwf-Step: {node}")
 }
@@ -132,11 +133,11 @@ fn message(title: &str, thread: &ThreadId, node: Hash, head: Option<&str>, insid
     text
 }
 
-/// The files of a thread at a node, as a repository has them: those of the thread itself, else of any other that came to the
-/// node, the newest.
+/// A thread's files at a node, from a repository: the thread's own, otherwise the newest of another thread that reached
+/// the node.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: Hash) -> Result<Option<Kept>> {
     let git = Git::at(repository);
     let own = thread.map(|thread| git.kept(&files_ref(thread, node))).transpose()?.flatten();
@@ -146,16 +147,16 @@ pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: Hash) -> 
     }
 }
 
-/// The repository that has the files of a node, whichever thread it is of: that of a directory, else one that a thread has a
-/// worktree of. A repository is looked at once, however many threads have worktrees of it.
+/// The repository with the files of a node, of any thread: the repository of a directory, otherwise one from which a
+/// thread has a worktree. Looks at each repository once, however many threads have worktrees of it.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
     let mut seen = BTreeSet::new();
     for place in [dir.to_owned()].into_iter().chain(origins(home)) {
         let repository = match Git::at(&place).repository() {
-            // It is none, or none any more.
+            // It is not a repository, or no longer one.
             Err(Error { cause: Some(ErrorCause::GitFailed), .. }) => continue,
             repository => repository?,
         };
@@ -169,14 +170,14 @@ pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: Hash) -> Result<Optio
     Ok(None)
 }
 
-/// The directories that worktrees were made from, each once.
+/// The directories that worktrees were created from, without duplicates.
 fn origins(home: &Home) -> BTreeSet<PathBuf> {
     let entries = fs::read_dir(home.worktrees_dir()).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     files.filter_map(|entry| Some(PathBuf::from(OsString::from_vec(fs::read(entry.path()).ok()?)))).collect()
 }
 
-/// Remembers which repository has the files of a thread whose worktree goes away.
+/// Remembers the repository with the files of a thread whose worktree is about to be removed.
 ///
 /// # Errors
 /// `Io`.
@@ -192,10 +193,10 @@ fn remembered(home: &Home, thread: &ThreadId) -> Result<PathBuf> {
     Ok(PathBuf::from(OsString::from_vec(bytes)))
 }
 
-/// The refs that a repository still has of a thread whose worktree is gone, each with its node.
+/// The remaining refs of a thread whose worktree was removed, each with its node.
 ///
 /// # Errors
-/// `Io`, those of git: the repository may be on a disk that is not there now.
+/// `Io`, errors of git: the repository may be on a disk that is not mounted.
 pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, Hash)>> {
     let repository = remembered(home, thread)?;
     let refs = Git::at(&repository).refs(&files_refs(thread))?;
@@ -203,16 +204,16 @@ pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, H
     Ok(refs.into_iter().filter_map(|(name, _)| Some((node(&name)?, name))).map(|(node, name)| (name, node)).collect())
 }
 
-/// Deletes some of them; of the last ones nothing is remembered any more.
+/// Deletes some of them, and forgets the repository if they are the last ones.
 ///
 /// # Errors
-/// `Io`, those of git.
+/// `Io`, errors of git.
 pub(crate) fn delete_left(home: &Home, thread: &ThreadId, refs: &[String], are_last: bool) -> Result<()> {
     let repository = remembered(home, thread)?;
     let git = Git::at(&repository);
     git.delete(refs)?;
     if are_last {
-        // What is left was in the worktree and is of no node.
+        // The other refs hold former contents of the worktree, which belong to no node.
         git.delete_refs(&files_refs(thread))?;
         let path = home.refs_left(thread);
         fs::remove_file(&path).at("remove", &path)?;
@@ -220,17 +221,17 @@ pub(crate) fn delete_left(home: &Home, thread: &ThreadId, refs: &[String], are_l
     Ok(())
 }
 
-/// Where the repository has the files of a thread at a node.
+/// The ref with a thread's files at a node.
 pub(crate) fn files_ref(thread: &ThreadId, node: Hash) -> String {
     format!("{}/{node}", files_refs(thread))
 }
 
-/// Where it has what was in a worktree before the files of a node came there from another machine.
+/// The ref with the contents of a worktree before a node's files from another machine replaced them.
 pub(crate) fn replaced_ref(thread: &ThreadId, node: Hash) -> String {
     format!("{}/before-{node}", files_refs(thread))
 }
 
-/// Where it has all files of a thread.
+/// Prefix of all refs with a thread's files.
 pub(crate) fn files_refs(thread: &ThreadId) -> String {
     format!("refs/uwf/{thread}")
 }

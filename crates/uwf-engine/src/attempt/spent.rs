@@ -1,4 +1,5 @@
-//! Usage of a thread that counts for its limits: its steps, the attempts that failed since, and child threads that became no step.
+//! A thread's usage that counts for its limits: its steps, the attempts that failed since, and child threads without a
+//! step.
 
 use json_cas::Hash;
 use uwf_core::config::Config;
@@ -12,18 +13,18 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::usage;
 
-/// Usage of a thread, with the failed attempts in its record.
+/// Usage of a thread, including the failed attempts in its record.
 ///
 /// # Errors
-/// Those of the nodes, the records and the directory of child threads.
+/// Errors of the nodes, the records and the directory of child threads.
 pub(crate) fn used(thread: &Thread<'_>, config: &Config) -> Result<Amount> {
     UsageSum { config, except: None }.of(thread, &failed_at(thread)?, nodes::MAX_NESTING)
 }
 
-/// Usage of a thread whose failed attempts are known. `except` is a child thread that is counted elsewhere.
+/// Usage of a thread with these failed attempts. `except` is a child thread that is counted elsewhere.
 ///
 /// # Errors
-/// As [`used`].
+/// The errors of [`used`].
 pub(crate) fn used_with(
     thread: &Thread<'_>,
     config: &Config,
@@ -36,13 +37,13 @@ pub(crate) fn used_with(
 /// The attempts of a thread that failed since its newest step.
 ///
 /// # Errors
-/// Those of the record.
+/// Errors of the record.
 pub(crate) fn failed_at(thread: &Thread<'_>) -> Result<Vec<Hash>> {
     let last = recorded::read(thread.home(), &thread.id)?;
     Ok(last.map(|last| last.earlier_at(thread.head)).unwrap_or_default())
 }
 
-/// How use is added up.
+/// Adds up usage.
 struct UsageSum<'u> {
     config: &'u Config,
     except: Option<&'u ThreadId>,
@@ -56,7 +57,7 @@ impl UsageSum<'_> {
         let Some(nesting) = nesting.checked_sub(1) else { return Ok(used) };
         for id in children::without_step(thread)?.iter().filter(|id| Some(*id) != self.except) {
             if let Some(child) = children::find(home, id)? {
-                // The steps of a child are no steps of its parent.
+                // The steps of a child don't count as steps of its parent.
                 used.add(Amount { steps: 0, ..self.of(&child, &failed_at(&child)?, nesting)? });
             }
         }

@@ -1,5 +1,5 @@
-//! The broker's work after its keeper was killed. The agent continues, because it is paid for; only the broker can renew its lease or end
-//! it.
+//! The broker's work after its keeper was killed. The agent continues, because it is paid for; only the broker can
+//! renew its lease or end it.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::attempt::recorded::claim::{self, Claim};
 use crate::error::Result;
 use crate::root::home::Home;
 
-/// How often it is looked whether the agent is at work, and whether the lease holds.
+/// Interval between checks whether the agent runs and the lease holds.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Renews the lease of an attempt until its agent has ended. When the lease is lost, the agent is ended.
+/// Renews the lease of an attempt until its agent has ended. If the lease is lost, ends the agent.
 pub(crate) fn run(home: &Home, opened: &Opened) {
     let Some(lease) = taken_up(home, opened) else {
         return processes::end_attempt(None, &opened.attempt, RESERVE, None);
@@ -34,9 +34,10 @@ fn is_at_work(opened: &Opened) -> bool {
     !processes::survivors_by_environment(&opened.attempt).is_empty()
 }
 
-/// The lease that the keeper had; `None` when the step is not this machine's any more, or the store does not say for too long.
+/// The keeper's lease; `None` when the step no longer belongs to this machine, or the store does not answer for too
+/// long.
 fn taken_up(home: &Home, opened: &Opened) -> Option<Lease> {
-    // Of an agent that is run by hand other machines know nothing.
+    // Other machines don't know about an agent that is run by hand.
     if opened.is_by_hand() {
         return Some(Lease::of_one_machine());
     }
@@ -52,7 +53,7 @@ fn taken_up(home: &Home, opened: &Opened) -> Option<Lease> {
     }
 }
 
-/// The claim of this attempt, as the keeper wrote it last; `None` when it is not this attempt's any more.
+/// A lease for this attempt's claim as the keeper last wrote it; `None` when the claim is no longer for this attempt.
 fn take_up(home: &Home, opened: &Opened) -> Result<Option<Lease>> {
     let thread = &opened.thread;
     let Some(note) = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))? else { return Ok(None) };

@@ -1,7 +1,8 @@
-//! The signals that tell this process to stop, for what it must not leave behind.
+//! Tracks the signals that stop this process, so that it leaves nothing behind.
 //!
-//! A process that listens ([`Signals`](super::agent_process::Signals)) decides itself what a signal means. In any other, a signal ends
-//! the process as if this module did not exist, except while a [`Watch`] lives: then it ends when the last one is dropped.
+//! A process that listens ([`Signals`](super::agent_process::Signals)) decides itself what a signal means. In any other
+//! process, a signal acts as if this module did not exist, except while a [`Watch`] lives: then the process ends when
+//! the last one is dropped.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,13 +15,13 @@ use signal_hook::{flag, low_level};
 /// Signals that ask a process to stop.
 pub(crate) const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Signals of this process, and who watches them.
+/// Stop signals of this process, and their users.
 struct State {
     /// The last stop signal, 0 for none.
     told: Arc<AtomicUsize>,
     /// Whether a signal ends the process at once.
     is_fatal: Arc<AtomicBool>,
-    /// Watches that live, and whether the process listens for good.
+    /// Live watches, and whether the process listens permanently.
     users: Mutex<Users>,
 }
 
@@ -32,14 +33,16 @@ struct Users {
 
 static STATE: OnceLock<State> = OnceLock::new();
 
-/// As long as it lives, no stop signal ends this process.
+/// While this lives, no stop signal ends this process.
 pub(crate) struct Watch {
     state: &'static State,
-    /// Whether a stop signal had arrived before.
+    /// Whether a stop signal had already arrived when it began.
     pub(crate) began_stopped: bool,
 }
 
 impl Watch {
+    /// Keeps stop signals from ending this process.
+    ///
     /// # Errors
     /// If the handlers can't be installed.
     pub(crate) fn begin() -> io::Result<Watch> {
@@ -48,7 +51,7 @@ impl Watch {
         Ok(Watch { state, began_stopped: state.told().is_some() })
     }
 
-    /// The signal that told this process to stop.
+    /// The signal that asked this process to stop.
     pub(crate) fn told(&self) -> Option<i32> {
         self.state.told()
     }
@@ -57,17 +60,17 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.state.change(|users| users.watches -= 1);
-        // A signal that arrived meanwhile has waited for this.
+        // Act on a signal that arrived meanwhile.
         if self.state.is_fatal.load(Ordering::SeqCst)
             && let Some(signal) = self.state.told()
         {
-            // It fails only for signals that don't exist.
+            // Fails only for signals that don't exist.
             let _ = low_level::emulate_default_handler(signal);
         }
     }
 }
 
-/// From now on no stop signal ends this process by itself.
+/// Permanently keeps stop signals from ending this process.
 ///
 /// # Errors
 /// If the handlers can't be installed.
@@ -92,7 +95,8 @@ impl State {
         let handled = HandledSignals::now();
         let mut listens = false;
         for signal in STOP_SIGNALS {
-            // `nohup` has a process live on, and so does a shell that starts it in the background.
+            // Keep ignored signals ignored: `nohup` sets them so that a process survives, and a shell does for
+            // background processes.
             if handled.is_ignored(signal) {
                 continue;
             }
@@ -127,7 +131,7 @@ struct HandledSignals {
 
 impl HandledSignals {
     fn now() -> HandledSignals {
-        // Where there is no such file, no signal counts as handled.
+        // Without this file, no signal counts as handled.
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let bits = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -1,10 +1,10 @@
-//! Worktrees that travel: their files go to a remote with each step, and come from there before a step on another machine.
+//! Worktrees that travel: each step pushes their files to a remote, and a step on another machine fetches them first.
 //!
-//! What is pushed are the commits that hold the files of steps (see [`snapshot`]), to the branch `uwf/<thread>` of the remote. Each has
-//! the one before and the commit that was checked out among its parents, so the branch has the commits of agents and people, too, and
-//! only ever moves forward. It may have the files of a step that never became the head: its machine was killed in between, or
-//! another one was quicker. The next commit then takes that one along as a parent. So nothing is forced, and which commit counts
-//! says the head: it is the one with the name of that node in its message.
+//! uwf pushes the commits with the files of steps (see [`snapshot`]) to the branch `uwf/<thread>` of the remote. Each
+//! has the previous one and the checked out commit as parents, so the branch includes the commits of agents and people,
+//! and only moves forward. The branch may have the files of a step that never became the head, because its machine was
+//! killed in between or another machine was quicker. The next commit then has that one as a parent as well. So uwf
+//! never forces a push. The head decides which commit counts: the commit whose message names the head's node.
 
 use std::fs;
 use std::path::Path;
@@ -23,16 +23,16 @@ use crate::root::home::Home;
 use crate::root::workplace::{self, SharedWorktree, Workplace};
 use crate::root::worktree::Worktree;
 
-/// How often the branch of a remote may move while one pushes to it.
+/// How often the remote's branch may move during a push.
 const TRIES: usize = 3;
 
-/// What git is asked for there, to complete "cannot …".
+/// The action in errors of a push, completing "cannot …".
 const PUSH: &str = "push the files";
 
-/// Pushes the files that were recorded of a node: the commit that has them in the end.
+/// Pushes the recorded files of a node. Returns the commit that has them in the end.
 ///
 /// # Errors
-/// `ForeignBranch`, those of git.
+/// `Busy` if the branch has commits that uwf did not push, errors of git.
 pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<String> {
     let top = checkout_of(repository);
     let (git, branch, name) = (Git::at(&top), branch_of(thread), files_ref(thread, node));
@@ -54,10 +54,10 @@ pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &Gi
     Err(git::refused(PUSH, &format!("others push to {branch} all the time")))
 }
 
-/// Pushes the files that a thread begins with; what a person should know if that fails.
+/// Pushes the files that a thread begins with. Returns a warning if that fails.
 pub(crate) fn push_start(home: &Home, thread: &ThreadId, at: Hash, settings: &Settings) -> Option<String> {
     let worktree = settings.worktree_in_use()?;
-    // Where it cannot be read nothing would have begun.
+    // If it were unreadable, the thread would not have begun.
     let remote = home.config().ok()?.worktree_remote?;
     let pushed = || -> Result<String> {
         snapshot::mark_start(worktree, thread, at, &settings.workspace)?;
@@ -69,7 +69,7 @@ pub(crate) fn push_start(home: &Home, thread: &ThreadId, at: Hash, settings: &Se
 
 /// The newest commit of a thread's branch at a remote.
 fn fetched(git: &Git<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Option<String>> {
-    // A fork may fetch the same at this moment.
+    // A fork may fetch the same branch at this moment.
     let into = format!("refs/uwf-fetched/{thread}-{}", std::process::id());
     if !git.fetch(remote.as_str(), &branch_of(thread), &into)? {
         return Ok(None);
@@ -79,17 +79,17 @@ fn fetched(git: &Git<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Optio
     Ok(tip)
 }
 
-/// The files that a remote has of a thread at a node.
+/// The files of a thread at a node, from a remote.
 fn files_at(git: &Git<'_>, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<Option<Kept>> {
     let Some(tip) = fetched(git, thread, remote)? else { return Ok(None) };
     let found = git.newest_with_line(&snapshot::node_line(node), &tip)?;
     found.map(|commit| git.kept_in(&commit)).transpose()
 }
 
-/// The files of a thread at a node: as the repository has them, else the remote.
+/// The files of a thread at a node: from the repository, otherwise from the remote.
 ///
 /// # Errors
-/// Those of the configuration and of git.
+/// Errors of the configuration and of git.
 pub(crate) fn find(home: &Home, repository: &Path, thread: &ThreadId, node: Hash) -> Result<Option<Kept>> {
     if let Some(kept) = snapshot::find(repository, Some(thread), node)? {
         return Ok(Some(kept));
@@ -100,11 +100,11 @@ pub(crate) fn find(home: &Home, repository: &Path, thread: &ThreadId, node: Hash
     }
 }
 
-/// The settings of a thread on a machine to which its worktree comes: `cwd` is in a clone of its repository. `None` if the thread has
-/// no worktree that travels, or has left it.
+/// The settings of a thread on a machine to which its worktree comes: `cwd` is in a clone of its repository. `None` if
+/// the thread has no worktree that travels, or has left it.
 ///
 /// # Errors
-/// Those of the configuration, the store, and git: the directory is in no repository.
+/// Errors of the configuration, the store, and git: the directory is not in a repository.
 pub(crate) fn settings_in(
     home: &Home,
     thread: &ThreadId,
@@ -132,11 +132,11 @@ fn was_here(thread: &ThreadId, worktree: &Worktree) -> Result<bool> {
         || is_there(&worktree.repository)? && !Git::at(&worktree.repository).refs(&files_refs(thread))?.is_empty())
 }
 
-/// The settings of a thread whose worktree is on this machine when a person names a directory: as they are if it is in a clone of its
-/// repository, `None` if the directory is to be the workspace.
+/// The settings of a thread whose worktree is on this machine, when a person names a directory. They are unchanged if
+/// the directory is in a clone of the thread's repository, and `None` if the directory becomes the workspace.
 ///
 /// # Errors
-/// `WouldLeaveFiles`: other machines expect the files in the worktree.
+/// `Usage` if other machines expect the files in the worktree.
 fn stays_in_worktree(
     thread: &ThreadId,
     known: &Settings,
@@ -164,11 +164,12 @@ fn stays_in_worktree(
     Ok(None)
 }
 
-/// Loads the settings of a thread, and fetches its files if it is new on this machine. Returns `None` for a thread without settings and
-/// worktree. `cwd` must be in a clone of the thread's repository. The caller holds the thread's lock.
+/// Loads the settings of a thread, and fetches its files if it is new on this machine. Returns `None` for a thread
+/// without settings and worktree. `cwd` must be in a clone of the thread's repository. The caller holds the thread's
+/// lock.
 ///
 /// # Errors
-/// As [`bring_up_to_date`], and errors of git if `cwd` is not in a repository.
+/// The errors of [`bring_up_to_date`], and errors of git if `cwd` is not in a repository.
 pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: &Path) -> Result<Option<Settings>> {
     if let Some(known) = Settings::load(home, thread)? {
         return Ok(Some(known));
@@ -183,11 +184,11 @@ pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: 
     Ok(Some(settings))
 }
 
-/// Prepares a worktree with the files of a node, to fork a thread that is new on this machine. Returns `None` if the thread has no worktree.
-/// `cwd` must be in a clone of its repository.
+/// Prepares a worktree with the files of a node, to fork a thread that is new on this machine. Returns `None` if the
+/// thread has no worktree. `cwd` must be in a clone of its repository.
 ///
 /// # Errors
-/// `FilesElsewhere`; errors of the configuration, the store and git.
+/// `Busy` if the files are on another machine; errors of the configuration, the store and git.
 pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: Hash, cwd: &Path) -> Result<Option<NewWorktree>> {
     let Some((place, shared)) = of_others(home, thread)? else { return Ok(None) };
     let remote = home.config()?.worktree_remote;
@@ -237,10 +238,10 @@ fn own_commits(branch: &str, at: &Path, reset_to: Option<&str>) -> Error {
         .hint("then step the thread again, and bring them in when its files are here")
 }
 
-/// Makes the worktree of a thread that comes to this machine; `false` if there is nothing to be made.
+/// Creates the worktree of a thread that comes to this machine; `false` if there is nothing to create.
 ///
 /// # Errors
-/// As [`bring_up_to_date`].
+/// The errors of [`bring_up_to_date`].
 pub(crate) fn arrive(
     home: &Home,
     thread: &ThreadId,
@@ -256,11 +257,12 @@ pub(crate) fn arrive(
     }
 }
 
-/// Has the worktree of a thread hold the files that the thread has at its head, if another machine has made them; `false` if this one
-/// has them. Nobody is to be paid for work on old files.
+/// Updates a thread's worktree to its files at its head, if another machine made them; `false` if this machine has
+/// them. An agent must not be paid for work on old files.
 ///
 /// # Errors
-/// `FilesElsewhere`, `OwnCommits`; `Io`, those of git and of the store.
+/// `Busy` if the files are on another machine, `Usage` if the worktree has its own commits; `Io`, errors of git and of
+/// the store.
 pub(crate) fn bring_up_to_date(
     home: &Home,
     thread: &ThreadId,
@@ -284,7 +286,7 @@ pub(crate) fn bring_up_to_date(
     Ok(true)
 }
 
-/// Who has the files of a thread at its head, if it is another machine.
+/// The workplace of the machine that has the thread's files at its head, if that is another machine.
 fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) -> Result<Option<Workplace>> {
     if home.shared().is_none() || !is_there(&worktree.repository)? {
         return Ok(None);
@@ -297,15 +299,15 @@ fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) ->
     };
     let Some(place) = place else { return Ok(None) };
     let is_here = match kept {
-        // They were recorded here, or have come here.
+        // They were recorded here, or have already come here.
         Some(kept) => place.has(head, &kept.tree),
-        // Git could not record them, but they are those of an attempt of this machine.
+        // Git could not record them, but an attempt on this machine made them.
         None => recorded::of_step(home, thread, head)?.is_some_and(|attempt| attempt.opened.machine.is_none()),
     };
     Ok((!is_here).then_some(place))
 }
 
-/// Makes the worktree anew. Whoever is killed at it leaves one that the next step brings up to date.
+/// Creates the worktree again. If uwf is killed meanwhile, the next step brings the worktree up to date.
 fn make(
     home: &Home,
     thread: &ThreadId,
@@ -329,8 +331,8 @@ fn make(
     arriving.make(home, thread, head, &settings.workspace)
 }
 
-/// Makes the files in a worktree, its branch and what is checked out those of a node. The ref that says so comes last: whoever is
-/// killed leaves a worktree that is brought up to date once more.
+/// Sets the files of a worktree, its branch and its commit to those of a node. Writes the ref that records this last:
+/// if uwf is killed before, the next step repeats the update.
 fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept: &Kept) -> Result<()> {
     let Worktree { dir, repository, branch, .. } = worktree;
     let git = Git::of_worktree(repository, dir)?;
@@ -347,8 +349,8 @@ fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept
     git.update_ref(&files_ref(thread, head), &kept.commit)
 }
 
-/// Keeps what is in a worktree and was not recorded of a step: what an attempt left that failed, or a person did since. Commits that
-/// only this machine has are not put aside without asking.
+/// Keeps contents of a worktree that no step recorded: the rest of a failed attempt, or a person's later changes. Never
+/// replaces commits that only this machine has without asking.
 fn keep_what_is_there(
     git: &Git<'_>,
     view: &Git<'_>,

@@ -1,4 +1,4 @@
-//! What an agent did, turn by turn, and the nodes that tell it.
+//! An agent's turns, and their nodes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::attempt::redactor::Redactor;
 /// One exchange.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Texts that together were the input, in order; each is stored once. The turns of a conversation share the texts that
-    /// were said before: a copy in each of them would grow with the square of their number.
+    /// The texts that form the input, in order; each is stored once. The turns of a conversation share earlier texts: a
+    /// copy in each turn would grow with the square of their number.
     pub input: Vec<Arc<str>>,
-    /// What came back.
+    /// The model's output.
     pub output: String,
     /// Tool calls it made.
     pub tool_calls: Vec<ToolCall>,
@@ -27,13 +27,13 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// An exchange of which only the input is known yet.
+    /// An exchange whose output is not known yet.
     pub fn asked<T: Into<Arc<str>>>(input: impl IntoIterator<Item = T>) -> Turn {
         let input = input.into_iter().map(Into::into).collect();
         Turn { input, output: String::new(), tool_calls: Vec::new(), tokens: None, latency_ms: 0 }
     }
 
-    /// The exchange of a prompt for a text, when nothing more is known of it.
+    /// The exchange of a prompt for a text, when nothing more is known.
     pub fn of(prompt: &Prompt, output: &str, latency_ms: u64) -> Turn {
         Turn { output: output.to_owned(), latency_ms, ..Turn::asked(prompt.texts()) }
     }
@@ -46,19 +46,19 @@ pub struct ToolCall {
     pub name: String,
     /// Arguments as the model wrote them.
     pub arguments: String,
-    /// What the tool answered.
+    /// The tool's answer.
     pub result: String,
     /// Milliseconds.
     pub duration_ms: u64,
 }
 
-/// Nodes to be stored together, each once.
+/// Nodes to store together, without duplicates.
 #[derive(Default)]
 pub struct Batch {
-    /// The nodes; those below another come before it.
+    /// The nodes; each comes after the nodes that it references.
     pub drafts: Vec<Draft>,
     known: HashSet<Hash>,
-    /// Nodes of the texts that were added, by the text before redaction: each turn's input repeats most of the one before.
+    /// Nodes of the added texts, by the text before redaction: each turn's input repeats most of the previous input.
     texts: HashMap<String, Hash>,
 }
 
@@ -77,7 +77,7 @@ impl Batch {
         self.add(Content { text }.draft())
     }
 
-    /// Adds a text without its secrets.
+    /// Adds a redacted text.
     fn redacted(&mut self, text: &str, redactor: &Redactor) -> Hash {
         if let Some(node) = self.texts.get(text) {
             return *node;
@@ -87,7 +87,7 @@ impl Batch {
         node
     }
 
-    /// Adds a turn with its texts and tool calls, secrets redacted; always by the same redactor.
+    /// Adds a turn with its texts and tool calls, redacted. Always pass the same redactor.
     pub fn turn(&mut self, turn: &Turn, redactor: &Redactor) -> Hash {
         let input = turn.input.iter().map(|text| self.redacted(text, redactor)).collect();
         let output = self.redacted(&turn.output, redactor);

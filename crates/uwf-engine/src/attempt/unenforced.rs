@@ -1,4 +1,4 @@
-//! Limits that can't stop a thread, because its agents don't report what they use.
+//! Limits that can't stop a thread, because its agents don't report their usage.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::attempt::agents::{AgentSpec, COMMAND, CURSOR, TRACE_KEY, WORKFLOW};
 /// Usage that an agent's program reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UsageReport {
-    /// Tokens and US dollars, or nothing to report because it takes no model.
+    /// Tokens and US dollars, or no usage because it uses no model.
     Dollars,
     /// Tokens.
     Tokens,
@@ -28,7 +28,7 @@ impl UsageReport {
         let trace = agent.config.get(TRACE_KEY).and_then(|trace| trace.as_str());
         match (agent.played_by(), trace) {
             _ if spender.is_free => UsageReport::Dollars,
-            // Its roles have agents of their own.
+            // Its roles have their own agents.
             (Some(WORKFLOW), _) => UsageReport::Dollars,
             (Some(COMMAND), None) => UsageReport::Nothing,
             (Some(COMMAND), Some("claude" | "opencode")) => UsageReport::Dollars,
@@ -39,9 +39,9 @@ impl UsageReport {
     }
 }
 
-/// Returns a sentence for each limit that one of these agents keeps from working.
+/// Returns a sentence for each limit that has no effect because of one of these agents.
 pub(crate) fn unenforced(limits: ThreadLimits, agents: &[AgentSpec], config: &Config) -> Vec<String> {
-    // An agent that plays several roles is named once.
+    // Name an agent that plays several roles once.
     let agents: BTreeMap<&str, &AgentSpec> = agents.iter().map(|agent| (agent.name.as_str(), agent)).collect();
     agents.values().flat_map(|agent| of_agent(limits, agent, config)).collect()
 }

@@ -1,7 +1,7 @@
-//! The git worktree that a thread has of its own: a directory below the storage root, on the branch `uwf/<id>`.
+//! A thread's own git worktree: a directory below the storage root, on the branch `uwf/<id>`.
 //!
-//! The settings of a thread name its worktree before there is one, so whoever is killed while it is made leaves a record from
-//! which `discard` finds everything that is to be cleared away.
+//! A thread's settings name its worktree before it exists. If uwf is killed while creating it, `discard` finds in the
+//! record everything to clean up.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -24,51 +24,51 @@ use crate::root::inner_path::{self, InnerPath};
 use crate::root::project_files;
 use crate::root::worktree::Worktree;
 
-/// A worktree that is to be made for a thread that is about to begin.
+/// A worktree to be created for a thread that is about to begin.
 pub(crate) struct NewWorktree {
     /// The repository.
     repository: PathBuf,
     /// The commit that its branch begins at.
     base: String,
-    /// The commit that holds the files of the node that the thread begins at, if they are others than those of `base`.
+    /// The commit with the files of the node that the thread begins at, if they differ from `base`.
     files: Option<Kept>,
     /// The directory that the files come from.
     from: PathBuf,
-    /// Where in it agents work; empty for the top.
+    /// The directory in it where agents work; empty for the top.
     inside: InnerPath,
-    /// Whether it comes from another machine. Then its branch may be here already.
+    /// Whether it comes from another machine. Then its branch may already exist here.
     is_arriving: bool,
 }
 
 impl NewWorktree {
-    /// One from the repository that a directory is in, as its checked out commit has it.
+    /// A worktree of the repository that contains a directory, at its checked out commit.
     ///
     /// # Errors
-    /// Those of git: no repository, no commit.
+    /// Errors of git: no repository, no commit.
     pub(crate) fn from_dir(dir: &Path) -> Result<NewWorktree> {
         let Checkout { top, inside, repository, commit } = Checkout::of(dir)?;
         Ok(NewWorktree { repository, base: commit, files: None, from: top, inside, is_arriving: false })
     }
 
-    /// One with the files that a repository has of a step.
+    /// A worktree with a step's files from a repository.
     pub(crate) fn of_step(repository: PathBuf, files: Kept, from: PathBuf, inside: InnerPath) -> NewWorktree {
         NewWorktree { repository, base: files.head.clone(), files: Some(files), from, inside, is_arriving: false }
     }
 
-    /// One that another machine has made, in a clone of its repository.
+    /// A worktree that another machine created, in a clone of its repository.
     pub(crate) fn arriving(repository: PathBuf, base: String, inside: InnerPath) -> NewWorktree {
         let from = checkout_of(&repository);
         NewWorktree { repository, base, files: None, from, inside, is_arriving: true }
     }
 
-    /// The same with files.
+    /// The same worktree with these files.
     pub(crate) fn with(self, files: Kept) -> NewWorktree {
         NewWorktree { files: Some(files), ..self }
     }
 
-    /// What a person should know who expects to find everything in it.
+    /// A note for a person who might expect uncommitted changes in it.
     pub(crate) fn left_behind(&self) -> Option<String> {
-        // It is no more than a note.
+        // It is only a note.
         let count = Git::at(&self.from).uncommitted().unwrap_or_default();
         let what =
             if count == 1 { "1 uncommitted change is".to_owned() } else { format!("{count} uncommitted changes are") };
@@ -76,7 +76,7 @@ impl NewWorktree {
         (count > 0).then(|| format!("{what} not in the worktree: it begins at commit {commit} of {from}"))
     }
 
-    /// What the settings of a thread say of it, and the directory in it that is the workspace.
+    /// The worktree for the thread's settings, and the workspace in it.
     pub(crate) fn of(&self, home: &Home, thread: &ThreadId) -> Result<(Worktree, PathBuf)> {
         let dir = home.worktree_dir(thread);
         let workspace = settings::as_text(self.inside.below(&dir))?;
@@ -84,10 +84,10 @@ impl NewWorktree {
         Ok((Worktree { dir, branch, base, repository }, workspace))
     }
 
-    /// Makes it. `at` is the head that the thread begins at.
+    /// Creates it. `at` is the head that the thread begins at.
     ///
     /// # Errors
-    /// `Io`, errors of git, and `OutsideWorktree` if a symbolic link leads out of the worktree.
+    /// `Io`, errors of git, and `Data` if a symbolic link points out of the worktree.
     pub(crate) fn make(&self, home: &Home, thread: &ThreadId, at: Hash, workspace: &Path) -> Result<()> {
         let dirs = home.worktrees_dir();
         fs::create_dir_all(&dirs).at("create", &dirs)?;
@@ -119,7 +119,7 @@ fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
 /// Checks that the worktree exists and contains the workspace, before an agent is paid for work in the wrong directory.
 ///
 /// # Errors
-/// `NoWorktree`, `OutsideWorktree`, `Io`.
+/// `NotFound` without a worktree, `Data` if the workspace is outside it, `Io`.
 pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(()) };
     if !is_there(&worktree.dir.join(".git"))? {
@@ -128,7 +128,7 @@ pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
     if is_there(&settings.workspace)? { stays_inside(thread, &worktree.dir, &settings.workspace) } else { Ok(()) }
 }
 
-/// Checks that no symbolic link leads from the workspace out of its worktree.
+/// Checks that no symbolic link points from the workspace out of its worktree.
 fn stays_inside(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
     if inner_path::is_inside(workspace, dir).at("look at", workspace)? {
         return Ok(());
@@ -149,11 +149,11 @@ fn no_worktree(thread: &ThreadId, worktree: &Worktree) -> Error {
         .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
 }
 
-/// Takes away the worktree of a thread with all that is in it, its branch, and what was recorded of its files. Whatever of
-/// it is there no more, or was never made, is no error.
+/// Removes the worktree of a thread with everything in it, its branch, and its recorded files. Parts that are already
+/// gone, or were never created, are not an error.
 ///
 /// # Errors
-/// `Io`, those of git.
+/// `Io`, errors of git.
 pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let Worktree { branch, repository, .. } = worktree;
     remove(home, thread, worktree)?;
@@ -165,10 +165,11 @@ pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Re
     Ok(())
 }
 
-/// Takes away the directory of a worktree, whatever is in it; its branch stays.
+/// Removes the directory of a worktree with everything in it; keeps its branch.
 fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let Worktree { dir, repository, branch, .. } = worktree;
-    // The record of a thread is a file that anybody may have changed, and what it names goes with all that is in it.
+    // The record is a file that other programs may have changed, and the directory it names is removed with everything
+    // in it.
     if dir.file_name() != home.worktree_dir(thread).file_name() || *branch != branch_of(thread) {
         return Err(Error::data(format!(
             "the record of thread {thread} names {} as its worktree, which it never was",
@@ -185,22 +186,22 @@ fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     gone(fs::remove_file(&origin)).at("remove", &origin)
 }
 
-/// What became of the worktree of a thread that is not needed any more.
+/// The result of removing a worktree that is no longer needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
     /// The directory that was removed.
     pub dir: PathBuf,
-    /// The branch, when it has commits that no other has: then it stays.
+    /// The branch, if it was kept because no other branch has its commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_branch: Option<String>,
 }
 
-/// What would be lost with the directory of a worktree; `None` when all of it is in commits that some branch has, and when it is
-/// gone already.
+/// What would be lost with the directory of a worktree; `None` when branches have all its commits and nothing else is
+/// in it, or when it is already gone.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     let Worktree { dir, repository, .. } = worktree;
     if !is_there(dir)? {
@@ -209,7 +210,7 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     if !is_there(repository)? {
         return Ok(Some(Unsaved::NoRepository));
     }
-    // Whatever an agent did to `.git` in there: another repository says nothing of this one's commits.
+    // An agent may have changed `.git`: another repository knows nothing about this one's commits.
     let own = match own_dir(repository, dir) {
         Ok(own) if leads_to(&dir.join(".git"), &own) => own,
         Ok(_) | Err(Error { cause: Some(ErrorCause::OtherRepository), .. }) => {
@@ -233,19 +234,19 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     Ok(Git::at(repository).branches_with(&head)?.is_empty().then_some(Unsaved::OnNoBranch))
 }
 
-/// Whether the file `.git` of a working tree leads to this directory of its repository.
+/// Whether the file `.git` of a working tree points to this directory of its repository.
 fn leads_to(file: &Path, own: &Path) -> bool {
     let text = regular::read(file, regular::MAX_TEXT).unwrap_or_default();
     let named = text.strip_prefix(b"gitdir: ").map(|path| PathBuf::from(OsStr::from_bytes(path.trim_ascii_end())));
     named.is_some_and(|named| fs::canonicalize(named).ok() == fs::canonicalize(own).ok())
 }
 
-/// What git itself would not remove a worktree for.
+/// Reasons for which git itself would not remove a worktree.
 fn kept_by_git(own: &Path) -> Result<Option<Unsaved>> {
     if is_there(&own.join("locked"))? {
         return Ok(Some(Unsaved::Locked));
     }
-    // The commits of submodules are nowhere else.
+    // The commits of submodules exist only here.
     let modules = own.join("modules");
     let has_some = is_there(&modules)? && fs::read_dir(&modules).at("list", &modules)?.next().is_some();
     Ok(has_some.then_some(Unsaved::Submodules))
@@ -276,24 +277,24 @@ fn out_of_reach(dir: &Path) -> Result<Option<Unsaved>> {
     Ok(None)
 }
 
-/// Why the directory of a worktree cannot just go away.
+/// Why the directory of a worktree must not be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsaved {
-    /// So many changes are not committed.
+    /// It has this many uncommitted changes.
     Uncommitted(usize),
-    /// What is checked out is a commit that no branch has.
+    /// No branch has the commit that is checked out.
     OnNoBranch,
-    /// Its repository is gone, so nobody can tell.
+    /// Its repository is gone, so this is unknown.
     NoRepository,
-    /// It is no worktree of its repository any more.
+    /// It is no longer a worktree of its repository.
     OtherRepository,
-    /// This directory in it is a repository of its own.
+    /// This directory in it is a separate repository.
     Repository(PathBuf),
-    /// Paths in it are too long for git, which records none of those files.
+    /// Paths in it are too long for git, which does not record those files.
     TooLong,
-    /// Submodules are checked out in it, and their commits may be nowhere else.
+    /// Submodules are checked out in it, and their commits may exist only here.
     Submodules,
-    /// Somebody locked it.
+    /// It is locked.
     Locked,
 }
 
@@ -313,11 +314,11 @@ impl fmt::Display for Unsaved {
     }
 }
 
-/// Takes away the worktree of a thread, and its branch if another one has all of its commits. The files that were recorded of
-/// steps stay, as their nodes do, and it is remembered where they are. Whoever calls this has looked at what is [`unsaved`].
+/// Removes the worktree of a thread, and its branch if another branch has all its commits. Keeps the recorded files of
+/// steps for their nodes, and remembers their repository. The caller must check [`unsaved`] first.
 ///
 /// # Errors
-/// `Io`, those of git.
+/// `Io`, errors of git.
 pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<Removed> {
     let Worktree { dir, branch, repository, .. } = worktree;
     if is_there(repository)? {
@@ -339,7 +340,8 @@ pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) 
     Ok(removed)
 }
 
-/// Whether something is at a path. What cannot be looked at is not taken for gone: it would be thrown away, or worked without.
+/// Whether a path exists. An unreadable path does not count as missing: otherwise uwf would discard it or work without
+/// it.
 ///
 /// # Errors
 /// `Io`.
@@ -347,7 +349,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
     path.try_exists().at("look at", path)
 }
 
-/// What is gone is removed.
+/// Counts a missing file as removed.
 pub(crate) fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -355,7 +357,7 @@ pub(crate) fn gone(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The working tree that a repository has itself; the repository, when it has none.
+/// The main working tree of a repository; the repository itself, if it has none.
 pub(crate) fn checkout_of(repository: &Path) -> PathBuf {
     let parent = repository.parent().filter(|_| repository.ends_with(".git"));
     parent.unwrap_or(repository).to_owned()
@@ -366,7 +368,7 @@ pub(crate) fn branch_of(thread: &ThreadId) -> String {
     format!("uwf/{thread}")
 }
 
-/// The beginning of a commit's name, as people write it.
+/// The short form of a commit's name.
 fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }

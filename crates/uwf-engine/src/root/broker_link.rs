@@ -1,4 +1,4 @@
-//! The store as the process of an agent has it: through the socket of the broker of its attempt, which has the keys.
+//! The store for an agent's process, through the socket of the attempt's broker, which has the keys.
 
 pub(crate) mod wire;
 
@@ -18,16 +18,16 @@ use serde_json::Value;
 
 use self::wire::{Failure, Reply, Request};
 
-/// Longest path that a socket can be reached by everywhere.
+/// Longest socket path that works on every system.
 const MAX_PATH: usize = 100;
 
-/// Why something is not done that a broker has no request for.
+/// The error for an operation that a broker has no request for.
 const NOT_FOR_AGENTS: &str = "this is not done for the process of an agent";
 
-/// Bytes of nodes that are sent in one message, if one of them is not larger itself.
+/// Bytes of nodes sent in one message, unless a single node is larger.
 const BATCH: usize = 64 << 20;
 
-/// The way to the broker of an attempt. It is connected when it is first used.
+/// The connection to the broker of an attempt, opened on first use.
 #[derive(Debug)]
 pub(crate) struct BrokerLink {
     thread: String,
@@ -36,7 +36,7 @@ pub(crate) struct BrokerLink {
     connection: Mutex<Option<BufReader<UnixStream>>>,
 }
 
-/// A path short enough for a socket, and the open directory that it depends on.
+/// A path short enough for a socket, and the open directory that it needs.
 pub(crate) struct ShortPath {
     pub(crate) path: PathBuf,
     _dir: Option<File>,
@@ -45,7 +45,7 @@ pub(crate) struct ShortPath {
 /// A short path to a socket.
 ///
 /// # Errors
-/// When the directory it is in cannot be opened.
+/// When its directory cannot be opened.
 pub(crate) fn reachable(socket: &Path) -> io::Result<ShortPath> {
     let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(io::ErrorKind::NotFound.into());
@@ -63,13 +63,13 @@ impl BrokerLink {
         BrokerLink { thread: thread.to_owned(), store: store.to_owned(), socket, connection: Mutex::new(None) }
     }
 
-    /// Says to the broker that the record of the attempt has news for other machines.
+    /// Notifies the broker that the attempt's record has news for other machines.
     pub(crate) fn tell(&self) {
-        // As where the store itself is away: another machine waits for the lease instead.
+        // If this fails, other machines wait for the lease, as they do when the store is unreachable.
         let _ = self.ask(&Request::Tell, &[]);
     }
 
-    /// A value without the secrets that the broker knows; `None` when it does not answer.
+    /// A value redacted with the secrets that the broker knows; `None` when it does not answer.
     pub(crate) fn redacted(&self, value: &Value) -> Option<Value> {
         match self.ask(&Request::Redact { value: value.clone() }, &[]) {
             Ok((Reply::Value { value }, _)) => Some(value),
@@ -94,7 +94,7 @@ impl BrokerLink {
             Ok((Reply::Failed(failure), _)) => Err(failure.error(&self.store)),
             Ok(answer) => Ok(answer),
             Err(source) => {
-                // A connection that broke within a message can't be used any longer.
+                // A connection that broke within a message is not usable.
                 *connection = None;
                 Err(self.unreachable(&source))
             }
@@ -144,7 +144,7 @@ impl BrokerLink {
     }
 }
 
-/// The end of a hold, as the broker is told it.
+/// Releases a hold at the broker when dropped.
 struct BrokerHold(Arc<BrokerLink>);
 
 impl Drop for BrokerHold {
@@ -154,7 +154,7 @@ impl Drop for BrokerHold {
     }
 }
 
-/// Nodes and the head of its own thread, through the broker.
+/// The nodes and the head of the attempt's own thread, through the broker.
 pub(crate) struct BrokerStore(pub(crate) Arc<BrokerLink>);
 
 impl Objects for BrokerStore {
@@ -175,7 +175,7 @@ impl Objects for BrokerStore {
 
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
         self.0.put(objects)?;
-        // The broker has compared what was there.
+        // The broker has compared existing nodes.
         Ok(vec![Put::Published; objects.len()])
     }
 

@@ -1,4 +1,4 @@
-//! Files of the cache that are read and written as a whole. A sum tells whether what is there is what was written.
+//! Cache files that are read and written as a whole. A checksum shows whether the content is complete.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +7,7 @@ use durable_files::regular;
 
 use crate::root::home::Home;
 
-/// What was kept; `None` if there is nothing, or not all of it.
+/// The cached content; `None` if it is missing or incomplete.
 pub(crate) fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = regular::read(path, regular::MAX_LIST).ok()?;
     let (sum, body) = bytes.split_first_chunk::<8>()?;
@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> Option<Vec<u8>> {
     is_whole.then(|| bytes.split_off(8))
 }
 
-/// Keeps something. A failure costs time when it is needed again, nothing else.
+/// Caches content. If this fails, the content must be computed again.
 pub(crate) fn write(home: &Home, path: &Path, body: &[u8]) {
     let dir = path.parent().unwrap_or(home.root());
     let _ = std::fs::create_dir_all(dir);

@@ -1,4 +1,4 @@
-//! Changing `config.yaml`: edited as text, checked as a whole, replaced at once.
+//! Changes to `config.yaml`: edited as text, checked as a whole, replaced at once.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,41 +12,41 @@ use crate::error::{Error, Result};
 use crate::root::config_text;
 use crate::root::home::Home;
 
-/// How long to wait for somebody else who changes the file, which takes milliseconds.
+/// How long to wait for another process that changes the file, which takes milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// What is said of a change that is refused.
+/// Hint for a change that is rejected.
 const NOT_WRITTEN: &str = "nothing was written";
 
 /// One change of the configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// A key gets a value; parents that are missing are made.
+    /// Set a key to a value, creating missing parents.
     Set(KeyPath, Value),
-    /// A key goes; one that is not there is no error.
+    /// Remove a key; a missing key is not an error.
     Unset(KeyPath),
 }
 
-/// What came of changes.
+/// Result of changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configured {
-    /// Whether the file is another than before.
+    /// Whether the file changed.
     pub changed: bool,
-    /// Warnings about what was changed.
+    /// Warnings about the changed parts.
     pub warnings: Vec<Problem>,
-    /// Errors the file had before and still has.
+    /// Number of earlier errors in the file that remain.
     pub errors_left: usize,
 }
 
-/// Everything that is wrong with the text of a configuration, on this machine too.
+/// Finds all problems in the text of a configuration, including problems on this machine.
 pub type Judge<'j> = dyn Fn(&str) -> Result<Vec<Problem>> + 'j;
 
-/// Makes changes, all or none. Comments, order, unknown keys and formatting elsewhere in the file stay, as does its
-/// mode; it is made if there is none.
+/// Makes all changes or none. Keeps comments, order, unknown keys and formatting elsewhere in the file, and its mode.
+/// Creates a missing file.
 ///
 /// # Errors
-/// `Config` when a value holds what looks like a key, when the file can't be edited, or when the result would have an
-/// error that the file does not have yet; `Busy` when somebody else changes it; `Io`. Nothing is written then.
+/// `Config` when a value looks like it contains a key, when the file can't be edited, or when the result would have a
+/// new error; `Busy` when another process changes the file; `Io`. Nothing is written then.
 pub fn change(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Configured> {
     let _lock = lock(home)?;
     let (text, configured) = changed(home, changes, judge)?;
@@ -56,19 +56,19 @@ pub fn change(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Conf
     Ok(configured)
 }
 
-/// What [`change`] would do; nothing is written.
+/// The result of [`change`], without writing anything.
 ///
 /// # Errors
-/// As of [`change`].
+/// The errors of [`change`].
 pub fn preview(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Configured> {
     changed(home, changes, judge).map(|(_, configured)| configured)
 }
 
-/// Replaces the whole file, which said `before` when the new text was begun.
+/// Replaces the whole file, which contained `before` when the person began to edit.
 ///
 /// # Errors
-/// `Busy` when the file says something else by now, `Config` when the new text holds what looks like a key or has an
-/// error, `Io`. Nothing is written then.
+/// `Busy` when the file has changed meanwhile, `Config` when the new text looks like it contains a key or has an error,
+/// `Io`. Nothing is written then.
 pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Result<Configured> {
     let path = home.config_file();
     let _lock = lock(home)?;
@@ -88,7 +88,7 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
     Ok(configured)
 }
 
-/// Keeps others from changing configuration and secrets.
+/// Keeps other processes from changing configuration and secrets.
 pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     home.make_root()?;
     let path = home.config_lock();
@@ -136,7 +136,7 @@ fn not_edited(path: &Path, error: &EditError) -> Error {
     }
 }
 
-/// A link that leads out of the storage root is not followed: what is written there is not ours to know.
+/// Rejects a link to a file outside the storage root: the content of that file is none of uwf's business.
 pub(crate) fn stays_inside(home: &Home, path: &Path) -> Result<()> {
     let Ok(meta) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !meta.is_symlink() {
@@ -151,8 +151,8 @@ pub(crate) fn stays_inside(home: &Home, path: &Path) -> Result<()> {
         .hint("edit that file, or put a file of its own into the storage root"))
 }
 
-/// What the result has that the file did not have yet, and how many of its errors are left. Those are no reason to
-/// refuse a change: it may be the first of two that repair the file.
+/// The new warnings in the result, and the number of earlier errors that remain. Those don't prevent a change: it may
+/// be the first of two that repair the file.
 fn check(before: &str, after: &str, judge: &Judge<'_>) -> Result<(Vec<Problem>, usize)> {
     let known = judge(before)?;
     let same = |a: &Problem, b: &Problem| (a.code, &a.message) == (b.code, &b.message);

@@ -8,7 +8,7 @@ use durable_files::regular;
 
 use crate::error::{Error, Result};
 
-/// The text of a file; empty when there is none.
+/// The text of a file; empty if the file is missing.
 ///
 /// # Errors
 /// `Io`; `Config` when it is not UTF-8.
@@ -22,13 +22,13 @@ pub fn read(path: &Path) -> Result<String> {
     }
 }
 
-/// The refusal of a configuration with errors.
+/// The error for a configuration with errors.
 pub(crate) fn invalid(errors: &[Problem]) -> Error {
     let message = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     Error::config(message).hints(hints_of(errors))
 }
 
-/// What the errors of a configuration suggest.
+/// The hints of a configuration's errors.
 pub(super) fn hints_of(errors: &[Problem]) -> impl Iterator<Item = String> {
     errors.iter().filter_map(|problem| problem.hint.clone())
 }

@@ -1,7 +1,7 @@
 //! Messages between an agent's process and the broker.
 //!
-//! A message is a JSON header followed by the bytes of nodes. The length of the header, the number of parts and the length of each part are
-//! 4-byte little-endian numbers.
+//! A message is a JSON header followed by the bytes of nodes. The length of the header, the number of parts and the
+//! length of each part are 4-byte little-endian numbers.
 
 use std::io::{self, BufRead, BufWriter, ErrorKind, Read, Write};
 
@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Most bytes of a head: a text of an agent that is cleaned of secrets is in one.
+/// Most bytes of a header: it may contain an agent's text that is to be redacted.
 const MAX_HEAD: u32 = 256 << 20;
 
-/// Bytes that are read and written at once.
+/// Bytes read and written at once.
 pub(crate) const BUFFER: usize = 64 << 10;
 
 /// Most parts of a message.
@@ -23,23 +23,23 @@ const MAX_PARTS: u32 = 100_000;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Request {
-    /// The bytes of nodes: parts, in this order, of those that are there.
+    /// Read nodes. The parts are the bytes of the existing nodes, in this order.
     Get { hashes: Vec<Hash> },
-    /// Whether a node is there.
+    /// Check whether a node exists.
     Has { hash: Hash },
     /// Store nodes; the parts are their bytes.
     Put { hashes: Vec<Hash> },
-    /// Make nodes durable that are there.
+    /// Make existing nodes durable.
     Sync { hashes: Vec<Hash> },
-    /// Let no node be removed until [`Request::Release`], or the end of the connection.
+    /// Keep all nodes from being removed until [`Request::Release`] or the end of the connection.
     Hold,
-    /// The end of the newest hold.
+    /// End the newest hold.
     Release,
-    /// The head of the attempt's thread.
+    /// Read the head of the attempt's thread.
     Head,
-    /// The record of the attempt has news for other machines.
+    /// Notify other machines of news in the attempt's record.
     Tell,
-    /// The same without the values of secrets.
+    /// Redact secrets in a value.
     Redact { value: Value },
 }
 
@@ -47,21 +47,21 @@ pub(crate) enum Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Reply {
-    /// Which of the nodes are there; their bytes are the parts.
+    /// Which of the nodes exist; their bytes are the parts.
     Nodes { are_there: Vec<bool> },
     /// Yes or no.
     Is { so: bool },
-    /// It is done.
+    /// The request succeeded.
     Done,
     /// Hash and version of a head, if there is one.
     Head { head: Option<(Hash, String)> },
     /// A value.
     Value { value: Value },
-    /// It was not done.
+    /// The request failed.
     Failed(Failure),
 }
 
-/// Why something was not done.
+/// Why a request failed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Failure {
@@ -78,11 +78,11 @@ enum FailureKind {
     Corrupt(Hash),
     /// Another node is stored under the hash.
     Collision(Hash),
-    /// The store has this fault, by its position in [`FAULTS`].
+    /// The store has this fault; the number is its position in [`FAULTS`].
     Fault(usize),
 }
 
-/// Faults of a store as they are sent.
+/// Faults of a store, by the number that is sent.
 const FAULTS: [RemoteFault; 11] = [
     RemoteFault::Unreachable,
     RemoteFault::Failed,
@@ -98,7 +98,7 @@ const FAULTS: [RemoteFault; 11] = [
 ];
 
 impl Failure {
-    /// Something the broker does not do for an agent.
+    /// A request that the broker rejects for an agent.
     pub(crate) fn refused(why: impl Into<String>) -> Failure {
         Failure::fault(RemoteFault::Refused, why.into())
     }
@@ -108,7 +108,7 @@ impl Failure {
         Failure { kind: FailureKind::Fault(position), message }
     }
 
-    /// The failure as the agent's process has it of its store.
+    /// The failure as an error of the agent process's store.
     pub(crate) fn error(self, store: &str) -> StoreError {
         match self.kind {
             FailureKind::NotFound(hash) => StoreError::NotFound { hash },
@@ -140,10 +140,10 @@ impl From<StoreError> for Failure {
 /// Writes a message.
 ///
 /// # Errors
-/// Those of the connection.
+/// Errors of the connection.
 pub(crate) fn send(to: &mut impl Write, head: &impl Serialize, parts: &[Vec<u8>]) -> io::Result<()> {
     let head = serde_json::to_vec(head)?;
-    // Most messages are small, and written at once.
+    // Most messages are small and need a single write.
     let mut to = BufWriter::with_capacity(BUFFER, to);
     to.write_all(&length(head.len())?)?;
     to.write_all(&length(parts.len())?)?;
@@ -155,7 +155,7 @@ pub(crate) fn send(to: &mut impl Write, head: &impl Serialize, parts: &[Vec<u8>]
     to.flush()
 }
 
-/// Reads a message; `None` when the other side has ended.
+/// Reads a message; `None` when the other side has closed the connection.
 ///
 /// # Errors
 /// Errors of the connection; `InvalidData` for malformed messages.
@@ -187,7 +187,7 @@ fn number(from: &mut impl BufRead) -> io::Result<Option<u32>> {
     Ok(Some(u32::from_le_bytes(bytes)))
 }
 
-/// So many bytes. Memory is taken as they come, not as they are announced.
+/// Reads this many bytes. Allocates memory as they arrive, not for the announced length.
 fn bytes(from: &mut impl BufRead, length: u32) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(BUFFER.min(length as usize));
     from.take(u64::from(length)).read_to_end(&mut bytes)?;
