@@ -32,7 +32,7 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// Most bytes read of an advisor's output.
 const OUTPUT_CAP: u64 = 64 << 10;
 
-/// What the supervisor's process prints.
+/// Output of the supervisor's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Whether the thread continues.
@@ -51,7 +51,7 @@ pub enum Course {
     Kill,
 }
 
-/// What the summary's process prints.
+/// Output of the summary's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// The outcome of the thread, for a reader who has not followed it.

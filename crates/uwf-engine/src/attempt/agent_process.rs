@@ -28,7 +28,7 @@ use crate::root::store_keys::Handover;
 /// Interval between checks of the output files. A flooding agent writes about ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What to run, and the limits.
+/// A command to run, and its limits.
 pub(crate) struct Job {
     /// Program and arguments.
     pub argv: Vec<String>,

@@ -55,7 +55,7 @@ pub struct AgentSpec {
     pub command: String,
     /// Its arguments, with unfilled templates.
     pub args: Vec<String>,
-    /// What it prints: `step`, `json`, `text`.
+    /// Its output mode: `step`, `json`, `text`.
     pub output: String,
     /// Model alias.
     pub model: Option<String>,
@@ -131,7 +131,7 @@ impl AgentSpec {
         AgentName::new(&self.name, &self.command, &self.args)
     }
 
-    /// What it prints.
+    /// Its output mode.
     pub fn output_mode(&self) -> OutputMode {
         OutputMode::ALL.into_iter().find(|mode| mode.as_str() == self.output).unwrap_or_default()
     }
@@ -172,7 +172,7 @@ impl AgentSpec {
         self.output_mode() != OutputMode::Step && self.built_in().is_none()
     }
 
-    /// The built-in agent that runs as its process: the one its command names, or the one that wraps its program.
+    /// The built-in agent that runs as its process: its command names that agent, or that agent wraps its program.
     /// `None` for a program that implements the agent protocol itself.
     pub fn played_by(&self) -> Option<&str> {
         self.built_in().or_else(|| (self.output_mode() != OutputMode::Step).then_some(COMMAND))
@@ -248,8 +248,8 @@ pub(crate) fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
     keys
 }
 
-/// Variables with the secrets that the steps of a child thread may need: those of the configured agents, and the keys
-/// of the models that agents and advisors use.
+/// Variables with the secrets that the steps of a child thread may need: secrets of the configured agents, and keys of
+/// the models that agents and advisors use.
 pub fn keys_of_all(config: &Config) -> Vec<String> {
     let of_agents = config.agents.iter().flat_map(|(name, agent)| {
         let spec = AgentSpec::new(name, agent);

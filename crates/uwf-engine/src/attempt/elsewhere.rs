@@ -1,4 +1,4 @@
-//! What other machines do or did about the next step of a thread, with a shared store.
+//! The activity of other machines on the next step of a thread, with a shared store.
 
 mod all;
 mod stand;
@@ -168,7 +168,7 @@ fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> Error {
     ))
 }
 
-/// What other machines do or last did about a thread, as far as its state depends on it.
+/// Activity of other machines on a thread, as far as its state depends on that.
 #[derive(Debug)]
 pub(crate) enum Elsewhere {
     /// A machine is running a step.
@@ -178,7 +178,7 @@ pub(crate) enum Elsewhere {
 }
 
 impl Told {
-    /// What it means for the state of the thread.
+    /// The resulting state of the thread.
     pub(crate) fn elsewhere(&self) -> Elsewhere {
         match self {
             Told::AtWork(at_work) => Elsewhere::AtWork(at_work.clone()),
@@ -187,7 +187,7 @@ impl Told {
     }
 }
 
-/// What a claim says about the newest attempt at a position, if this machine's record lacks it or knows less.
+/// A claim's news about the newest attempt at a position: this machine's record lacks the attempt or knows less.
 pub(crate) enum Told {
     /// Another machine is running it.
     AtWork(Box<AtWork>),
@@ -195,7 +195,7 @@ pub(crate) enum Told {
     Over(Box<Attempt>),
 }
 
-/// What other machines say about the newest attempt at this head of a thread; `None` when the local record knows as
+/// News from other machines about the newest attempt at this head of a thread; `None` when the local record knows as
 /// much.
 ///
 /// # Errors

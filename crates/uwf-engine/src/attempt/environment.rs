@@ -1,4 +1,4 @@
-//! What `.env` adds to an agent's environment, and what the agent does not get.
+//! The environment of an agent: variables that `.env` adds, and secrets that are withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -53,7 +53,7 @@ const LIMIT: Duration = Duration::from_mins(10);
 /// Time after which uwf checks whether git waits for a pipe.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
 
-/// Time limit of a call that begins after this process was told to stop: such a call cleans up, or stores paid work.
+/// Time limit of a call that begins after a stop signal: such a call cleans up, or stores paid work.
 const AFTER_STOP: Duration = Duration::from_secs(5);
 
 /// Time between TERM and KILL, in which git removes its locks.

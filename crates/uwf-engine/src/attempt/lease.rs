@@ -130,7 +130,7 @@ impl Renewed {
         (self.lease / RENEWALS).max(LEAST_MARGIN)
     }
 
-    /// Waits until the next renewal is due; `false` when no more are needed.
+    /// Waits until the next renewal is due; `false` when renewing has stopped.
     fn wait(&self) -> bool {
         let mut state = self.state.lock();
         self.wake.wait_while_for(&mut state, |state| !state.is_over, self.lease / RENEWALS);

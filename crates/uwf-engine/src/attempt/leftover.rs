@@ -23,7 +23,7 @@ use crate::thread::load::Thread;
 /// Source of a trace that names none.
 const UNTOLD_SOURCE: &str = "trace";
 
-/// What an open attempt left behind.
+/// The remains of an open attempt.
 pub enum Left {
     /// Nothing to take over.
     Nothing {
@@ -59,7 +59,7 @@ pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut Sign
     }
 }
 
-/// What an attempt in this machine's record left behind.
+/// The remains of an attempt in this machine's record.
 enum LeftHere {
     Nothing(Option<Box<Attempt>>),
     Step(Box<Attempt>, Hash),
@@ -119,7 +119,7 @@ pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Closes the record of an attempt that must wait; nothing else of it is kept.
+/// Closes the record of an attempt that must wait, and keeps nothing else.
 pub(crate) fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
     recorded::closed(home, &attempt.opened, Outcome::Suspended, why, None)
 }

@@ -1,8 +1,8 @@
 //! An agent's turns so far, in files of its attempt, so that any failed attempt keeps its turns. A successful attempt
 //! submits its turns with its answer, and these files are removed.
 //!
-//! uwf appends to `attempts/<id>.trace`, one JSON line at a time and without sync: after a power loss the turns are no
-//! more useful than the output files. Its lines:
+//! uwf appends to `attempts/<id>.trace`, one JSON line at a time and without sync: after a power loss the turns are
+//! worth as little as the output files. Its lines:
 //!
 //! | line | content |
 //! |---|---|

@@ -13,7 +13,7 @@ const NONE: &str = "none";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum NewestAttempt {
-    /// There is no attempt yet.
+    /// The head has no attempt yet.
     None,
     /// This one.
     Is(Ulid),

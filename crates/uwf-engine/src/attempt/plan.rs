@@ -1,4 +1,4 @@
-//! What a step needs besides the thread itself: configuration, settings, workflow.
+//! The inputs of a step besides the thread itself: configuration, settings, workflow.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -249,7 +249,7 @@ pub(crate) fn age_at(thread: &Thread<'_>, at: u64) -> Duration {
     Duration::from_millis(at.saturating_sub(thread.started_at().unwrap_or(at)))
 }
 
-/// The thread's settings. `cwd` replaces the workspace, or supplies it if this machine has no record of it.
+/// The thread's settings. `cwd` replaces the workspace, or supplies it if this machine has no record of the thread.
 fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
     let known = match Settings::load(home, thread) {
         // `cwd` supplies them again.

@@ -15,7 +15,7 @@ const FIRST_LINE: u64 = 256;
 /// Why a program cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
-    /// There is no such file on `PATH` or at that path.
+    /// Neither `PATH` nor the given path has such a file.
     Missing(PathBuf),
     /// It is a directory, a device or a pipe.
     NotAFile(PathBuf),
@@ -76,7 +76,7 @@ impl fmt::Display for Unusable {
 /// The file of a command: a path relative to `dir`, or a bare name on `PATH`.
 ///
 /// # Errors
-/// Why there is no file that can be started.
+/// The reason why the program can't be started.
 pub fn look_up(command: &str, dir: &Path) -> Result<PathBuf, Unusable> {
     let found = if command.contains('/') {
         usable(&dir.join(command.strip_prefix("./").unwrap_or(command)))?

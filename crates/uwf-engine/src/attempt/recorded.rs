@@ -9,10 +9,10 @@
 //! | `answered` | agent process | when the agent has answered in full, and the answer is in its output file |
 //! | `named` | keeper | when an agent that stores its nodes itself has named its step, before that is verified |
 //! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
-//! | `gaveUp` | agent process | instead, when it knows why there is no result |
+//! | `gaveUp` | agent process | instead, when it knows why it has no result |
 //! | `closed` | keeper | when the head moved, or the attempt failed |
 //! | `replied` | `thread answer` | when a person has replied to the agent's question; fsynced |
-//! | `ended` | the process that ended the thread | when its line is in the history: a second copy of it |
+//! | `ended` | the process that ended the thread | when its line is in the history, as a second copy |
 //!
 //! Lines of other attempts (late results) are ignored: the `opened` line names the attempt.
 
@@ -263,7 +263,7 @@ pub(crate) fn tell(home: &Home, thread: &ThreadId) {
     claim::tell(home, thread);
 }
 
-/// Records why there is no result.
+/// Records why an attempt has no result.
 ///
 /// # Errors
 /// `Io`.

@@ -1,4 +1,4 @@
-//! The hash in an agent's output, or why there is none, from how its process ended.
+//! Reads the hash in an agent's output, or explains why it is missing, from how the agent's process ended.
 
 use json_cas::Hash;
 use uwf_core::config::OutputMode;

@@ -59,7 +59,7 @@ pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, R
     let described = |(alias, agent): (&String, &Agent)| Some((alias.clone(), of(agent, None, secrets)?));
     let mut descriptions: BTreeMap<_, _> = others.into_iter().filter_map(described).collect();
     std::thread::scope(|scope| {
-        // If no more threads can be started, ask one agent after the other.
+        // If a thread can't be started, ask this agent here.
         let mut begun = Vec::new();
         for agent in asked {
             match Builder::new().spawn_scoped(scope, move || described(agent)) {

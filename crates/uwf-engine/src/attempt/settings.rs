@@ -31,7 +31,7 @@ pub struct Settings {
     /// Agents bound to it with `--agent`.
     #[serde(flatten)]
     pub bound: Bindings,
-    /// Workflows for its roles and those of its child threads, as of its start.
+    /// Workflows for its roles and for the roles of its child threads, as of its start.
     #[serde(default, skip_serializing_if = "Decisions::is_empty")]
     pub workflows: Decisions,
     /// Its own git worktree, which contains the workspace unless that was changed later.
@@ -40,7 +40,7 @@ pub struct Settings {
     /// The thread's limits. Its workflow supplies absent ones, then the configuration.
     #[serde(flatten)]
     pub limits: ThreadLimits,
-    /// The thread's head when this record was created. The index is rebuilt from it while there is no attempt.
+    /// The thread's head when this record was created. Until the first attempt, the index is rebuilt from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_at: Option<Hash>,
     /// Digest of the thread at that head.

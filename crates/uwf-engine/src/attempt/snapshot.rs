@@ -23,7 +23,7 @@ use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::Worktree;
 
-/// What happened to the files that a step left in its worktree.
+/// Whether the files that a step left in its worktree were recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepFiles {
@@ -59,7 +59,7 @@ impl StepFiles {
     }
 }
 
-/// What happened to files that uwf tried to push to a remote.
+/// Whether files were pushed to a remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PushedFiles {
@@ -148,7 +148,7 @@ pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: Hash) -> 
 }
 
 /// The repository with the files of a node, of any thread: the repository of a directory, otherwise one from which a
-/// thread has a worktree. Looks at each repository once, however many threads have worktrees of it.
+/// thread has a worktree. Looks at each repository once, even if several threads share it.
 ///
 /// # Errors
 /// Errors of git.

@@ -331,8 +331,8 @@ fn make(
     arriving.make(home, thread, head, &settings.workspace)
 }
 
-/// Sets the files of a worktree, its branch and its commit to those of a node. Writes the ref that records this last:
-/// if uwf is killed before, the next step repeats the update.
+/// Sets the files of a worktree, its branch and its commit to the state of a node. Writes the ref that records this
+/// last: if uwf is killed before, the next step repeats the update.
 fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept: &Kept) -> Result<()> {
     let Worktree { dir, repository, branch, .. } = worktree;
     let git = Git::of_worktree(repository, dir)?;

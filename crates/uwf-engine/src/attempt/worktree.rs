@@ -197,8 +197,8 @@ pub struct Removed {
     pub kept_branch: Option<String>,
 }
 
-/// What would be lost with the directory of a worktree; `None` when branches have all its commits and nothing else is
-/// in it, or when it is already gone.
+/// The loss that removing the directory of a worktree would cause; `None` when branches have all its commits and it has
+/// nothing else, or when it is already gone.
 ///
 /// # Errors
 /// Errors of git.

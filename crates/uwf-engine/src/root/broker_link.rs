@@ -149,7 +149,7 @@ struct BrokerHold(Arc<BrokerLink>);
 
 impl Drop for BrokerHold {
     fn drop(&mut self) {
-        // Without a connection there is no hold either.
+        // Without a connection, the hold has already ended.
         let _ = self.0.ask(&Request::Release, &[]);
     }
 }

@@ -136,7 +136,7 @@ fn not_edited(path: &Path, error: &EditError) -> Error {
     }
 }
 
-/// Rejects a link to a file outside the storage root: the content of that file is none of uwf's business.
+/// Rejects a link to a file outside the storage root: the content of that file does not concern uwf.
 pub(crate) fn stays_inside(home: &Home, path: &Path) -> Result<()> {
     let Ok(meta) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !meta.is_symlink() {

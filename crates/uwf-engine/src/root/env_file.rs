@@ -1,4 +1,4 @@
-//! `.env`: reading it, and putting a secret into it. Only its owner can read the file, and all other lines stay as they are.
+//! Reads `.env`, and stores a secret in it. Only its owner can read the file, and all other lines stay unchanged.
 
 mod format;
 
@@ -18,7 +18,7 @@ use crate::root::home::Home;
 /// # Errors
 /// `Config` for an ambiguous line, `Io`.
 pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
-    // Whole, so that what cannot be read is not taken for a line that is wrong.
+    // Read it whole, so that a read error is not reported as a malformed line.
     let text = match regular::read(path, regular::MAX_TEXT) {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         text => text.at("read", path)?,
@@ -34,7 +34,7 @@ fn parse(text: &[u8], path: &Path) -> Result<Vec<Assignment>> {
     })
 }
 
-/// Whether others than its owner can read or change a `.env`; false if the file is missing.
+/// Whether users other than its owner can read or change a `.env`; false if the file is missing.
 ///
 /// # Errors
 /// `Io` when it cannot be looked at.
@@ -46,7 +46,7 @@ pub(crate) fn is_open_to_others(path: &Path) -> Result<bool> {
     }
 }
 
-/// Closes a `.env` that others can read.
+/// Restricts a `.env` that other users can read to its owner. Returns whether it was open.
 ///
 /// # Errors
 /// `Io` when the mode cannot be changed.
@@ -59,18 +59,19 @@ pub(crate) fn protect(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The value a variable has for agents: from the environment, else from `.env`; an empty or blank one is none.
+/// The value of a variable for agents: from the environment, otherwise from `.env`; a blank value counts as unset.
 pub fn value_of(name: &str, env_file: &[(String, String)]) -> Option<String> {
     let inherited = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    // If a name is there twice the last one counts, as for agents.
+    // If a name occurs twice, the last value counts, as it does for agents.
     let from_file = || env_file.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     inherited.or_else(|| from_file().filter(|value| !value.trim().is_empty()))
 }
 
-/// Sets a variable in `.env`, which is made if it is missing. True if the file has changed.
+/// Sets a variable in `.env`, creating a missing file. Returns whether the file has changed.
 ///
 /// # Errors
-/// `Config` if a line of the file is not `NAME=value`, or none can hold the value; `Busy`, `Io`. No message has the value.
+/// `Config` if a line of the file is not `NAME=value`, or the file cannot hold the value; `Busy`, `Io`. No message
+/// contains the value.
 pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
     let path = home.env_file();
     let _lock = config_file::lock(home)?;
@@ -83,7 +84,7 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
     }
     let after =
         ["", "'", "\""].iter().map(|quote| with(&before, &assignments, name, &quoted(value, quote))).find(|text| {
-            // All other variables must have the same values as before.
+            // All other variables must keep their values.
             parse(text.as_bytes(), &path)
                 .is_ok_and(|now| last(&now, name) == Some(value) && others(&now, name).eq(others(&assignments, name)))
         });
@@ -118,7 +119,7 @@ fn with(text: &str, assignments: &[Assignment], name: &str, value: &str) -> Stri
     let mut out = text.to_owned();
     let places: Vec<_> =
         assignments.iter().filter(|known| known.name == name).map(|known| known.place.clone()).collect();
-    // From the last on, so that the places before it stay where they are.
+    // Replace from the last place to the first, so that earlier places keep their positions.
     places.iter().rev().for_each(|place| out.replace_range(place.clone(), value));
     if places.is_empty() {
         let newline = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };

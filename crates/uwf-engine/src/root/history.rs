@@ -1,4 +1,4 @@
-//! Finished threads, as `history.jsonl` has them.
+//! Finished threads in `history.jsonl`.
 
 use std::collections::HashSet;
 
@@ -17,16 +17,16 @@ use crate::root::home::Home;
 pub struct Finished {
     /// Its id.
     pub thread: ThreadId,
-    /// Workflow it ran; absent when its nodes were not readable any more when somebody ended it.
+    /// Its workflow; absent when its nodes were no longer readable when a person ended it.
     pub workflow: Option<Hash>,
-    /// Its last StepNode, or the StartNode when there was none.
+    /// Its last StepNode, or the StartNode if it has no step.
     pub head: Hash,
     /// Unix milliseconds.
     pub completed_at: u64,
-    /// Completed or killed. A line of an older store has none: completed.
+    /// Completed or killed. A line of an older store has no status: completed.
     #[serde(default = "completed")]
     pub status: EndStatus,
-    /// The thread-end node. A line of an older store has none.
+    /// The thread-end node. A line of an older store has no such node.
     #[serde(default)]
     pub end: Option<Hash>,
 }
@@ -43,7 +43,7 @@ pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
     Ok(home.journal().newest(thread.as_str())?.and_then(|line| finished(&line)))
 }
 
-/// Every finished thread, oldest first; of a thread that is listed twice the newest line.
+/// All finished threads, oldest first; for a thread that is listed twice, the newest line.
 ///
 /// # Errors
 /// Errors of the journal.
@@ -51,7 +51,7 @@ pub fn all(home: &Home) -> Result<Vec<Finished>> {
     Ok(lines(home)?.into_iter().map(|(finished, _)| finished).collect())
 }
 
-/// The same with the lines as they are written, for whoever writes them elsewhere.
+/// Like [`all`], with the lines as they are written, so that they can be copied to another store.
 ///
 /// # Errors
 /// Errors of the journal.

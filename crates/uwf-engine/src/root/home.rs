@@ -1,4 +1,4 @@
-//! The storage root: nodes, heads and configuration, and, in `files`, the paths of everything in it.
+//! The storage root: nodes, heads and configuration, and, in `files`, all its paths.
 
 mod files;
 
@@ -20,13 +20,13 @@ use crate::root::config_text;
 use crate::root::received_keys;
 use crate::root::shared_store::SharedStore;
 
-/// Environment variables that name the storage root, the first that is set wins.
+/// Environment variables that name the storage root; the first one that is set wins.
 pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
 
 /// Permissions of a storage root that uwf creates.
 const ROOT_MODE: u32 = 0o700;
 
-/// The key that has the id of a thread in its line in the history.
+/// The key with the thread's id in a line of the history.
 const HISTORY_KEY: &str = "thread";
 
 /// The attempt that a process belongs to.
@@ -38,7 +38,7 @@ pub struct AttemptId<'a> {
     pub attempt: &'a str,
 }
 
-/// A storage root: where nodes, heads, configuration and the records of running threads are.
+/// A storage root: the place of nodes, heads, configuration and the records of running threads.
 pub struct Home {
     root: PathBuf,
     bin: PathBuf,
@@ -51,8 +51,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// Opens a storage root in which everything is a file. Nothing is read or created. `bin` is the `uwf` program that
-    /// keepers and agents of this home are started from.
+    /// Opens a storage root in which everything is a file. Reads and creates nothing. `bin` is the `uwf` program for
+    /// the keepers and agents of this home.
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
         let index = FsHeads::new(HeadsFiles {
@@ -66,7 +66,7 @@ impl Home {
         Home { index: Some(index), files: Some(files), ..over }
     }
 
-    /// A storage root whose nodes and heads are kept elsewhere. What belongs to this machine stays in files below `root`:
+    /// A storage root whose nodes and heads are kept elsewhere. This machine's own data stays in files below `root`:
     /// locks, records and settings of threads, configuration, caches.
     pub fn over<H>(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, objects: Arc<dyn Objects>, heads: Arc<H>) -> Home
     where
@@ -77,7 +77,7 @@ impl Home {
         Home { root, bin, store, heads, journal, index: None, files: None, shared: None }
     }
 
-    /// A storage root whose nodes, heads and names of workflows are in a store that other machines use, too.
+    /// A storage root whose nodes, heads and workflow names are in a store that other machines also use.
     pub fn sharing(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, shared: SharedStore) -> Home {
         let store = Store::new(Arc::clone(&shared.objects)).with_known(foreign::known_schema);
         let (heads, journal) = (Arc::clone(&shared.heads), Arc::clone(&shared.journal));
@@ -85,7 +85,7 @@ impl Home {
         Home { root, bin, store, heads, journal, index: None, files: None, shared: Some(shared) }
     }
 
-    /// The same storage root once more, with nothing of it read.
+    /// The same storage root again, without anything that was read.
     #[must_use]
     pub fn again(&self) -> Home {
         match &self.shared {
@@ -94,18 +94,18 @@ impl Home {
         }
     }
 
-    /// Opens the root the environment names, `~/.uncaged/workflow` when it names none.
+    /// Opens the root that the environment names, `~/.uncaged/workflow` if it names none.
     ///
     /// # Errors
-    /// `Config` when neither a root variable nor `HOME` is set, `Internal` when this program's own path is unknown.
+    /// `Config` when neither a root variable nor `HOME` is set, `Io` when this program's own path is unknown.
     pub fn from_environment() -> Result<Home> {
         Home::at(&root_from_environment()?)
     }
 
-    /// Opens a root that was named, with this program as its `uwf`.
+    /// Opens a given root, with this program as its `uwf`.
     ///
     /// # Errors
-    /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
+    /// `Io` when this program's own path or the current directory is unknown.
     pub fn at(root: &Path) -> Result<Home> {
         let bin = std::env::current_exe()
             .map_err(|error| Error::io(format!("cannot find the path of uwf itself: {error}")))?;
@@ -116,15 +116,15 @@ impl Home {
         })
     }
 
-    /// Opens a root as the process of an agent has it: a store that is shared is reached through the broker of the attempt, which has
-    /// its keys. Without a root the environment names it, and without an attempt what the environment says of one. Outside of an
-    /// attempt it is the root as any process has it.
+    /// Opens a root for an agent's process, which reaches a shared store through the attempt's broker: the broker has
+    /// the keys. Without `root` or `attempt`, uses those from the environment. Outside of an attempt, opens the root
+    /// like any other process.
     ///
     /// # Errors
-    /// Those of [`Home::from_environment`] and [`Home::at`].
+    /// The errors of [`Home::from_environment`] and [`Home::at`].
     pub fn of_agent(root: Option<&Path>, attempt: Option<AttemptId<'_>>) -> Result<Home> {
         let home = root.map_or_else(Home::from_environment, Home::at)?;
-        // A process of uwf itself that is part of an attempt, such as that of a role played by a workflow.
+        // A process of uwf itself in an attempt, such as the process for a role played by a workflow.
         if received_keys::are_received() {
             return Ok(home);
         }
@@ -139,7 +139,7 @@ impl Home {
         })
     }
 
-    /// The broker that holds the store for this process, if one does.
+    /// The broker that holds the store for this process, if there is one.
     pub(crate) fn broker(&self) -> Option<&Arc<BrokerLink>> {
         self.shared.as_ref()?.broker()
     }
@@ -159,11 +159,12 @@ impl Home {
         &self.store
     }
 
-    /// Keeps every node from being removed until the value is dropped. Whoever stores or finds a node and then lets a head, a
-    /// record, a name or the history lead to it holds meanwhile. Whoever removes nodes then sees all of it or nothing.
+    /// Keeps every node from being removed until the value is dropped. Hold this from storing or finding a node until a
+    /// head, a record, a name or the history references it. Then a process that removes nodes sees all of the change or
+    /// nothing.
     ///
     /// # Errors
-    /// `Busy` when somebody removes nodes for too long, `Io`.
+    /// `Busy` when another process removes nodes for too long, `Io`.
     pub fn hold_nodes(&self) -> Result<Hold> {
         self.make_root()?;
         Ok(self.store.objects().hold()?)
@@ -174,17 +175,17 @@ impl Home {
         &*self.heads
     }
 
-    /// The history: what is left of the heads of finished threads.
+    /// The history: the lines of finished threads.
     pub fn journal(&self) -> &dyn Journal {
         &*self.journal
     }
 
-    /// What machines that share the store say to each other; `None` when nobody shares it.
+    /// Notes between machines that share the store; `None` without a shared store.
     pub(crate) fn notes(&self) -> Option<&Arc<dyn Notes>> {
         Some(&self.shared.as_ref()?.notes)
     }
 
-    /// Index and history as files, for whoever makes a broken index anew.
+    /// Index and history as files, to rebuild a broken index.
     ///
     /// # Errors
     /// `Usage` when they are kept elsewhere.
@@ -194,7 +195,7 @@ impl Home {
         })
     }
 
-    /// Nodes as files, for whoever packs them.
+    /// Nodes as files, for packing.
     ///
     /// # Errors
     /// `Usage` when they are kept elsewhere.
@@ -204,7 +205,7 @@ impl Home {
         })
     }
 
-    /// Why there are no files: they are kept elsewhere, or nobody can tell where.
+    /// Why there are no files: they are kept elsewhere, or their place cannot be determined.
     fn kept_elsewhere(&self, refusal: &str) -> Error {
         match self.shared.as_ref().and_then(SharedStore::fault) {
             Some(fault) => StoreError::Remote(fault).into(),
@@ -212,10 +213,10 @@ impl Home {
         }
     }
 
-    /// The configuration; defaults when there is no file.
+    /// The configuration; defaults if the file is missing.
     ///
     /// # Errors
-    /// `Config` with every problem of the file that is an error.
+    /// `Config` with all errors in the file.
     pub fn config(&self) -> Result<Config> {
         self.checked_config().map(|(config, _)| config)
     }
@@ -223,7 +224,7 @@ impl Home {
     /// The configuration and its warnings.
     ///
     /// # Errors
-    /// As [`Home::config`].
+    /// The errors of [`Home::config`].
     pub fn checked_config(&self) -> Result<(Config, Vec<Problem>)> {
         let path = self.config_file();
         let text = config_text::read(&path)?;
@@ -235,29 +236,29 @@ impl Home {
         Ok((config, problems))
     }
 
-    /// Where nodes are, in words for people.
+    /// The place of the nodes, for people.
     pub fn place(&self) -> String {
         self.shared.as_ref().map_or_else(|| self.objects_dir().display().to_string(), |shared| shared.name().to_owned())
     }
 
-    /// The store that other machines use, too, if nodes and heads are in one.
+    /// The store that other machines also use, if nodes and heads are in one.
     pub fn shared(&self) -> Option<&SharedStore> {
         self.shared.as_ref()
     }
 
-    /// Whether nodes are kept in files, and were ever.
+    /// Whether the directory for nodes exists, so that nodes are or were kept in files.
     ///
     /// # Errors
-    /// `Io` when it cannot be told.
+    /// `Io` when that cannot be determined.
     pub(crate) fn has_objects_dir(&self) -> Result<bool> {
         let dir = self.objects_dir();
         dir.try_exists().at("look at", dir)
     }
 
-    /// Whether the storage root is there.
+    /// Whether the storage root exists.
     ///
     /// # Errors
-    /// `Io` when it cannot be told.
+    /// `Io` when that cannot be determined.
     pub fn exists(&self) -> Result<bool> {
         self.root.try_exists().at("look at", &self.root)
     }
@@ -281,8 +282,8 @@ impl Home {
         Ok(threads)
     }
 
-    /// Creates the storage root if it is missing, for its owner alone: prompts and answers may be anything. Whoever wants
-    /// to share a root creates it beforehand; it is left as it is.
+    /// Creates a missing storage root for its owner only, because prompts and answers may be private. To share a root,
+    /// create its directory beforehand: an existing directory is left unchanged.
     ///
     /// # Errors
     /// `Io` when it cannot be created.

@@ -17,7 +17,7 @@ pub fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A new ULID, greater than every one this process made before, whatever the clock does.
+/// A new ULID, greater than all earlier ones of this process, whatever the clock does.
 pub(crate) fn new_ulid() -> Ulid {
     let mut newest = NEWEST.lock();
     let made = after(*newest, now_ms());
@@ -26,25 +26,25 @@ pub(crate) fn new_ulid() -> Ulid {
 }
 
 fn after(newest: Option<Ulid>, now_ms: u64) -> Ulid {
-    // Adding one fails only when 2^80 ids of one millisecond are used up; a fresh random one is as good then.
+    // Adding one fails only after 2^80 ids in one millisecond; then a new random id is as good.
     let next = newest.filter(|newest| newest.timestamp_ms() >= now_ms).and_then(|newest| newest.increment().ok());
     next.unwrap_or_else(|| Ulid::from_parts(now_ms, random()))
 }
 
-/// At least the 80 random bits of a ULID. A system that has none of its own left is no place to continue.
+/// At least the 80 random bits of a ULID. Don't continue on a system without random bits.
 fn random() -> u128 {
     let mut bytes = [0; 16];
-    // So few come whole or not at all.
+    // So few bytes come whole or not at all.
     let got = retry_on_intr(|| getrandom(&mut bytes[..], GetRandomFlags::empty()));
     assert_eq!(got, Ok(bytes.len()), "the system gives random bytes");
     u128::from_le_bytes(bytes)
 }
 
-/// How far the clock of the machine that made an id may be ahead of ours.
+/// How far the clock of the machine that made an id may be ahead of this one.
 const CLOCK_SKEW_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Unix milliseconds a thread was started at, from its id; `None` when that is no ULID, or one that was not made from a
-/// clock: a time to come tells nobody anything.
+/// When a thread was started, in Unix milliseconds, from its id. `None` when the id is not a ULID, or was not made from
+/// a clock: a time in the future means nothing.
 pub fn started_at(thread: &ThreadId) -> Option<u64> {
     thread.time_ms().filter(|time| *time <= now_ms().saturating_add(CLOCK_SKEW_MS))
 }

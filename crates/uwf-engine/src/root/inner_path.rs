@@ -1,7 +1,8 @@
 //! Paths that stay below the directory they are joined to.
 //!
-//! A note in a shared store and a commit of a git remote say in which directory of a worktree agents work. Another member of the
-//! team wrote them, so they are parsed into a type that can't name anything outside of the worktree, nor git's own files.
+//! A note in a shared store and a commit of a git remote name the directory in a worktree where agents work. Another
+//! member of the team wrote them, so they are parsed into a type that can't name a path outside of the worktree or
+//! git's own files.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -11,12 +12,12 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A relative path without `..`, without `.git`, and without anything that starts elsewhere. Empty for the directory itself.
+/// A relative path without `..`, `.git` or a root. Empty for the directory itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "PathBuf")]
 pub struct InnerPath(PathBuf);
 
-/// This path leads out of the directory it is for, or into git's own files.
+/// A path that points out of its directory, or into git's own files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a directory inside the worktree", .0.escape_debug())]
 pub struct NotInner(String);
@@ -29,12 +30,12 @@ impl TryFrom<PathBuf> for InnerPath {
         if !path.components().all(is_inner) {
             return Err(NotInner(path.to_string_lossy().into_owned()));
         }
-        // What git prints of a directory ends with a slash.
+        // Git prints directories with a trailing slash.
         Ok(InnerPath(path.components().collect()))
     }
 }
 
-/// Whether a file system may take a name for `.git`: some don't tell upper case from lower case.
+/// Whether a file system may treat a name as `.git`: some ignore case.
 fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
@@ -45,7 +46,7 @@ impl InnerPath {
         dir.strip_prefix(below).ok()?.to_owned().try_into().ok()
     }
 
-    /// The directory that it names in another one.
+    /// The directory that it names below another one.
     pub(crate) fn below(&self, dir: &Path) -> PathBuf {
         dir.join(&self.0).components().collect()
     }

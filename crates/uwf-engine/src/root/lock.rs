@@ -1,4 +1,4 @@
-//! The thread lock: one stepper per thread, "running" is this lock held by a live process.
+//! The thread lock: one process steps a thread at a time. A thread is "running" while a live process holds its lock.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +12,7 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 
-/// How long a second stepper tries before it says "busy".
+/// How long a second process waits for the lock before it reports "busy".
 pub const BUSY_WAIT: Duration = Duration::from_millis(250);
 
 /// Takes a thread's lock.
@@ -26,7 +26,7 @@ pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
     })
 }
 
-/// Takes a thread's lock within a time; `None` when somebody else holds it all that time.
+/// Takes a thread's lock within a time limit; `None` if another process holds it for all that time.
 ///
 /// # Errors
 /// `Io`.
@@ -38,17 +38,17 @@ pub(crate) fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Res
 /// Whether a live process holds the thread's lock.
 ///
 /// # Errors
-/// `Io` when that cannot be told.
+/// `Io` when that cannot be determined.
 pub fn is_held(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(FileLock::is_held(&home.thread_lock(thread))?)
 }
 
-/// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
-/// holder, and a recycled process id is told apart by whether that process has the lock file open. Its command line would
-/// not tell: a keeper has that of its window, where the thread may be named by a part of its id, or by its workflow.
+/// The process that holds a thread's lock. Only meaningful while the lock is held. The holder wrote the owner line; a
+/// reused process id is recognized because its process does not have the lock file open. Its command line would not
+/// help: a keeper's request may name the thread by a part of its id, or by its workflow.
 ///
 /// # Errors
-/// `Io` when that cannot be told: the process may be another user's.
+/// `Io` when that cannot be determined: the process may belong to another user.
 pub(crate) fn keeper_of(home: &Home, thread: &ThreadId) -> Result<Option<Pid>> {
     let lock = home.thread_lock(thread);
     let owner = FileLock::owner(&lock)?;
@@ -59,7 +59,7 @@ pub(crate) fn keeper_of(home: &Home, thread: &ThreadId) -> Result<Option<Pid>> {
     Ok(Pid::from_raw(pid))
 }
 
-/// Whether a process has a file open, whatever the file is called there.
+/// Whether a process has a file open, under any name.
 fn has_open(pid: i32, path: &Path) -> Result<bool> {
     let identity = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     let wanted = identity(path).at("look at", path)?;
@@ -77,7 +77,7 @@ fn has_open(pid: i32, path: &Path) -> Result<bool> {
             Ok(_) => {}
             // Closed meanwhile, or the process has ended.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // It may be another one that leads to a disk which is gone.
+            // It may be another file, on a disk that is gone.
             Err(error) => unread = Err(Error::file("look at what is open in", &dir, error)),
         }
     }

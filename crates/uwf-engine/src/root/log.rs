@@ -1,7 +1,7 @@
-//! The log of a thread: one JSON line a call, `{tag, level, content, timestamp}`.
+//! The log of a thread: one JSON line per call, `{tag, level, content, timestamp}`.
 //!
-//! A tag is eight Crockford symbols that name one call site for ever, so that a line found in somebody's log leads
-//! straight to the code. The `log!` macro checks its form at compile time; a test checks that no two sites share one.
+//! A tag is eight Crockford symbols that name one call site permanently, so that a line in any log identifies its code.
+//! The `log!` macro checks its form at compile time; a test checks that no two sites share a tag.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,19 +10,19 @@ use std::path::Path;
 use durable_files::regular;
 use serde::{Deserialize, Serialize};
 
-/// How much a line matters.
+/// Severity of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// What happened.
+    /// An event.
     Info,
-    /// Something a person may want to look at.
+    /// A person may want to look at this.
     Warn,
     /// Something failed.
     Error,
 }
 
-/// A log file. Writing never fails the caller: a log is worth less than the run it tells about.
+/// A log file. Writing never fails the caller: a log is worth less than the run it describes.
 #[derive(Debug)]
 pub struct Log {
     file: Option<File>,
@@ -37,7 +37,7 @@ struct Line<'a> {
 }
 
 impl Log {
-    /// Opens a log for appending; when it can't be opened, lines go nowhere.
+    /// Opens a log for appending; if that fails, lines are dropped.
     pub fn open(path: &Path) -> Log {
         Log { file: regular::open_with(OpenOptions::new().create(true).append(true), path).ok() }
     }
@@ -48,7 +48,7 @@ impl Log {
         let line = Line { tag, level, content, timestamp: crate::root::ids::now_ms() };
         if let Ok(mut text) = serde_json::to_string(&line) {
             text.push('\n');
-            // A full disk must not stop a run for the sake of its log.
+            // A full disk must not stop a run because of its log.
             let _ = file.write_all(text.as_bytes());
         }
     }
@@ -111,7 +111,7 @@ mod tests {
         let shared: Vec<_> = sites.iter().filter(|(_, places)| places.len() > 1).collect();
         assert!(shared.is_empty(), "shared tags: {shared:?}");
     }
-    /// Every file below a directory.
+    /// All files below a directory.
     fn sources(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
         let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
         entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()

@@ -1,7 +1,7 @@
-//! Marks: one small file per thread and condition, so that one readdir tells the state of all threads.
+//! Marks: one small file per thread and condition, so that one readdir shows the state of all threads.
 //!
-//! Where machines share a store a pause is a note there instead, `paused.THREAD`, since a person wants the thread to stand still,
-//! wherever it is stepped. What else a mark says is about an attempt, and of that another machine knows by its claim.
+//! With a shared store, a pause is a note in it instead, `paused.THREAD`, because it must pause the thread on every
+//! machine. All other marks are about an attempt, which other machines know from its claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,24 +15,24 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Error, Result, is_damage};
 use crate::root::home::Home;
 
-/// What a mark says about its thread.
+/// The condition of a marked thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
-    /// Somebody stopped it for now.
+    /// A person paused it.
     Paused,
     /// It waits for a person.
     Waiting,
-    /// It hit a limit.
+    /// It reached a limit.
     Limited,
     /// Its last attempt failed.
     Stuck,
-    /// An attempt is open: whether a live process is at it, the lock tells. It spares listings a look at every thread.
+    /// An attempt is open; the lock shows whether a live process runs it. Saves listings from looking at every thread.
     Open,
 }
 
 impl Mark {
-    /// Every mark, the one that decides a thread's state first.
+    /// All marks; a thread's state follows from its first one in this order.
     pub const ALL: [Mark; 5] = [Mark::Paused, Mark::Waiting, Mark::Limited, Mark::Stuck, Mark::Open];
 
     /// File name extension and state name.
@@ -50,41 +50,41 @@ impl Mark {
 /// Content of a mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// Role the thread was at.
+    /// Role that the thread was at.
     pub role: Option<String>,
-    /// Why, one line.
+    /// The reason, one line.
     pub why: String,
-    /// Since when, Unix milliseconds.
+    /// Start of the condition, Unix milliseconds.
     pub since: u64,
-    /// Head that the thread had. Where machines share a store it may have moved since, and the mark says nothing any more.
+    /// Head of the thread at that time. With a shared store it may have moved since; then the mark no longer applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Hash>,
-    /// What is asked of a person, when more than a line.
+    /// The question to a person, if it has more than one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
 }
 
 impl Reason {
-    /// Why a thread is marked at a role, since now. A wait says why in the first line of its message; what follows is
-    /// asked.
+    /// The reason for a mark at a role, as of now. For a wait, the first line of the message is the reason, and the
+    /// rest is the question.
     pub fn of(mark: Mark, role: &str, message: &str) -> Reason {
         let split = message.split_once('\n').filter(|_| mark == Mark::Waiting);
         let (why, asks) = split.map_or((message, None), |(why, asks)| (why, Some(asks.to_owned())));
         Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::root::ids::now_ms(), head: None, asks }
     }
 
-    /// The message it was made of.
+    /// The message that it was made from.
     pub fn message(&self) -> String {
         self.asks.as_ref().map_or_else(|| self.why.clone(), |asks| format!("{}\n{asks}", self.why))
     }
 }
 
-/// Where a mark is that is not a file of this machine.
+/// The store of a mark that is not a file on this machine.
 fn shared(home: &Home, mark: Mark) -> Option<&dyn Notes> {
     home.notes().filter(|_| mark == Mark::Paused).map(|notes| &**notes)
 }
 
-/// What the name of a note begins with that is the mark of a thread.
+/// Prefix of the names of notes that are marks.
 fn kind(mark: Mark) -> String {
     format!("{}.", mark.name())
 }
@@ -100,7 +100,7 @@ fn note_name(thread: &ThreadId, mark: Mark) -> String {
 pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Result<()> {
     if let Some(notes) = shared(home, mark) {
         let value = serde_json::to_value(reason).expect("a reason is plain text and a number");
-        // Whatever was there before.
+        // Replaces any earlier note.
         let (NoteWritten::Done(_) | NoteWritten::Moved(_)) =
             notes.write_note(&note_name(thread, mark), Expected::Anything, &value)?;
         return Ok(());
@@ -110,11 +110,11 @@ pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Resul
     let path = dir.join(file_name(thread, mark));
     let mut line = serde_json::to_string(reason).expect("a reason is plain text and a number");
     line.push('\n');
-    // A torn mark still marks; nothing else is decided by its content.
+    // A torn mark still counts as a mark.
     regular::write(&path, line.as_bytes()).at("write", &path)
 }
 
-/// Makes what was set and cleared last durable: for marks by which a person decided something.
+/// Makes the last change of a mark durable: for marks that record a person's decision.
 ///
 /// # Errors
 /// `Io`.
@@ -132,16 +132,17 @@ pub fn sync(home: &Home, thread: &ThreadId, mark: Mark) -> Result<()> {
     Ok(())
 }
 
-/// Sets [`Mark::Open`]: a second name of the thread's lock file, since that costs no new file. Nothing is read from it.
+/// Sets [`Mark::Open`]: a second name of the thread's lock file, because that needs no new file. Its content is never
+/// read.
 ///
 /// # Errors
-/// `Io` when it cannot be made.
+/// `Io` when it cannot be created.
 pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
     let path = home.marks_dir().join(file_name(thread, Mark::Open));
     match fs::hard_link(home.thread_lock(thread), &path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        // The first mark of all, or a file system without links.
+        // This is the very first mark, or the file system has no links.
         Err(_) => {
             let reason = Reason {
                 role: None,
@@ -155,7 +156,7 @@ pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
     }
 }
 
-/// Removes marks; those that are not set are no error.
+/// Removes marks; marks that are not set are not an error.
 ///
 /// # Errors
 /// `Io` when one cannot be removed, errors of a shared store.
@@ -174,12 +175,12 @@ pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
     Ok(())
 }
 
-/// Reads one mark. One that cannot be read is none.
+/// Reads one mark. An unreadable mark counts as absent.
 pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
     read(home, thread, mark).ok().flatten()
 }
 
-/// Reads one mark on which it depends what is done.
+/// Reads one mark, for decisions that depend on it.
 ///
 /// # Errors
 /// `Io` when it cannot be read, errors of a shared store.
@@ -191,7 +192,7 @@ pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>
     }
     let path = home.marks_dir().join(file_name(thread, mark));
     let bytes = match regular::read(&path, regular::MAX_TEXT) {
-        // What is no file is no mark.
+        // Anything other than a file is not a mark.
         Err(error) if is_damage(&error) => return Ok(None),
         other => other.at("read", &path)?,
     };
@@ -215,7 +216,7 @@ pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
     Ok(marks)
 }
 
-/// Those that are files of this machine, by one readdir.
+/// The marks that are files on this machine, by one readdir.
 ///
 /// # Errors
 /// `Io` when the directory exists and cannot be read.
@@ -237,7 +238,7 @@ pub(crate) fn all_here(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> 
     Ok(marks)
 }
 
-/// The marks of one thread. What cannot be read is none.
+/// The marks of one thread. Unreadable marks count as absent.
 pub fn of(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     let mut marks = of_here(home, thread);
     let is_shared = |mark: &Mark| shared(home, *mark).is_some() && get(home, thread, *mark).is_some();
@@ -245,14 +246,14 @@ pub fn of(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     marks
 }
 
-/// The marks of one thread that are files of this machine.
+/// The marks of one thread that are files on this machine.
 pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
     let dir = home.marks_dir();
     let is_set = |mark: &Mark| shared(home, *mark).is_none() && dir.join(file_name(thread, *mark)).exists();
     Mark::ALL.into_iter().filter(is_set).collect()
 }
 
-/// The marks that hold for a thread which is at this head: where machines share a store, another one may have continued with it.
+/// The marks that still apply to a thread at this head: with a shared store, another machine may have continued it.
 pub(crate) fn at_head(home: &Home, thread: &ThreadId, marks: &BTreeSet<Mark>, head: Hash) -> BTreeSet<Mark> {
     let is_outdated = |mark: Mark| {
         let is_of_attempt = !matches!(mark, Mark::Open | Mark::Paused);

@@ -1,4 +1,4 @@
-//! The errors of a thread that is not there, or has ended.
+//! The errors for a thread that does not exist, or has ended.
 
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
@@ -8,7 +8,7 @@ use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{history, record};
 
-/// What to try when a thread is not found.
+/// Hint for a thread that is not found.
 pub(super) const ALL_THREADS: &str = "`uwf thread list --all` lists every thread";
 
 /// Whether this machine has records of a thread.
@@ -16,7 +16,7 @@ pub(crate) fn has_records(home: &Home, id: &ThreadId) -> bool {
     record::says_anything(home, id).unwrap_or(false)
 }
 
-/// There is no such thread, as far as index and history tell.
+/// The error for a thread that is in neither index nor history.
 pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
     Error::not_found(format!("there is no thread {id}")).hint(if has_records(home, id) {
         "but there are records of it here: `uwf recover --dry-run` shows what they say"
@@ -25,13 +25,13 @@ pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
     })
 }
 
-/// The index does not have a thread: it has ended, or was lost. Whoever meets one that has ended removes the marks that
-/// could not be removed when it did.
+/// The error for a thread that is not in the index: it has ended, or was lost. For a thread that has ended, removes
+/// marks that could not be removed at its end.
 pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
     match history::of(home, id) {
         Ok(None) => not_found(home, id),
         Ok(Some(line)) => {
-            // What still fails is told by `uwf doctor`.
+            // `uwf doctor` reports what still fails.
             drop(marks::clear(home, id, &Mark::ALL));
             ended(id, line.status == EndStatus::Killed)
         }
@@ -39,7 +39,7 @@ pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
     }
 }
 
-/// A thread has ended.
+/// The error for a thread that has ended.
 pub fn ended(id: &ThreadId, was_killed: bool) -> Error {
     Error::not_found(format!("thread {id} {}", how_it_ended(was_killed)))
         .hint(format!("`uwf thread show {id}` shows how"))
@@ -47,12 +47,12 @@ pub fn ended(id: &ThreadId, was_killed: bool) -> Error {
         .with_cause(ErrorCause::Ended { was_killed })
 }
 
-/// How a thread ended, to complete a sentence about it.
+/// How a thread ended, to complete a sentence.
 pub(crate) fn how_it_ended(was_killed: bool) -> &'static str {
     if was_killed { "was killed" } else { "has ended" }
 }
 
-/// The index does not have a thread, and why is not known.
+/// The error for a thread that is not in the index, for an unknown reason.
 pub(crate) fn not_in_index(id: &ThreadId) -> Error {
     Error::not_found(format!("thread {id} is not active")).hint("`uwf thread list --all` lists finished threads too")
 }

@@ -1,4 +1,5 @@
-//! What a storage root needs of its nodes: heads of threads and workflows with a name. All else lies below.
+//! The root nodes of a storage root: heads of threads, and workflows with a name. They reference all other nodes it
+//! needs.
 
 use json_cas::Hash;
 
@@ -6,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::{history, registry};
 
-/// Each node that something beside the nodes refers to, with what it is to it; and what could not be read.
+/// Each node that is referenced from outside the nodes, with a description of the reference, and the errors of
+/// unreadable sources.
 pub fn all(home: &Home) -> (Vec<(Hash, String)>, Vec<Error>) {
     let found = [active(home), finished(home), workflows(home)];
     let mut roots = Vec::new();

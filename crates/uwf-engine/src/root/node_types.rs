@@ -8,13 +8,13 @@ use uwf_core::node;
 use crate::error::Result;
 use crate::root::home::Home;
 
-/// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.
+/// Ensures that the schemas of uwf's own nodes are in the store, even in a store that another implementation created.
 ///
 /// # Errors
 /// Errors of the store.
 pub fn ensure(home: &Home) -> Result<()> {
     home.make_root()?;
-    // Each is looked for: after a power loss any of a batch may be missing, and a store may have lost one.
+    // Check each one: after a power loss any of a batch may be missing, and a store may have lost one.
     for own in node::OWN_TYPES {
         if !home.store().has(own.hash)? {
             return repair(home);
@@ -23,11 +23,11 @@ pub fn ensure(home: &Home) -> Result<()> {
     Ok(())
 }
 
-/// How long it is believed that a shared store has the types: what others than uwf do to it is noticed after that.
+/// How long uwf trusts that a shared store has the types. It notices changes by other programs after that.
 const BELIEVED: Duration = Duration::from_hours(24);
 
-/// The same before an attempt. A shared store is asked once a day only, and that is a request for each type: `uwf store init` put
-/// them, and `gc` removes none on any machine, as they are among its roots.
+/// Like [`ensure`], before an attempt. Checks a shared store only once a day, because that needs a request per type.
+/// `uwf store init` stored the types, and `gc` removes none on any machine, because they are among its roots.
 ///
 /// # Errors
 /// Errors of the store.
@@ -40,12 +40,12 @@ pub(crate) fn ensure_for_step(home: &Home) -> Result<()> {
         return Ok(());
     }
     ensure(home)?;
-    // Not written, it is asked again.
+    // If this fails, the next attempt asks the store again.
     let _ = seen.parent().map(std::fs::create_dir_all).transpose().and_then(|_| regular::write(&seen, all.as_bytes()));
     Ok(())
 }
 
-/// Stores uwf's own types whatever is stored under their hashes: damaged ones are repaired by that.
+/// Stores uwf's own types regardless of what is stored under their hashes, which repairs damaged ones.
 ///
 /// # Errors
 /// Errors of the store.

@@ -1,4 +1,4 @@
-//! The configuration of an older store, which had it in the same file as its names. uwf reads only the names.
+//! The configuration of an older store, in the same file as its names. uwf reads only the names.
 
 use durable_files::regular;
 use uwf_core::document::{Document, Problem};
@@ -8,7 +8,7 @@ use crate::root::home::Home;
 /// The key of the configuration.
 const KEY: &str = "config";
 
-/// A warning about `config:` in the `workflow.yaml` of an older store; `None` if there is none.
+/// A warning about `config:` in the `workflow.yaml` of an older store; `None` if it has none.
 pub fn unread(home: &Home) -> Option<Problem> {
     let path = home.oldest_registry_file();
     let text = String::from_utf8(regular::read(&path, regular::MAX_TEXT).ok()?).ok()?;

@@ -1,8 +1,8 @@
-//! A project's own configuration, `.workflows/config.yaml`: laid over the user's once somebody has said that it is to be
-//! trusted, and only as long as it is what was trusted then.
+//! A project's own configuration, `.workflows/config.yaml`. It overrides the user's configuration after a person has
+//! trusted it, and only while it is unchanged.
 //!
-//! Such a file names programs that are run. It comes with a repository, and an agent that works there can write it; so what
-//! counts is not its name but its content, all of which is kept in the storage root when it is trusted.
+//! Such a file names programs that uwf runs. It comes with a repository, and an agent that works there can write it. So
+//! trust applies to its content, not to its name, and the storage root keeps a copy of the trusted content.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -17,51 +17,51 @@ use crate::root::home::Home;
 use crate::root::project_files::{self, CONFIG};
 use crate::root::{config_file, config_text};
 
-/// Bytes of such a file. It is written by people, and kept whole for each project.
+/// Most bytes of such a file. People write it, and uwf keeps a whole copy for each project.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// A project's configuration as it is now.
+/// A project's current configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The file, without links in its path.
     pub file: PathBuf,
-    /// The file that was trusted, or not. Of one in the worktree of a thread it is the one that comes from.
+    /// The file whose trust applies. For a file in the worktree of a thread, this is its original.
     stands_for: PathBuf,
-    /// What it says.
+    /// Its content.
     text: String,
     /// Whether it is trusted.
     pub trust: Trust,
 }
 
-/// What was said of a project's configuration.
+/// Trust in a project's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// It is trusted as it is.
+    /// Its current content is trusted.
     Trusted,
-    /// It was trusted when it said something else.
+    /// It was trusted with other content.
     Changed,
     /// It was never trusted.
     Unknown,
 }
 
 impl Project {
-    /// Directory that holds `.workflows`.
+    /// Directory that contains `.workflows`.
     pub fn dir(&self) -> &Path {
         // The file was found as `.workflows/config.yaml` in it.
         self.file.parent().and_then(Path::parent).unwrap_or(&self.file)
     }
 
-    /// Whether there are only comments in it.
+    /// Whether it contains only comments.
     fn says_nothing(&self) -> bool {
         has_no_content(&self.text)
     }
 
-    /// What the file itself says.
+    /// The content of the file itself.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Why it does not count; `None` when it does, or says nothing.
+    /// Why it is ignored; `None` if it applies, or has no content.
     pub fn ignored(&self) -> Option<String> {
         let why = match self.trust {
             Trust::Trusted => return None,
@@ -74,11 +74,10 @@ impl Project {
     }
 }
 
-/// The configuration of the project that a directory belongs to: that of the next `.workflows` above it, in the same
-/// repository.
+/// The configuration of a directory's project: from the nearest `.workflows` at or above it, in the same repository.
 ///
 /// # Errors
-/// `Config` when it is too large or no text, `Io`.
+/// `Config` when it is too large or not text, `Io`.
 pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
     let Some(file) = project_files::dir(dir).map(|found| found.join(CONFIG)) else { return Ok(None) };
     let file = match std::fs::canonicalize(file.parent().unwrap_or(dir)) {
@@ -99,18 +98,18 @@ pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
     Ok(Some(Project { file, stands_for, text, trust }))
 }
 
-/// The configuration that holds in a directory: the user's, and over it that of the project, if it is trusted.
+/// The configuration that applies in a directory: the user's, overridden by the project's if that is trusted.
 ///
 /// # Errors
-/// `Config` with every problem of either file that is an error.
+/// `Config` with all errors of either file.
 pub fn config(home: &Home, dir: &Path) -> Result<Config> {
     checked_config(home, dir).map(|(config, ..)| config)
 }
 
-/// The same with the warnings about both files, and the project, trusted or not.
+/// Like [`config`], with the warnings about both files, and the project, trusted or not.
 ///
 /// # Errors
-/// As [`config`].
+/// The errors of [`config`].
 pub fn checked_config(home: &Home, dir: &Path) -> Result<(Config, Vec<Problem>, Option<Project>)> {
     let (user, mut problems) = home.checked_config()?;
     let project = of(home, dir)?;
@@ -122,22 +121,22 @@ pub fn checked_config(home: &Home, dir: &Path) -> Result<(Config, Vec<Problem>, 
     Ok((config, problems, project))
 }
 
-/// The configuration that holds where this process works: an agent's process works in the thread's workspace.
+/// The configuration that applies in this process's directory: an agent's process works in the thread's workspace.
 ///
 /// # Errors
-/// As [`config`].
+/// The errors of [`config`].
 pub fn config_here(home: &Home) -> Result<Config> {
     match std::env::current_dir() {
         Ok(dir) => config(home, &dir),
-        // It is gone, and its project with it.
+        // The directory is gone, and its project with it.
         Err(_) => home.config(),
     }
 }
 
-/// Trusts the configuration of the project that a directory belongs to, as it is now.
+/// Trusts the current configuration of a directory's project.
 ///
 /// # Errors
-/// `NotFound` when there is none, `Config` when it has errors, and then it is not trusted; `Busy`, `Io`.
+/// `NotFound` without such a configuration, `Config` when it has errors, in which case it is not trusted; `Busy`, `Io`.
 pub fn trust(home: &Home, dir: &Path) -> Result<(Project, Config, Vec<Problem>)> {
     let project = known(home, dir)?;
     let (config, problems) = over(&home.config()?, &project)?;
@@ -146,10 +145,10 @@ pub fn trust(home: &Home, dir: &Path) -> Result<(Project, Config, Vec<Problem>)>
     Ok((Project { trust: Trust::Trusted, ..project }, config, problems))
 }
 
-/// Trusts the configuration of a project no more.
+/// Withdraws the trust in a project's configuration.
 ///
 /// # Errors
-/// `NotFound` when there is none, `Busy`, `Io`.
+/// `NotFound` without such a configuration, `Busy`, `Io`.
 pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
     let project = known(home, dir)?;
     let key = project.stands_for.to_string_lossy().into_owned();
@@ -164,14 +163,14 @@ fn known(home: &Home, dir: &Path) -> Result<Project> {
     })
 }
 
-/// The user's configuration with the project's over it, and the warnings about that.
+/// The user's configuration, overridden by the project's, and the warnings about that.
 fn over(user: &Config, project: &Project) -> Result<(Config, Vec<Problem>)> {
     let (config, problems) = user.with_project(&project.text, &project.file.display().to_string(), project.dir());
     let (errors, warnings): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(Problem::is_error);
     if errors.is_empty() { Ok((config, warnings)) } else { Err(config_text::invalid(&errors)) }
 }
 
-/// Path of each file that was trusted, and what it said.
+/// Path and trusted content of each file.
 fn trusted(home: &Home) -> Result<BTreeMap<String, String>> {
     let path = home.trusted_file();
     match regular::read(&path, regular::MAX_TEXT) {

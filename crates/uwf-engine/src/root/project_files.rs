@@ -20,7 +20,7 @@ pub fn all(cwd: &Path) -> Vec<(String, PathBuf)> {
     dir(cwd).map(|dir| in_dir(&dir)).unwrap_or_default()
 }
 
-/// Names of the workflow files of a directory with their paths, sorted.
+/// Names of the workflow files in a directory with their paths, sorted.
 pub fn in_dir(dir: &Path) -> Vec<(String, PathBuf)> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let mut files: Vec<(String, PathBuf)> = entries
@@ -34,12 +34,12 @@ pub fn in_dir(dir: &Path) -> Vec<(String, PathBuf)> {
     files
 }
 
-/// Whether a file is the configuration of a project, which lies beside its workflows.
+/// Whether a file is a project's configuration, which is in the same directory as its workflows.
 pub(crate) fn is_config(path: &Path) -> bool {
     path.ends_with(Path::new(DIR).join(CONFIG))
 }
 
-/// The project's `.workflows`: the search never leaves the repository.
+/// The project's `.workflows`. The search never leaves the repository.
 pub fn dir(cwd: &Path) -> Option<PathBuf> {
     for dir in cwd.ancestors() {
         let candidate = dir.join(DIR);
@@ -54,8 +54,8 @@ pub fn dir(cwd: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Where a path in the worktree of a thread comes from: the same place in the directory that the worktree was made from. Any
-/// other path is where it is.
+/// The original of a path in a thread's worktree: the same place in the directory that the worktree was created from.
+/// Any other path is its own original.
 pub(crate) fn origin(home: &Home, path: &Path) -> PathBuf {
     let in_worktree = || {
         let dirs = std::fs::canonicalize(home.worktrees_dir()).ok()?;

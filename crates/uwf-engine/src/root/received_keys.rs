@@ -1,4 +1,4 @@
-//! Keys that were handed to this process: see `store_keys` for how.
+//! Keys that this process received: `store_keys` describes how.
 
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::BTreeMap;
@@ -8,36 +8,36 @@ use std::sync::OnceLock;
 
 use uwf_core::config::{is_store_key, is_temporal_key};
 
-/// Says to a process of uwf that the first line of its stdin has keys, by the id of the process that sends them: what the process itself
-/// starts inherits the variable, and must not take its own stdin for keys.
+/// Announces to a process of uwf that the first line of its stdin has keys. The value is the sender's process id,
+/// because child processes inherit the variable and must not take their own stdin for keys.
 pub(super) const SENT_VARIABLE: &str = "UWF_KEYS_ON_STDIN";
 
-/// Most bytes of a line with keys: more than an environment can have.
+/// Most bytes of a line with keys: more than an environment can hold.
 const MAX_LINE: u64 = 4 << 20;
 
 /// Keys that this process received.
 static RECEIVED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// The variables of this process, with the keys that were handed to it.
+/// The variables of this process, and the keys that it received.
 pub(crate) fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     let received = RECEIVED.get().into_iter().flatten().map(|(name, value)| (name.into(), value.into()));
     std::env::vars_os().filter(|(name, _)| name != SENT_VARIABLE).chain(received)
 }
 
-/// The same as far as they are text.
+/// Like [`variables`], as far as they are text.
 pub(crate) fn text_variables() -> impl Iterator<Item = (String, String)> {
     variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Whether keys were handed to this process: it is part of uwf, and runs nothing that an agent chose.
+/// Whether this process received keys: it is part of uwf, and runs nothing that an agent chose.
 pub(crate) fn are_received() -> bool {
     RECEIVED.get().is_some()
 }
 
-/// Closes this process to others of the same user if its environment holds a key: from now on only an administrator can read its
-/// memory, its environment and its descriptors.
+/// Closes this process to others of the same user if its environment holds a key: from then on only an administrator
+/// can read its memory, its environment and its descriptors.
 ///
-/// A process of an attempt stays open. It has no keys but those that its agent was given, and must be found by its environment.
+/// A process of an attempt stays open. It has no keys other than its agent's, and must be found by its environment.
 pub fn close_if_keyed() {
     if std::env::var_os(ATTEMPT_VARIABLE).is_some() {
         return;
@@ -51,12 +51,13 @@ pub fn close_if_keyed() {
 fn close() {
     #[cfg(target_os = "linux")]
     {
-        // It cannot fail for a process itself. Should it all the same, the process is as open as before.
+        // This cannot fail for the process itself. If it does, the process stays as open as before.
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     }
 }
 
-/// Takes the keys that were sent to this process, if it was told that they are. It is closed to others before it reads them.
+/// Receives the keys that were sent to this process, if they were announced. Closes the process to others before
+/// reading them.
 pub fn receive_if_sent() {
     let sender = std::env::var(SENT_VARIABLE).ok().and_then(|sender| sender.parse::<i32>().ok());
     let parent = rustix::process::getppid().map(rustix::process::Pid::as_raw_pid);
@@ -65,11 +66,11 @@ pub fn receive_if_sent() {
     }
     let line = first_line(&mut io::stdin().lock().take(MAX_LINE));
     let keys: BTreeMap<String, String> = serde_json::from_slice(&line).unwrap_or_default();
-    // A second time there would be nothing to read.
+    // A second call has nothing to read.
     let _ = RECEIVED.set(keys);
 }
 
-/// A line without its end, and not a byte more. Before anything is read, the process is closed to others.
+/// A line without its end, and not a byte more. Closes the process to others before reading.
 fn first_line(source: &mut impl Read) -> Vec<u8> {
     close();
     let mut line = Vec::new();

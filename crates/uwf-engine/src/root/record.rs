@@ -1,8 +1,8 @@
-//! The record of a thread: `threads/<id>.jsonl`, what this machine knows of it beside index and nodes.
+//! The record of a thread: `threads/<id>.jsonl`, this machine's data about it besides index and nodes.
 //!
-//! It is one file of lines that is only appended to: first the settings ([`crate::attempt::settings`]), then what became of the
-//! newest attempts ([`crate::attempt::recorded`]). It lies beside the directory of its thread and not in it, so that a thread is
-//! begun with one new name, and that name is durable from then on: what a step records costs one sync.
+//! It is one append-only file of lines: first the settings ([`crate::attempt::settings`]), then the newest attempts
+//! ([`crate::attempt::recorded`]). It is beside the directory of its thread and not in it. So starting a thread creates
+//! one new name, which is durable from then on, and a step's record needs only one sync.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -14,24 +14,24 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 
-/// Bytes after which a record is begun anew, some twenty attempts: it is read five times a step.
+/// Size at which a record is restarted, about twenty attempts: each step reads it five times.
 pub(crate) const LIMIT: u64 = 16 << 10;
 
-/// How a line of settings begins. A damaged one is known by it too, so that no older one is taken in its place.
+/// Beginning of a line with settings. It also identifies a damaged line, so that uwf does not use an older one instead.
 const SETTINGS: &[u8] = br#"{"event":"settings""#;
 
-/// The field that says which line it is.
+/// The field with the kind of a line.
 #[derive(Deserialize)]
 struct Tag<'l> {
     event: &'l str,
 }
 
-/// What a line is about; `None` when it is none, being torn for instance.
+/// The kind of a line; `None` if it is torn or otherwise not valid.
 pub(crate) fn event(line: &[u8]) -> Option<&str> {
     serde_json::from_slice::<Tag<'_>>(line).ok().map(|tag| tag.event)
 }
 
-/// The record; without a byte when there is none.
+/// The record; empty if it is missing.
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
@@ -43,20 +43,22 @@ pub(crate) fn read(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
     }
 }
 
-/// The lines of a record. Some are empty: each is led by a line break too, so that a torn one before it does no harm.
+/// The lines of a record. Some are empty: each line also begins with a line break, so that a torn line before it does
+/// no harm.
 pub(crate) fn newest_first(record: &[u8]) -> impl Iterator<Item = &[u8]> {
     record.rsplit(|byte| *byte == b'\n')
 }
 
-/// The line of a record that has the settings.
+/// The line of a record with the settings.
 pub(crate) fn settings_line(record: &[u8]) -> Option<&[u8]> {
     newest_first(record).find(|line| line.starts_with(SETTINGS))
 }
 
-/// Whether the record of a thread says anything, or might, being damaged. A first line that was never all there does not.
+/// Whether the record of a thread has content, or may have because it is damaged. An incomplete first line does not
+/// count.
 ///
 /// # Errors
-/// `Io` when that cannot be told.
+/// `Io` when that cannot be determined.
 pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
     match read(home, thread) {
         Err(error) if error.is_damage() => Ok(true),
@@ -64,8 +66,8 @@ pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
     }
 }
 
-/// Adds a line to a record that is there. Of a thread that was removed no record is made anew, though an agent that
-/// outlived its keeper may still answer.
+/// Adds a line to an existing record. Never creates one: an agent that outlived its keeper may still answer after its
+/// thread was removed.
 ///
 /// # Errors
 /// `Io`.
@@ -76,7 +78,7 @@ pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> R
     Ok(file)
 }
 
-/// Adds lines to a record that is there, all or none unless the disk is full.
+/// Adds lines to an existing record, all or none unless the disk is full.
 ///
 /// # Errors
 /// `Io`.
@@ -87,7 +89,7 @@ pub(crate) fn append_all(home: &Home, thread: &ThreadId, lines: &[impl Serialize
     file.write_all(text.as_bytes()).at("write", &path)
 }
 
-/// Opens a record to append to it; it is made if need be.
+/// Opens a record for appending, creating it if necessary.
 ///
 /// # Errors
 /// `Io`.
@@ -112,8 +114,7 @@ pub(crate) fn write(home: &Home, thread: &ThreadId, mut file: &File, line: &impl
     file.write_all(text(line)?.as_bytes()).at("write", home.record_file(thread))
 }
 
-/// Puts a record of two lines in the place of a long one, durably: what it takes the place of is what a lost index would
-/// be rebuilt from.
+/// Durably replaces a long record with two lines, because a lost index is rebuilt from the record.
 ///
 /// # Errors
 /// `Io`.
@@ -122,7 +123,7 @@ pub(crate) fn renew(home: &Home, thread: &ThreadId, settings: &[u8], line: &impl
     Ok(durable_files::replace(&home.record_file(thread), &record)?)
 }
 
-/// A line as it is written.
+/// A line in its written form.
 ///
 /// # Errors
 /// `Internal`.

@@ -1,6 +1,6 @@
-//! Workflow names: `registry.yaml` maps each to a hash and the hashes it had before.
+//! Workflow names: `registry.yaml` maps each name to a hash and its earlier hashes.
 //!
-//! Where machines share a store, the same text is a node in it, and a head of the name `registry` says which one.
+//! In a shared store, the same text is a node, and a head named `registry` points to it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,50 +26,50 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// The head that names the registry of a shared store. No thread has this name: ids have 26 symbols.
 pub(crate) const SHARED: &str = "registry";
 
-/// The note that says where that head was when it was moved last, should it get lost.
+/// The note with the last position of that head, in case the head is lost.
 const TRACE: &str = "names";
 
-/// How often a change is tried again that others were quicker with.
+/// How often a change is retried after other machines were quicker.
 const TRIES: usize = 20;
 
-/// Hashes a name keeps in its history. People roll back a version or two; nobody has yet gone back a hundred.
+/// Hashes kept in a name's history. People roll back a version or two, never a hundred so far.
 const HISTORY_LIMIT: usize = 100;
 
-/// What to do when the names are gone.
+/// Hint for lost names.
 pub(crate) const NAMES_ARE_LOST: &str =
     "the workflows are in the store (`uwf cas list --type Workflow`); `uwf workflow put FILE` names one again";
 
-/// What a name stands for.
+/// The workflow of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// The workflow.
     pub hash: Hash,
-    /// When the name was given to it, Unix milliseconds.
+    /// When it got the name, Unix milliseconds.
     pub timestamp: u64,
-    /// What it stood for before, newest first.
+    /// Earlier workflows of the name, newest first.
     pub history: Vec<Past>,
 }
 
-/// What a name stood for before.
+/// An earlier workflow of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Past {
     /// The workflow.
     pub hash: Hash,
-    /// When the name was given to it, Unix milliseconds.
+    /// When it got the name, Unix milliseconds.
     pub timestamp: u64,
 }
 
 /// All names.
 pub type Registry = BTreeMap<String, Entry>;
 
-/// Where the names are in a file.
+/// Position of the names in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     AtTop,
     BelowWorkflows,
 }
 
-/// Reads the registry; that of an older store when there is no newer one.
+/// Reads the registry; falls back to the registry of an older store.
 ///
 /// # Errors
 /// `Data` when the file is not readable, `Io`; errors of a shared store.
@@ -86,14 +86,14 @@ pub fn read(home: &Home) -> Result<Registry> {
         match regular::read(&path, regular::MAX_TEXT) {
             Ok(bytes) => {
                 let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&path, "it is not UTF-8 text"))?;
-                // A workflow may have this file name too; it is not the registry then.
+                // A workflow may also have this file name; then it is not the registry.
                 if names == Names::BelowWorkflows && !text.lines().any(|line| line.starts_with("workflows:")) {
                     continue;
                 }
                 return parse(&path, text, names);
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // Taken for none, it would be rewritten, with one name in it.
+                // If it counted as missing, it would be rewritten with a single name.
                 if path.is_symlink() {
                     return Err(unreadable(&path, "it is a link that leads nowhere"));
                 }
@@ -104,7 +104,7 @@ pub fn read(home: &Home) -> Result<Registry> {
     Ok(Registry::new())
 }
 
-/// What was where the names were.
+/// The place from which the names are gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gone {
     /// This file.
@@ -123,7 +123,7 @@ impl fmt::Display for Gone {
 }
 
 impl Gone {
-    /// What to do.
+    /// How to fix it.
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
             Gone::File(_) => NAMES_ARE_LOST,
@@ -132,13 +132,13 @@ impl Gone {
     }
 }
 
-/// What is gone, if the registry is: there is none, but somebody has written one before, or was about to.
+/// The place of a registry that is gone: it is missing although a process has written one, or was about to.
 ///
 /// # Errors
-/// `Io` when that cannot be told just now; errors of a shared store.
+/// `Io` when that cannot be determined now; errors of a shared store.
 pub(crate) fn gone(home: &Home) -> Result<Option<Gone>> {
     if let Some(shared) = home.shared() {
-        // In this order: the first note is written after the first head.
+        // Keep this order: the first note is written after the first head.
         let is_gone = traced(home)?.is_some() && home.heads().read(SHARED)?.is_none();
         return Ok(is_gone.then(|| Gone::Head(shared.name().to_owned())));
     }
@@ -154,11 +154,11 @@ pub(crate) fn gone(home: &Home) -> Result<Option<Gone>> {
     Ok(Some(Gone::File(home.registry_file())))
 }
 
-/// Changes the registry, one writer at a time. `change` returns what the caller wants to know; it is called again when another
+/// Changes the registry, one writer at a time. `change` returns the caller's result; it is called again if another
 /// machine was quicker.
 ///
 /// # Errors
-/// `Busy` when others change it for too long, what `change` fails with, `Io`; errors of a shared store.
+/// `Busy` when others change it for too long, the error of `change`, `Io`; errors of a shared store.
 pub fn update<T, E: From<Error>>(home: &Home, mut change: impl FnMut(&mut Registry) -> Result<T, E>) -> Result<T, E> {
     if home.shared().is_some() {
         return update_shared(home, change);
@@ -213,8 +213,8 @@ fn update_shared<T, E: From<Error>>(
     Err(busy(Path::new(SHARED)).into())
 }
 
-/// Notes where the head of the names is, of which there is no other trace. Of two machines that move it in one moment the slower one may
-/// write last: so it is looked again, until both are the same. The names are given whether or not that works.
+/// Notes the position of the names' head, which has no other trace. If two machines move it at the same time, the
+/// slower one may write last; so this checks again until both agree. The names are set even if this fails.
 pub(crate) fn leave_trace(home: &Home, head: Hash) {
     let Some(notes) = home.notes() else { return };
     let mut at = head;
@@ -227,7 +227,7 @@ pub(crate) fn leave_trace(home: &Home, head: Hash) {
     }
 }
 
-/// Where the head of the names of a shared store was when it was moved last, says a note; `None` when there is none.
+/// The last position of the names' head in a shared store, from its note; `None` without a note.
 ///
 /// # Errors
 /// Errors of the store.
@@ -246,7 +246,7 @@ fn busy(lock: &Path) -> Error {
     Error::busy(format!("another process holds {}", lock.display())).hint("try again")
 }
 
-/// Gives a name to a workflow; what it stood for goes to its history.
+/// Gives a name to a workflow, and adds the name's previous workflow to its history.
 pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
     let Some(entry) = registry.get_mut(name) else {
         registry.insert(name.to_owned(), Entry { hash, timestamp: now_ms, history: Vec::new() });
@@ -262,7 +262,7 @@ pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
     entry.timestamp = now_ms;
 }
 
-/// Gives a name back to an earlier hash, the newest of its history when none is named. The two swap places.
+/// Returns a name to an earlier hash, by default the newest in its history. The two hashes swap places.
 ///
 /// # Errors
 /// `NotFound` when the name, or the hash in its history, does not exist.
@@ -310,7 +310,7 @@ fn parse(path: &Path, text: &str, names: Names) -> Result<Registry> {
 
 type Unreadable = (Position, String);
 
-/// One entry: the full form, or just the hash. Hashes are taken as they are written, also those that are numbers to YAML.
+/// One entry: the full form, or only the hash. Takes hashes as they are written, even if they are numbers to YAML.
 fn entry(node: &Node) -> Result<Entry, Unreadable> {
     match &node.data {
         Data::Scalar { .. } => Ok(Entry { hash: hash(node)?, timestamp: 0, history: Vec::new() }),
@@ -353,10 +353,10 @@ fn unreadable(path: &Path, why: &str) -> Error {
         .hint("repair it or restore it from a backup; the workflows themselves are safe in the store")
 }
 
-/// Bytes of a key that YAML readers take without a mark before it. None that uwf gives is nearly as long.
+/// Most bytes of a key that YAML readers accept without a mark before it. Names that uwf assigns are far shorter.
 const LONGEST_SIMPLE_KEY: usize = 1_000;
 
-/// Hashes are always quoted: one of digits only is a number to YAML readers.
+/// Always quotes hashes: a hash of digits only is a number to YAML readers.
 fn write(registry: &Registry) -> String {
     use std::fmt::Write as _;
     if registry.is_empty() {

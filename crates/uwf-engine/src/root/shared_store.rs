@@ -1,7 +1,7 @@
-//! Nodes and heads in a store that several machines share, in place of files of the storage root.
+//! Nodes and heads in a store that several machines share, instead of files of the storage root.
 //!
-//! Which one it is say a variable of the environment and the configuration. Nothing is contacted before something is read or
-//! written, so commands about the configuration work whatever is wrong with the store.
+//! An environment variable and the configuration name the store. uwf contacts it only to read or write, so commands
+//! about the configuration work even if the store does not.
 
 mod unusable;
 
@@ -18,10 +18,10 @@ use self::unusable::Unusable;
 use crate::error::is_damage;
 use crate::root::broker_link::{BrokerLink, BrokerStore};
 
-/// Variable that names the store, before the configuration does.
+/// Variable that names the store; takes precedence over the configuration.
 const STORE_VARIABLE: &str = "UWF_STORE_URL";
 
-/// The store a root uses, when it isn't its own files.
+/// The store of a root that does not use its own files.
 #[derive(Clone)]
 pub struct SharedStore {
     name: String,
@@ -36,8 +36,8 @@ pub struct SharedStore {
 }
 
 impl SharedStore {
-    /// The store that environment or configuration name for a root; `None` when it is files of the root. One that cannot be
-    /// understood is a store that fails with the reason.
+    /// The store that the environment or the configuration names for a root; `None` for files of the root. If the name
+    /// is not valid, returns a store that fails with the reason.
     pub(super) fn of(config_file: &Path, cache: &Path) -> Option<SharedStore> {
         match named(config_file) {
             Ok(url) => url.map(|url| SharedStore::open(&url, cache)),
@@ -45,7 +45,7 @@ impl SharedStore {
         }
     }
 
-    /// The store at a URL, with a directory in front that keeps what was read.
+    /// The store at a URL, with a cache directory for nodes that were read.
     pub fn open(url: &StoreUrl, cache: &Path) -> SharedStore {
         let store = match url.kind() {
             StoreKind::Bucket => bucket(url),
@@ -53,7 +53,7 @@ impl SharedStore {
         };
         match store {
             Ok(store) => {
-                // What is in one store says nothing about another.
+                // The content of one store says nothing about another.
                 let own = cache.join(json_cas::xxh64(store.name.as_bytes()).to_string());
                 let objects = CachedObjects::new(Arc::clone(&store.objects), own, Node::has_hash);
                 SharedStore { objects: Arc::new(objects), url: Some(url.clone()), ..store }
@@ -62,7 +62,7 @@ impl SharedStore {
         }
     }
 
-    /// The same store as the process of an agent has it: nodes and the head of its thread through a broker, and nothing else.
+    /// The same store for an agent's process: nodes and the head of its thread through a broker, and nothing else.
     pub(super) fn through(self, broker: BrokerLink) -> SharedStore {
         let broker = Arc::new(broker);
         let why = "the process of an agent does not get the keys of the store";
@@ -101,17 +101,17 @@ impl SharedStore {
         }
     }
 
-    /// The URL that names it; `None` for one that is not understood.
+    /// The URL that names it; `None` if it is not valid.
     pub(crate) fn url(&self) -> Option<&StoreUrl> {
         self.url.as_ref()
     }
 
-    /// The way to it, where another process holds it for this one.
+    /// The link to the process that holds it for this one, if any.
     pub(crate) fn broker(&self) -> Option<&Arc<BrokerLink>> {
         self.broker.as_ref()
     }
 
-    /// Why it cannot be used, when that is known from its name already.
+    /// Why it cannot be used, if its name already shows that.
     pub(super) fn fault(&self) -> Option<RemoteError> {
         self.unusable.as_ref().map(|unusable| unusable.error())
     }
@@ -121,16 +121,16 @@ impl SharedStore {
         &self.name
     }
 
-    /// Makes it ready to be used; `false` if it was. Safe to repeat.
+    /// Prepares the store for use; `false` if it already was. Safe to repeat.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn init(&self) -> Result<bool, RemoteError> {
         (self.init)()
     }
 }
 
-/// What names the store.
+/// The URL from the environment or the configuration.
 fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
     let misnamed = |by: &str, why: String| Unusable::new(&format!("that {by} names"), RemoteFault::Misnamed, why);
     if let Some(text) = std::env::var(STORE_VARIABLE).ok().filter(|text| !text.is_empty()) {
@@ -139,7 +139,7 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
     let name = || config_file.display().to_string();
     let bytes = match regular::read(config_file, regular::MAX_TEXT) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        // Whether nodes are elsewhere nobody can tell just now, and what is here may be nothing.
+        // The nodes may be elsewhere, so don't assume that they are in this root.
         Err(error) if !is_damage(&error) => {
             let why = format!("cannot read {}: {error}", name());
             return Err(Unusable::new(&format!("that {} names", name()), RemoteFault::Failed, why));
@@ -147,7 +147,8 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
         other => other.unwrap_or_default(),
     };
     let text = String::from_utf8_lossy(&bytes);
-    // Most have no shared store. They are not made to wait until a configuration is understood, nor stopped by what is wrong with it.
+    // Most roots have no shared store. Don't make them wait for parsing the configuration, and don't fail on its
+    // errors.
     if !text.contains("store")
         || yaml_tree::parse(&text).is_ok_and(|root| root.is_none_or(|root| root.get("store").is_none()))
     {

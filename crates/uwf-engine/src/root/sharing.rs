@@ -1,7 +1,7 @@
-//! A storage root that several people use: what one makes the others must reach, or be told at once whose it is.
+//! A storage root that several people use. Each must be able to use the others' files, or learn at once whose they are.
 //!
-//! A root is set up for a group by whoever makes its directory writable for it (`chmod g+ws`). Then the output files of
-//! attempts are for that group too; in any other root they are for nobody but their owner.
+//! A root is set up for a group by making its directory writable for the group (`chmod g+ws`). Then the group can also
+//! use the output files of attempts; in any other root only their owner can.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -14,30 +14,30 @@ use crate::ownership::owner;
 use crate::root::home::Home;
 use crate::root::lock;
 
-/// Mode of a directory of output files, which may hold secrets: for nobody but their owner.
+/// Mode of a directory for output files, which may contain secrets: only for the owner.
 const PRIVATE_MODE: u32 = 0o700;
 
-/// The same where the root is a group's.
+/// The same mode for a root that a group shares.
 const GROUP_MODE: u32 = 0o770;
 
 /// The group may write.
 const GROUP_WRITES: u32 = 0o020;
 
-/// What is made in the directory belongs to its group.
+/// New files in the directory belong to its group.
 const GROUP_STAYS: u32 = 0o2000;
 
 /// How a root is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// With nobody.
+    /// Not shared.
     Private,
-    /// With a group.
+    /// Shared with a group.
     Group,
-    /// With a group, but what one person makes does not belong to it.
+    /// Shared with a group, but new files don't belong to the group.
     HalfGroup,
 }
 
-/// How the root is shared; one that is not there is not.
+/// How the root is shared; a missing root is not shared.
 pub fn of(home: &Home) -> Sharing {
     match home.root().metadata().map(|meta| meta.permissions().mode()) {
         Ok(mode) if mode & GROUP_WRITES == 0 => Sharing::Private,
@@ -55,10 +55,10 @@ pub(crate) fn output_dir_mode(home: &Home) -> u32 {
     }
 }
 
-/// Refuses what somebody else's thread would keep from being done: before anything is changed.
+/// Checks that another user's thread does not prevent an operation, before anything is changed.
 ///
 /// # Errors
-/// `Io` when its files cannot be reached, `Busy` when a process of somebody else is at work on it; both say whose.
+/// `Io` when its files are not accessible, `Busy` when another user's process is stepping it; both name the user.
 pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
     for dir in [home.thread_dir(thread), home.attempts_dir(thread)] {
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;

@@ -1,8 +1,8 @@
-//! The keys of a shared store and of Temporal, and how one process of uwf hands them to the next.
+//! The keys of a shared store and of Temporal, and how one process of uwf passes them to the next.
 //!
-//! A person gives them to uwf as variables. From there they go from process to process of uwf through a pipe, so that nothing that uwf
-//! starts has them in its environment, among its arguments, or in a file. A process that has them is closed to others of the same
-//! user: they can neither read its memory nor its environment.
+//! A person gives them to uwf as variables. From there they go from one process of uwf to another through a pipe, so
+//! that no program that uwf starts has them in its environment, its arguments or a file. A process that has them is
+//! closed to others of the same user, which can read neither its memory nor its environment.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,12 +13,13 @@ use uwf_core::config::{StoreUrl, is_temporal_key};
 use crate::root::home::Home;
 use crate::root::received_keys::{SENT_VARIABLE, text_variables};
 
-/// Whether a variable is kept from whatever uwf starts for an agent: keys of the store that a root uses, and of Temporal.
+/// Whether uwf withholds a variable from everything it starts for an agent: keys of the root's store, and of Temporal.
 fn is_kept(url: Option<&StoreUrl>, name: &str) -> bool {
     is_temporal_key(name) || url.is_some_and(|url| url.key_variables().contains(&name))
 }
 
-/// The names of the variables that are kept from agents beside the configured secrets: those that have a value, here or in `.env`.
+/// Names of the variables that are withheld from agents besides the configured secrets: those that are set, here or in
+/// `.env`.
 pub(crate) fn names(home: &Home, env_file: &[(String, String)]) -> Vec<String> {
     let url = home.shared().and_then(|shared| shared.url());
     let known = text_variables().chain(env_file.iter().cloned()).map(|(name, _)| name);
@@ -30,7 +31,7 @@ pub(crate) fn names(home: &Home, env_file: &[(String, String)]) -> Vec<String> {
 
 /// Keys for a process of uwf that is about to be started.
 pub(crate) struct Handover {
-    /// One line; `None` where no store is shared and there are no keys.
+    /// One line; `None` without a shared store and keys.
     line: Option<Vec<u8>>,
 }
 
@@ -47,8 +48,8 @@ impl Handover {
         Handover { line: Some(line) }
     }
 
-    /// Readies a command of uwf: its environment has no keys, and they will come through its stdin. Call [`Handover::send`] once it is
-    /// started.
+    /// Prepares a command of uwf: removes keys from its environment, to send them through its stdin. Call
+    /// [`Handover::send`] after starting it.
     pub(crate) fn prepare(home: &Home, command: &mut Command) -> Handover {
         let url = home.shared().and_then(|shared| shared.url());
         for (name, _) in text_variables().filter(|(name, _)| is_kept(url, name)) {
@@ -67,10 +68,10 @@ impl Handover {
         }
     }
 
-    /// Sends the keys to the process. Gives its stdin, which has nothing else to say; `None` where there are no keys to send.
+    /// Sends the keys to the process. Returns its stdin, which carries nothing else; `None` without keys to send.
     ///
     /// # Errors
-    /// When it is gone already.
+    /// When the process is already gone.
     pub(crate) fn send(&self, child: &mut Child) -> io::Result<Option<ChildStdin>> {
         let (Some(line), Some(mut stdin)) = (&self.line, child.stdin.take()) else { return Ok(None) };
         stdin.write_all(line)?;

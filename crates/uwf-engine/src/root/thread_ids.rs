@@ -1,4 +1,4 @@
-//! From what a person typed to a thread id: the whole id, a unique beginning or end of one, or `@` for the newest.
+//! Resolves what a person typed to a thread id: the whole id, a unique beginning or end of one, or `@` for the newest.
 
 use json_cas::nearest;
 use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
@@ -9,21 +9,21 @@ use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::missing_thread::ALL_THREADS;
 
-/// What is typed for the newest thread; with a number behind it, for one before: `@2` is the second newest.
+/// Stands for the newest thread; a number after it counts back: `@2` is the second newest.
 pub const NEWEST: char = '@';
 
 /// Shortest beginning or end that is looked up.
 pub const MIN_SYMBOLS: usize = 4;
 
-/// Threads that are named when several are meant.
+/// Most threads listed when several match.
 const MAX_SHOWN: usize = 5;
 
-/// The thread meant by what was typed.
+/// The thread that a person typed.
 ///
 /// # Errors
-/// `Usage` when it cannot be one, `NotFound` when there is none, `Usage` when it is not unique.
+/// `Usage` when the text cannot be a thread, `NotFound` without a match, `Usage` when it is not unique.
 pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
-    // As a listing shows it on a narrow terminal.
+    // A listing on a narrow terminal shows ids like this.
     let typed = typed.trim_start_matches('…');
     if let Ok(id) = typed.parse() {
         return Ok(id);
@@ -55,7 +55,7 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
     }
 }
 
-/// The thread that is the newest, or so many places from it. Threads of which the start is unknown come last.
+/// The newest thread, or the thread at a place counted from it. Threads with an unknown start come last.
 fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
     let place = if place.is_empty() { Some(1) } else { place.parse::<usize>().ok().filter(|place| *place > 0) };
     let Some(place) = place else {
@@ -78,7 +78,7 @@ fn few_threads(typed: &str, count: usize) -> Error {
     }
 }
 
-/// How many symbols at the end tell all these threads apart.
+/// How many symbols at the end distinguish all these threads.
 pub fn distinct_suffix<'i>(ids: impl IntoIterator<Item = &'i str>) -> usize {
     let mut reversed: Vec<Vec<u8>> = ids.into_iter().map(|id| id.bytes().rev().collect()).collect();
     reversed.sort_unstable();
@@ -89,7 +89,7 @@ pub fn distinct_suffix<'i>(ids: impl IntoIterator<Item = &'i str>) -> usize {
 /// The ids of all threads, active and finished, sorted.
 ///
 /// # Errors
-/// Those of index and history.
+/// Errors of index and history.
 pub fn all(home: &Home) -> Result<Vec<String>> {
     let active = home.heads().list()?.into_iter().map(|(id, _)| id);
     let finished = history::all(home)?.into_iter().map(|line| line.thread.to_string());

@@ -1,8 +1,8 @@
-//! The type index: which type each node has, so that listing the nodes of a type does not read every node again.
+//! The type index remembers the type of each node, so that listing the nodes of a type does not read every node again.
 //!
-//! `cache/types` is a flat file of 24-byte records, little-endian u64s: a node, its type, XXH64 of the 16 bytes before.
-//! Which nodes exist is always asked of the store. The index only remembers what never changes, since the hash of a node
-//! covers its type: so it cannot be out of date, records that are damaged are read from their nodes again, and the file
+//! `cache/types` is a flat file of 24-byte records, little-endian u64s: a node, its type, and XXH64 of the 16 bytes
+//! before. The store always decides which nodes exist. The index only has data that never changes, because the hash of
+//! a node covers its type, so it cannot be out of date. Damaged records are read again from their nodes, and the file
 //! may be deleted at any time.
 
 use std::collections::{BTreeSet, HashMap};
@@ -30,7 +30,7 @@ pub struct TypeIndex<'h> {
 }
 
 impl<'h> TypeIndex<'h> {
-    /// What is remembered; nothing when there is no file.
+    /// The remembered types; empty if the file is missing.
     pub fn load(home: &'h Home) -> TypeIndex<'h> {
         let bytes = regular::read(&home.type_index(), regular::MAX_LIST).unwrap_or_default();
         let records = bytes.chunks_exact(RECORD);
@@ -41,7 +41,7 @@ impl<'h> TypeIndex<'h> {
         TypeIndex { home, known, learned: Vec::new(), titles: HashMap::new(), is_damaged }
     }
 
-    /// The type of a node that is in the store. The node is read only when its type is not remembered.
+    /// The type of a node in the store. Reads the node only if its type is not remembered.
     ///
     /// # Errors
     /// Errors of reading the node.
@@ -55,11 +55,11 @@ impl<'h> TypeIndex<'h> {
         Ok(type_hash)
     }
 
-    /// Reads those of the nodes whose types are not remembered, many at once, so that [`TypeIndex::type_of`] is quick for each. One that
-    /// cannot be read stays unknown.
+    /// Reads the nodes whose types are not remembered, many at once, so that [`TypeIndex::type_of`] is quick for each.
+    /// Unreadable nodes stay unknown.
     ///
     /// # Errors
-    /// That of a store far away that does not answer.
+    /// The error of a remote store that does not answer.
     pub fn learn(&mut self, nodes: &[Hash]) -> Result<(), StoreError> {
         let unknown: Vec<Hash> = nodes.iter().copied().filter(|node| !self.known.contains_key(node)).collect();
         for some in unknown.chunks(READ_AT_ONCE) {
@@ -72,10 +72,10 @@ impl<'h> TypeIndex<'h> {
         Ok(())
     }
 
-    /// Whether nodes of this type are schemas: it is its own type.
+    /// Whether nodes of this type are schemas: the type is its own type.
     ///
     /// # Errors
-    /// Errors of reading the type; one that is missing is no schema.
+    /// Errors of reading the type; a missing type is not a schema.
     pub fn is_meta_schema(&mut self, type_hash: Hash) -> Result<bool, StoreError> {
         match self.type_of(type_hash) {
             Err(StoreError::NotFound { .. }) => Ok(false),
@@ -83,13 +83,13 @@ impl<'h> TypeIndex<'h> {
         }
     }
 
-    /// What people call a type; `None` when it has no title or is not readable.
+    /// The title of a type; `None` if it has none or is not readable.
     pub fn title(&mut self, type_hash: Hash) -> Option<String> {
         let store = self.home.store();
         self.titles.entry(type_hash).or_insert_with(|| title(store, type_hash)).clone()
     }
 
-    /// Keeps what was learned. A failure costs time later, nothing else.
+    /// Saves new types. If this fails, they must be read again.
     pub fn save(self) {
         let path = self.home.type_index();
         let _ = if self.is_damaged {
@@ -102,7 +102,7 @@ impl<'h> TypeIndex<'h> {
     }
 }
 
-/// What people call a type: the name of its kind, else the title of its schema.
+/// The title of a type: the name of its kind, otherwise the title of its schema.
 pub fn title(store: &Store, type_hash: Hash) -> Option<String> {
     if let Some(kind) = NodeKind::of(type_hash) {
         return Some(kind.title().to_owned());
@@ -111,7 +111,7 @@ pub fn title(store: &Store, type_hash: Hash) -> Option<String> {
     schema.payload.get("title").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// The type meant by what was typed: the title of one of our own node types, a hash, or the unique beginning of one. A
+/// The type that a person typed: the title of one of uwf's own node types, a hash, or a unique beginning of one. A
 /// whole hash need not exist.
 ///
 /// # Errors
@@ -129,7 +129,7 @@ pub fn resolve(home: &Home, typed: &str) -> Result<Hash> {
 }
 
 fn other_types(typed: &str) -> String {
-    // Some kinds have a second type beside the first.
+    // Some kinds have a second type.
     let titles: BTreeSet<&str> = OWN_TYPES.iter().map(|own| own.kind.title()).collect();
     nearest::did_you_mean(typed, titles.iter().copied()).unwrap_or_else(|| {
         format!(
@@ -139,7 +139,7 @@ fn other_types(typed: &str) -> String {
     })
 }
 
-/// All types that hold the kind of node meant by what was typed: for a title those of other implementations too.
+/// All types of the node kind that a person typed; for a title, includes types of other implementations.
 ///
 /// # Errors
 /// Errors of [`resolve`].
@@ -171,7 +171,7 @@ fn decode(record: &[u8]) -> Option<(Hash, Hash)> {
     is_whole.then(|| (Hash::from_u64(word(record, 0)), Hash::from_u64(word(record, 8))))
 }
 
-/// One `write`, so that records of two processes do not mix.
+/// Uses one `write`, so that records of two processes do not mix.
 fn append(path: &Path, learned: &[(Hash, Hash)]) -> std::io::Result<()> {
     if let Some(dir) = path.parent() {
         std::fs::create_dir_all(dir)?;
@@ -180,7 +180,7 @@ fn append(path: &Path, learned: &[(Hash, Hash)]) -> std::io::Result<()> {
     regular::open_with(OpenOptions::new().append(true).create(true), path)?.write_all(&bytes)
 }
 
-/// Not durable on purpose: it can be derived.
+/// Deliberately not durable: it can be derived.
 fn rewrite(path: &Path, known: &HashMap<Hash, Hash>) -> std::io::Result<()> {
     let Some(dir) = path.parent() else { return Ok(()) };
     std::fs::create_dir_all(dir)?;

@@ -1,7 +1,7 @@
-//! Where a thread works, as machines that share a store tell each other: a note `workspace.THREAD`.
+//! The workplace of a thread, for machines that share a store: a note `workspace.THREAD`.
 //!
-//! What a thread depends on is in its nodes; where its files are is a fact about machines, and changes. So it is a note beside the
-//! head, written before the head is.
+//! A thread's nodes have everything that it depends on; the place of its files is a fact about machines, and changes.
+//! So it is a note beside the head, written before the head.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,18 +19,18 @@ use crate::root::inner_path::InnerPath;
 use crate::root::machine;
 use crate::root::worktree::is_commit;
 
-/// Where a thread works.
+/// The place where a thread works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Workplace {
     /// The machine.
     #[serde(deserialize_with = "machine::deserialize")]
     pub machine: String,
-    /// The directory there.
+    /// The directory on that machine.
     pub workspace: PathBuf,
-    /// The newest node of the thread of which that machine has the files.
+    /// The newest node of the thread whose files that machine has.
     pub node: Hash,
-    /// Those files as a tree of git; absent if they were not recorded, or no step has been made.
+    /// Those files as a git tree; absent if they were not recorded, or before the first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<String>,
     /// Its worktree, as other machines see it.
@@ -38,16 +38,16 @@ pub struct Workplace {
     pub worktree: Option<SharedWorktree>,
 }
 
-/// What is the same of a thread's worktree on each machine.
+/// The properties of a thread's worktree that are the same on each machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedWorktree {
-    /// The commit that its branch began at.
+    /// The commit at which its branch began.
     #[serde(deserialize_with = "commit_name")]
     pub base: String,
-    /// Where agents work in it; empty for the top.
+    /// The directory in it where agents work; empty for the top.
     #[schemars(with = "String")]
     pub inside: InnerPath,
-    /// Where the repository is on that machine.
+    /// The repository's path on that machine.
     pub repository: PathBuf,
 }
 
@@ -57,23 +57,23 @@ fn commit_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 }
 
 impl Workplace {
-    /// A directory of this machine, of whose files nothing is recorded.
+    /// A directory of this machine without recorded files.
     pub(crate) fn here(workspace: &Path, node: Hash, worktree: Option<SharedWorktree>) -> Workplace {
         Workplace { machine: machine::name(), workspace: workspace.to_owned(), node, files: None, worktree }
     }
 
-    /// The same with files that were recorded.
+    /// The same workplace with recorded files.
     pub(crate) fn with_files(self, files: Option<String>) -> Workplace {
         Workplace { files, ..self }
     }
 
-    /// Whether a tree may be that of the files at a node. Two attempts that were made on two machines may have come to the same
-    /// node, and left different files.
+    /// Whether a tree may have the files at a node. Attempts on two machines may have reached the same node with
+    /// different files.
     pub(crate) fn has(&self, node: Hash, tree: &str) -> bool {
         self.node != node || self.files.as_deref().is_none_or(|files| files == tree)
     }
 
-    /// Tells the other machines, if the store has any.
+    /// Writes the note for other machines, if the store is shared.
     ///
     /// # Errors
     /// Errors of the store.
@@ -82,16 +82,16 @@ impl Workplace {
         let value =
             serde_json::to_value(self).expect("its paths are in the settings of the thread, which are JSON too");
         match notes.write_note(&name(thread), Expected::Anything, &value)? {
-            // Of two at once the last one counts.
+            // The last of two simultaneous writes counts.
             NoteWritten::Done(_) | NoteWritten::Moved(_) => Ok(()),
         }
     }
 }
 
-/// Where a thread works, as the machine said that it works on; `None` where no store is shared, and for a thread of an older uwf.
+/// The workplace of a thread, as its machine noted it; `None` without a shared store, and for a thread of an older uwf.
 ///
 /// # Errors
-/// Errors of the store; `StrangeNote` if the note describes a worktree that this uwf can't use.
+/// Errors of the store; `Data` if the note describes a worktree that this uwf can't use.
 pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
     let Some(notes) = home.notes() else { return Ok(None) };
     let Some(note) = notes.note(&name(thread))? else { return Ok(None) };
@@ -111,7 +111,7 @@ fn strange_note(thread: &ThreadId, error: &serde_json::Error) -> Error {
         .with_cause(ErrorCause::StrangeNote)
 }
 
-/// What the store says of where all threads work but these, whether or not it can be understood.
+/// The workplaces of all other threads in the store, whether or not their notes are readable.
 ///
 /// # Errors
 /// Errors of the store.
@@ -124,7 +124,7 @@ pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(Th
     Ok(read.filter_map(|(name, note)| Some((thread_of(&name)?, note.value))).collect())
 }
 
-/// Forgets where a thread worked.
+/// Removes the note of a thread.
 ///
 /// # Errors
 /// Errors of the store.
@@ -135,7 +135,7 @@ pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
     }
 }
 
-/// What the name of such a note begins with.
+/// Prefix of such a note's name.
 pub(crate) const KIND: &str = "workspace.";
 
 fn name(thread: &ThreadId) -> String {

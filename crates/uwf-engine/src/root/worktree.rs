@@ -1,4 +1,4 @@
-//! What is known of the git worktree that a thread has of its own.
+//! A thread's own git worktree, as its settings describe it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::root::inner_path::InnerPath;
 
-/// The worktree of a thread, as its settings have it.
+/// The worktree in a thread's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Worktree {
     /// Its directory.
     pub dir: PathBuf,
-    /// The branch that was made for it.
+    /// The branch that was created for it.
     pub branch: String,
-    /// The commit that the branch began at.
+    /// The commit at which the branch began.
     pub base: String,
     /// The repository it belongs to: the `.git` that all its working trees share.
     pub repository: PathBuf,
@@ -28,7 +28,7 @@ impl Worktree {
     }
 }
 
-/// Whether a text is the full name of a commit, and so nothing that git would take for an option or a range.
+/// Whether a text is the full name of a commit, which git cannot take for an option or a range.
 pub(crate) fn is_commit(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

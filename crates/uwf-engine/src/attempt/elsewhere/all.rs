@@ -1,4 +1,4 @@
-//! What other machines do or did about all threads, for lists.
+//! The activity of other machines on all threads, for lists.
 //!
 //! Every thread that was ever stepped has a claim, and a list must know all of them. So this machine remembers what a
 //! claim says, and reads it again only when the store lists a new version. A machine that is running a step writes a
@@ -22,8 +22,8 @@ use crate::root::home::Home;
 /// Claims at most this old may belong to a running machine: other machines may have a longer lease than this one.
 const RECENT: Duration = Duration::from_mins(1);
 
-/// What other machines do or last did about threads at these heads, by thread name. Leaves out threads about which the
-/// local record knows as much.
+/// The current or last activity of other machines on threads at these heads, by thread name. Leaves out threads about
+/// which the local record knows as much.
 ///
 /// # Errors
 /// Errors of the store, the records and the configuration.
@@ -82,15 +82,15 @@ impl Over {
         })
     }
 
-    /// What it says beyond the record of this machine.
+    /// The thread's state after it; `None` if the record of this machine knows as much.
     fn told_to(self, home: &Home, thread: &ThreadId) -> Result<Option<Elsewhere>> {
         let own = recorded::read(home, thread)?;
         Ok(is_news(own.as_ref(), &self.attempt, self.was_replied_to).then_some(Elsewhere::Stands(self.stand)))
     }
 }
 
-/// What one version of a claim said. If its attempt has not ended, there is nothing to remember once its machine is
-/// gone.
+/// The remembered content of one version of a claim. It has no attempt that is still open: such an attempt counts for
+/// nothing once its machine is gone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Said {
     name: String,
@@ -105,7 +105,7 @@ impl Said {
     }
 }
 
-/// What claims said the last time.
+/// Remembered contents of claims.
 struct Memory {
     path: PathBuf,
     by_name: HashMap<String, Said>,

@@ -186,7 +186,7 @@ impl Git<'_> {
         self.run("abort the merge", ["merge", "--abort"]).map(drop)
     }
 
-    /// Like `abort_merge`, for a squash, of which git only knows the conflicts. Keeps unstaged changes.
+    /// Like `abort_merge`, for a squash: git only knows its conflicts. Keeps unstaged changes.
     pub(crate) fn abort_squash(&self) -> Result<()> {
         self.run("abort the merge", ["reset", "--quiet", "--merge"].map(OsStr::new)).map(drop)?;
         // Otherwise the next commit would offer this message.

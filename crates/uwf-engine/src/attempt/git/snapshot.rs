@@ -121,7 +121,7 @@ impl Git<'_> {
         git.text("record the files", args)
     }
 
-    /// The parsed commit of a ref, or of the newest ref that a pattern matches; `None` if there is no such ref.
+    /// The parsed commit of a ref, or of the newest ref that a pattern matches; `None` without such a ref.
     pub(crate) fn kept(&self, pattern: &str) -> Result<Option<Kept>> {
         let newest = ["for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(objectname)", pattern];
         let commit = self.text("look for recorded files", newest)?;

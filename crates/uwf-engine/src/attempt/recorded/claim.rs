@@ -1,9 +1,9 @@
-//! A claim: what other machines know about the newest attempt at a thread, with a shared store.
+//! A claim shows other machines the newest attempt at a thread, with a shared store.
 //!
-//! It is a note beside the head, `attempt.THREAD`, with the attempt's lines from the record of its machine. That
-//! machine writes it before it starts an agent, and rewrites it while the agent runs (see [`crate::attempt::lease`]),
-//! so its age shows whether the machine is alive. Clocks of different machines are never compared: the store reports
-//! the age of a note, and the machine of an attempt reports how long it has been running.
+//! It is a note beside the head, `attempt.THREAD`, with the attempt's lines from the record of its machine. The machine
+//! writes it before it starts an agent, and rewrites it while the agent runs (see [`crate::attempt::lease`]), so its
+//! age shows whether the machine is alive. Clocks of different machines are never compared: the store reports the age
+//! of a note, and the machine of an attempt reports how long it has been running.
 //!
 //! A claim applies to one position. Once the head has moved, no machine reads it, and the next claim replaces it.
 
@@ -254,7 +254,7 @@ pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<
     let name = name(thread);
     let mut note = notes.note(&name)?;
     loop {
-        // There is no claim if the store was shared later, or if the note was damaged.
+        // The claim is missing if the store was shared later, or if its note was damaged.
         let Some(there) = note.filter(|note| !note.value.is_null()) else { return Ok(replied) };
         let of_it = Claim::with_attempt(&there, thread).filter(|(told, _)| told.opened.attempt == replied.attempt);
         let Some((told, mut claim)) = of_it else { return Err(moved(thread)) };

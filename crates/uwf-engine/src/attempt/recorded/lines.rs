@@ -210,7 +210,7 @@ pub struct GaveUp {
     pub kind: ErrorKind,
     /// The reason, one line or more.
     pub error: String,
-    /// What to try next.
+    /// Hints about what to try next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
     /// Exit code of the wrapped command, if there was one.

@@ -132,7 +132,7 @@ pub(crate) fn hand_on(home: &Home, thread: &ThreadId, from: &str, to: &str) -> R
     }
 }
 
-/// Removes the output files of attempts other than `keep`; of all attempts if it is `None`.
+/// Removes the output files of all attempts except `keep`.
 pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
     let Ok(entries) = std::fs::read_dir(home.attempts_dir(thread)) else { return };
     for entry in entries.flatten() {

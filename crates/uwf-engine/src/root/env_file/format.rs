@@ -1,4 +1,4 @@
-//! The format of `.env`: from a text to assignments, or to the first ambiguous line.
+//! The format of `.env`: parses a text into assignments, or reports the first ambiguous line.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(super) struct Assignment {
     pub(super) place: Range<usize>,
 }
 
-/// A line that is refused. It never quotes the line, which may hold a key.
+/// A line that is rejected. Never quotes the line, which may contain a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// Its number, from 1.
@@ -60,7 +60,7 @@ fn line_from(text: &str, at: usize) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// The name in what stands before the `=`.
+/// The name in the text before the `=`.
 fn name(before: &str) -> Option<&str> {
     let mut words = before.split(BLANKS).filter(|word| !word.is_empty());
     let words = (words.next(), words.next(), words.next());
@@ -70,7 +70,7 @@ fn name(before: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// A value without quotes: as it is, to a comment or the end of the line. Also returns where it ends.
+/// An unquoted value, up to a comment or the end of the line. Also returns its end.
 fn plain(text: &str, after: usize) -> Result<(String, usize), &'static str> {
     let line = line_from(text, after);
     let comment = line.match_indices('#').map(|(at, _)| at).find(|at| line[..*at].ends_with(BLANKS));
@@ -86,7 +86,7 @@ fn plain(text: &str, after: usize) -> Result<(String, usize), &'static str> {
     Ok((value.to_owned(), end))
 }
 
-/// A value in quotes, from behind the first one. Also returns where it ends, behind the last one.
+/// A quoted value, starting after the opening quote. Also returns its end, after the closing quote.
 fn quoted(text: &str, from: usize, quote: char) -> Result<(String, usize), &'static str> {
     let mut value = String::new();
     let mut symbols = text[from..].char_indices();

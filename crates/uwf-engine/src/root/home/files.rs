@@ -1,4 +1,4 @@
-//! What is where in a storage root. This is the one place that knows the paths.
+//! The layout of a storage root. No other module knows its paths.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use uwf_core::thread::ThreadId;
 
 use super::Home;
 
-/// What the name of a record ends with, after the id of its thread.
+/// Suffix of a record's file name, after the id of its thread.
 pub(super) const RECORD_SUFFIX: &str = ".jsonl";
 
-/// What the name of the file ends with that says where the worktree of a thread was made from.
+/// Suffix of the file that names the directory a thread's worktree was created from.
 const ORIGIN_SUFFIX: &str = ".from";
 
-/// What follows the id of a thread in the name of the file that says which repository has refs of it.
+/// Suffix, after the id of a thread, of the file that names the repository with refs of that thread.
 const REFS_LEFT_SUFFIX: &str = ".refs";
 
 impl Home {
@@ -22,12 +22,12 @@ impl Home {
         self.root.join("dashboard.token")
     }
 
-    /// Hashes of the tokens by which machines connect to the gateway of this root, for its owner only.
+    /// Hashes of the tokens with which machines connect to the gateway of this root, for its owner only.
     pub fn gateway_tokens(&self) -> PathBuf {
         self.root.join("gateway.json")
     }
 
-    /// Lock of whoever changes these tokens.
+    /// Lock for changes to these tokens.
     pub fn gateway_lock(&self) -> PathBuf {
         self.root.join("gateway.lock")
     }
@@ -52,17 +52,17 @@ impl Home {
         heads_lock(&self.root)
     }
 
-    /// What is edited in place of `config.yaml`, until it is valid.
+    /// The draft that is edited instead of `config.yaml` until it is valid.
     pub fn config_draft(&self) -> PathBuf {
         self.root.join("config.draft.yaml")
     }
 
-    /// Lock of whoever changes the configuration.
+    /// Lock for changes to the configuration.
     pub(crate) fn config_lock(&self) -> PathBuf {
         self.root.join("config.lock")
     }
 
-    /// Configurations of projects that somebody trusts: path and content of each.
+    /// Trusted configurations of projects: path and content of each.
     pub(crate) fn trusted_file(&self) -> PathBuf {
         self.root.join("trusted.json")
     }
@@ -82,7 +82,7 @@ impl Home {
         self.root.join("workflows.yaml")
     }
 
-    /// `workflow.yaml`, in which a still older store has its names below `workflows`.
+    /// `workflow.yaml`, in which a still older store keeps its names below `workflows`.
     pub(crate) fn oldest_registry_file(&self) -> PathBuf {
         self.root.join("workflow.yaml")
     }
@@ -92,7 +92,7 @@ impl Home {
         self.root.join("registry.lock")
     }
 
-    /// Held by whoever removes or packs nodes.
+    /// Lock for removing or packing nodes.
     pub(crate) fn gc_lock(&self) -> PathBuf {
         self.root.join("gc.lock")
     }
@@ -112,18 +112,18 @@ impl Home {
         self.root.join("threads")
     }
 
-    /// Directory of one thread's lock, logs, and what there is of it while it works. No name in it is made
-    /// durable, so nothing in it is counted on after a power cut: what is to last is in [`Home::record_file`].
+    /// Directory of one thread's lock, logs and working files. Its names are not synced, so nothing in it is relied on
+    /// after a power cut: durable data is in [`Home::record_file`].
     pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
         self.threads_dir().join(thread.as_str())
     }
 
-    /// Held by whoever steps the thread.
+    /// Lock for stepping the thread.
     pub(crate) fn thread_lock(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("lock")
     }
 
-    /// What is known of the thread on this machine: its settings, and what became of its newest attempts.
+    /// This machine's record of the thread: its settings, and its newest attempts.
     pub fn record_file(&self, thread: &ThreadId) -> PathBuf {
         self.threads_dir().join(format!("{thread}{RECORD_SUFFIX}"))
     }
@@ -143,7 +143,7 @@ impl Home {
         self.thread_dir(thread).join("log.jsonl")
     }
 
-    /// Directory of the git worktrees that threads have of their own.
+    /// Directory of the threads' own git worktrees.
     pub(crate) fn worktrees_dir(&self) -> PathBuf {
         self.root.join("worktrees")
     }
@@ -153,22 +153,22 @@ impl Home {
         self.worktrees_dir().join(thread.as_str())
     }
 
-    /// Which directory the worktree of a thread was made from.
+    /// File that names the directory a thread's worktree was created from.
     pub(crate) fn worktree_origin(&self, thread: &ThreadId) -> PathBuf {
         self.worktrees_dir().join(format!("{thread}{ORIGIN_SUFFIX}"))
     }
 
-    /// Which repository has refs to the files of a thread whose worktree was removed.
+    /// File that names the repository with refs to the files of a thread whose worktree was removed.
     pub(crate) fn refs_left(&self, thread: &ThreadId) -> PathBuf {
         self.worktrees_dir().join(format!("{thread}{REFS_LEFT_SUFFIX}"))
     }
 
-    /// The thread that such a file is about, from its name.
+    /// The thread of such a file, from its name.
     pub(crate) fn thread_of_refs_left(name: &str) -> Option<ThreadId> {
         name.strip_suffix(REFS_LEFT_SUFFIX)?.parse().ok()
     }
 
-    /// Where git has an index of its own while the worktree of a thread is made.
+    /// Git's separate index while the worktree of a thread is created.
     pub(crate) fn worktree_scratch(&self, thread: &ThreadId) -> PathBuf {
         self.worktrees_dir().join(format!("{thread}.index"))
     }
@@ -183,49 +183,49 @@ impl Home {
         self.cache_dir().join("chains").join(thread.as_str())
     }
 
-    /// What the steps of a thread used, as far as it was summed up, by a table of prices or without one.
+    /// Usage of a thread's steps, as far as it was summed up, with or without a price table.
     pub(crate) fn usage_file(&self, thread: &ThreadId, is_priced: bool) -> PathBuf {
         self.cache_dir().join(if is_priced { "usage-priced" } else { "usage" }).join(thread.as_str())
     }
 
-    /// What the heads of many active threads said the last time.
+    /// Cached heads of many active threads.
     pub fn active_heads_cache(&self) -> PathBuf {
         self.cache_dir().join("active-heads")
     }
 
-    /// What the heads of many finished threads said the last time.
+    /// Cached heads of many finished threads.
     pub(crate) fn finished_heads_cache(&self) -> PathBuf {
         self.cache_dir().join("finished-heads")
     }
 
-    /// What the notes of a shared store said of the newest attempts the last time; `None` when nobody shares one.
+    /// Cached claims of a shared store; `None` without one.
     pub(crate) fn claims_cache(&self) -> Option<PathBuf> {
         let name = json_cas::xxh64(self.shared()?.name().as_bytes()).to_string();
         Some(self.cache_dir().join("claims").join(name))
     }
 
-    /// Which type each node has.
+    /// Cached type of each node.
     pub fn type_index(&self) -> PathBuf {
         self.cache_dir().join("types")
     }
 
-    /// The version that a program describes.
+    /// Cached version from a program's description.
     pub(crate) fn described_version(&self, program: Hash) -> PathBuf {
         self.cache_dir().join("versions").join(program.to_string())
     }
 
-    /// In which way each model gives structured output.
+    /// How each model gives structured output.
     pub fn model_modes(&self) -> PathBuf {
         self.cache_dir().join("model-modes.json")
     }
 
-    /// That a shared store had the types of uwf's own nodes; `None` when nodes are files of the root.
+    /// Records that a shared store had the types of uwf's own nodes; `None` when nodes are files of the root.
     pub(crate) fn seen_types_file(&self) -> Option<PathBuf> {
         let name = json_cas::xxh64(self.shared()?.name().as_bytes()).to_string();
         Some(self.cache_dir().join("seen-types").join(name))
     }
 
-    /// Where nodes of a shared store are kept that were read.
+    /// Cached nodes of a shared store.
     pub fn cached_nodes(&self) -> PathBuf {
         cached_nodes(&self.root)
     }
@@ -235,18 +235,18 @@ impl Home {
         self.root().join("sockets")
     }
 
-    /// The socket of the broker of an attempt; `None` for a text that cannot be the id of one.
+    /// The socket of an attempt's broker; `None` for a text that cannot be an attempt's id.
     pub(crate) fn socket(&self, attempt: &str) -> Option<PathBuf> {
         let is_id = !attempt.is_empty() && attempt.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         is_id.then(|| self.sockets_dir().join(attempt))
     }
 
-    /// What can be derived and may be deleted.
+    /// Directory of derived data, which may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         cache_dir(&self.root)
     }
 
-    /// Directories in which files are written under a temporary name first.
+    /// Directories in which files are first written under a temporary name.
     pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 5] {
         [self.root().to_owned(), self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir()]
     }

@@ -1,4 +1,4 @@
-//! A store that cannot be used: whatever it is asked for, it says why.
+//! A store that cannot be used: every request fails with the reason.
 
 use json_cas::{
     Expected, Hash, HashPrefix, Head, Heads, HeadsError, Hold, Journal, ListedNote, Note, NoteWritten, Notes, Objects,
