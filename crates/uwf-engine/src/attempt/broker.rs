@@ -1,7 +1,8 @@
 //! The broker of an attempt holds the keys of a shared store, so that the agent's processes don't need them.
 //!
-//! The keeper starts the broker before the agent. The agent's processes read and store nodes through the broker's socket (`service`). The
-//! broker outlives a killed keeper: the agent continues, and the broker renews the lease and stores the result.
+//! The keeper starts the broker before the agent. The agent's processes read and store nodes through the broker's
+//! socket (`service`). The broker outlives a killed keeper: the agent continues, and the broker renews the lease and
+//! stores the result.
 
 mod bounds;
 mod service;
@@ -54,7 +55,7 @@ impl Broker {
     /// Starts the broker of an attempt and waits until its socket is ready; `None` without a shared store.
     ///
     /// # Errors
-    /// `Internal` when it cannot be started, `Io`.
+    /// `Io` when it cannot be started, `Internal` when it ends before its socket is ready.
     pub(crate) fn start(home: &Home, opened: &Opened) -> Result<Option<Broker>> {
         if home.shared().is_none_or(|shared| shared.url().is_none()) {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! The lease of a step on a shared store: while this machine renews it, no other machine plays the role.
 //!
 //! A thread of the keeper rewrites the claim six times per lease. If that fails until another machine may soon take the
-//! step over, uwf ends the agent here, so two agents never run for one position at once. This machine measures that
+//! step over, uwf ends the agent here. So two agents never run for one position at once. This machine measures that
 //! time with its own clock, which can't be set and runs during sleep. It counts from before its last successful write.
 //! The other machine counts from when the store received the write, which is later.
 

@@ -120,6 +120,9 @@ pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
 }
 
 /// Closes the record of an attempt that must wait, and keeps nothing else.
+///
+/// # Errors
+/// Errors of the record.
 pub(crate) fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
     recorded::closed(home, &attempt.opened, Outcome::Suspended, why, None)
 }

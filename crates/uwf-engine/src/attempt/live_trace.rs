@@ -291,7 +291,8 @@ pub fn forget_given_up(files: &OutputFiles) {
     let _ = std::fs::remove_file(&files.given_up);
 }
 
-/// Reads the whole trace of an attempt, skipping incomplete and unknown lines. To watch a running agent, follow the trace instead.
+/// Reads the whole trace of an attempt, skipping incomplete and unknown lines. To watch a running agent, follow the
+/// trace instead.
 pub fn read(files: &OutputFiles) -> Trace {
     let Lines { texts, mut turns, session, total } = Lines::read(&files.trace);
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();

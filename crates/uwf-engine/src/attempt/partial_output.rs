@@ -27,9 +27,9 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// Interval between checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The turns of a failed attempt: the turns of a session that it gave up, then the turns that its agent recorded or,
-/// without any, the turns that can be read from its output. There may be none. Unreadable turns never prevent the
-/// attempt itself from being kept.
+/// The turns of a failed attempt: first those of a session that it gave up, then those that its agent recorded. If the
+/// agent recorded none, uwf reads them from its output. There may be none. Unreadable turns never prevent the attempt
+/// itself from being kept.
 pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
     let given_up = live_trace::read_given_up(files);
     let trace = of_last_session(home, opened, files);

@@ -1,8 +1,8 @@
 //! Ends an attempt's processes: its group, and every descendant that left the group.
 //!
-//! On Linux, descendants are found in `/proc`: by parentage (the keeper is child subreaper, so it inherits orphans),
-//! and by the inherited `UWF_ATTEMPT`, which also works after the keeper that started them has died. On other systems
-//! only the process group is ended.
+//! On Linux, `/proc` shows the descendants by parentage: the keeper is child subreaper, so it inherits orphans. It also
+//! shows them by the inherited `UWF_ATTEMPT`, even after the keeper that started them has died. On other systems only
+//! the process group is ended.
 
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::{BTreeMap, BTreeSet};

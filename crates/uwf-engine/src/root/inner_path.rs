@@ -1,7 +1,7 @@
 //! Paths that stay below the directory they are joined to.
 //!
 //! A note in a shared store and a commit of a git remote name the directory in a worktree where agents work. Another
-//! member of the team wrote them, so they are parsed into a type that can't name a path outside of the worktree or
+//! member of the team wrote them. So they are parsed into a type that can't name a path outside of the worktree or
 //! git's own files.
 
 use std::ffi::OsStr;

@@ -1,8 +1,8 @@
 //! The keys of a shared store and of Temporal, and how one process of uwf passes them to the next.
 //!
-//! A person gives them to uwf as variables. From there they go from one process of uwf to another through a pipe, so
-//! that no program that uwf starts has them in its environment, its arguments or a file. A process that has them is
-//! closed to others of the same user, which can read neither its memory nor its environment.
+//! A person gives them to uwf as variables. From there they go from one process of uwf to another through a pipe. So no
+//! program that uwf starts has them in its environment, its arguments or a file. A process that has them is closed to
+//! others of the same user, which can read neither its memory nor its environment.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,8 +1,9 @@
 //! Access limits for the processes of an attempt.
 //!
-//! They may read all nodes reachable from their thread's head, by references or by hashes in texts, and the attempts at this position. They
-//! may store any node except those that only uwf writes; a StepNode only at the position of the attempt. They may also read the nodes they
-//! stored, but not what those nodes reference. Otherwise, a stored reference would give access to any node.
+//! They may read all nodes reachable from their thread's head, by references or by hashes in texts, and the attempts at
+//! this position. They may store any node except those that only uwf writes; a StepNode only at the position of the
+//! attempt. They may also read the nodes they stored, but not what those nodes reference. Otherwise, a stored reference
+//! would give access to any node.
 
 use std::collections::HashSet;
 

@@ -23,7 +23,8 @@ const MAX_CONNECTIONS: usize = 64;
 /// Most holds per connection.
 const MAX_HOLDS: usize = 8;
 
-/// How long a connection may hold the nodes without a request, because `gc` waits for it. New nodes are safe without the hold.
+/// How long a connection may hold the nodes without a request, because `gc` waits for it. New nodes are safe without
+/// the hold.
 const HOLD_LIMIT: Duration = Duration::from_mins(1);
 
 /// Pause when no connection can be accepted, for example at the limit of open files.

@@ -16,7 +16,7 @@ impl Git<'_> {
     /// Fast-forwards a branch of a remote to a commit, or creates the branch. Doesn't run this repository's hooks.
     ///
     /// # Errors
-    /// `Busy` if the push fails for any other reason than [`Pushed::Behind`].
+    /// `Busy` if the push fails for another reason than commits that this one lacks; errors of running git.
     pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed> {
         let to = format!("{commit}:refs/heads/{branch}");
         let args = [

@@ -99,9 +99,9 @@ impl Attempt {
         self.opened.rereads.saturating_add(u32::from(self.gave_up.is_none()))
     }
 
-    /// Whether its agent answered as `role` at this head and only keeping the answer failed: the disk was full, the
-    /// store was unreachable or denied access, another node was in the place of one of its nodes, or a process was
-    /// killed. The paid answer is then in the attempt node, or in the file of the submitted value.
+    /// Whether its agent answered as `role` at this head and only keeping the answer failed. Reasons are a full disk, a
+    /// store that was unreachable or denied access, another node in the place of one of its nodes, and a killed
+    /// process. The paid answer is then in the attempt node, or in the file of the submitted value.
     ///
     /// # Errors
     /// `Io` when this is unknown: if uwf assumed "no", the agent would be paid again.

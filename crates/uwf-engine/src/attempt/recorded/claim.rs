@@ -1,7 +1,7 @@
 //! A claim shows other machines the newest attempt at a thread, with a shared store.
 //!
 //! It is a note beside the head, `attempt.THREAD`, with the attempt's lines from the record of its machine. The machine
-//! writes it before it starts an agent, and rewrites it while the agent runs (see [`crate::attempt::lease`]), so its
+//! writes it before it starts an agent, and rewrites it while the agent runs (see [`crate::attempt::lease`]). So its
 //! age shows whether the machine is alive. Clocks of different machines are never compared: the store reports the age
 //! of a note, and the machine of an attempt reports how long it has been running.
 //!
